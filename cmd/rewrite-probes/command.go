@@ -1,10 +1,7 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -45,11 +42,10 @@ functionConfig cannot be read, or a file cannot be written.`,
   rewrite-probes -d deploy/
   rewrite-probes explain deploy/
   kpt fn eval --exec rewrite-probes`,
-		Args:                       cobra.ArbitraryArgs,
-		SilenceErrors:              true,
-		SilenceUsage:               true,
-		Version:                    release.Version(),
-		SuggestionsMinimumDistance: 2,
+		Args:          cobra.ArbitraryArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Version:       release.Version(),
 	}
 	root.SetVersionTemplate("rewrite-probes {{.Version}}\n")
 	readers := []*cobra.Command{t.checkCommand(), t.explainCommand(), t.restoreCommand(), t.vmCommand()}
@@ -60,15 +56,11 @@ functionConfig cannot be read, or a file cannot be written.`,
 	}
 	t.edits(root, pipeline.Rewrite)
 	root.AddCommand(readers...)
-	root.AddCommand(policy, schemaCommand(std), reasonsCommand(std), versionCommand(std), completionCommand(std), copyCommand(std))
+	root.AddCommand(policy, reasonsCommand(std), copyCommand(std),
+		printCommand(std, "schema", "Print the JSON Schema of the functionConfig", config.Schema),
+		printCommand(std, "version", "Print the version", func() []byte { return []byte("rewrite-probes " + release.Version() + "\n") }))
 	root.SetOut(std.out)
 	root.SetErr(std.err)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		if own, ok := errors.AsType[*usageError](err); ok {
-			return own
-		}
-		return &usageError{err}
-	})
 	return root
 }
 
@@ -110,12 +102,12 @@ func completeFlag(cmd *cobra.Command, flag string, values []string) {
 
 // A choice is the value of a flag that has fixed values, the first of which is the default.
 type choice struct {
-	flag, value string
-	allowed     []string
+	value   string
+	allowed []string
 }
 
 func (c *choice) add(cmd *cobra.Command, flag, short, usage string, allowed ...string) {
-	*c = choice{flag, allowed[0], allowed}
+	*c = choice{allowed[0], allowed}
 	cmd.Flags().VarP(c, flag, short, usage)
 	completeFlag(cmd, flag, allowed)
 }
@@ -125,7 +117,7 @@ func (c *choice) Type() string   { return "string" }
 
 func (c *choice) Set(value string) error {
 	if !slices.Contains(c.allowed, value) {
-		return &usageError{fmt.Errorf("--%s %q must be one of %s", c.flag, value, strings.Join(c.allowed, ", "))}
+		return fmt.Errorf("must be one of %s", strings.Join(c.allowed, ", "))
 	}
 	c.value = value
 	return nil
@@ -144,36 +136,16 @@ back, and the env var, the sidecar and the annotations that rewrite-probes added
 	return cmd
 }
 
-func schemaCommand(std streams) *cobra.Command {
+// printCommand returns a command that prints a text.
+func printCommand(std streams, name, short string, text func() []byte) *cobra.Command {
 	return &cobra.Command{
-		Use: "schema", Short: "Print the JSON Schema of the functionConfig", Args: noArgs,
+		Use: name, Short: short, Args: noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		Example:           `  rewrite-probes schema >rewrite-probes.schema.json`,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := std.out.Write(config.Schema())
+			_, err := std.out.Write(text())
 			return err
 		},
 	}
-}
-
-func versionCommand(std streams) *cobra.Command {
-	var out choice
-	cmd := &cobra.Command{
-		Use: "version", Short: "Print the version", Args: noArgs,
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(*cobra.Command, []string) error {
-			if out.value == "text" {
-				_, err := fmt.Fprintln(std.out, "rewrite-probes "+release.Version())
-				return err
-			}
-			image, _ := release.Image()
-			e := json.NewEncoder(std.out)
-			e.SetIndent("", "  ")
-			return e.Encode(map[string]string{"version": release.Version(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH, "probeProxyImage": image})
-		},
-	}
-	out.add(cmd, "output", "o", "`FORMAT`: text or json", "text", "json")
-	return cmd
 }
 
 func reasonsCommand(std streams) *cobra.Command {
@@ -211,28 +183,31 @@ func reasonKeys() []string {
 	return keys
 }
 
-// didYouMean returns the end of an error about a word that is none of the reasons: those
-// which are nearly the same, or have it as a part.
+// didYouMean returns the end of an error about a word that is none of the known ones.
 func didYouMean(word string, known []string) string {
 	c := &cobra.Command{SuggestionsMinimumDistance: 3}
 	for _, k := range known {
 		c.AddCommand(&cobra.Command{Use: k, Run: func(*cobra.Command, []string) {}})
 	}
-	meant := c.SuggestionsFor(word)
-	for _, k := range known {
-		if strings.Contains(k, word) && !slices.Contains(meant, k) {
-			meant = append(meant, k)
-		}
+	if meant := c.SuggestionsFor(word); len(meant) > 0 {
+		return fmt.Sprintf(" (did you mean %s?)", strings.Join(meant, ", "))
 	}
-	if len(meant) == 0 {
-		return "; \"rewrite-probes reasons\" lists all"
+	return "; \"rewrite-probes reasons\" lists all"
+}
+
+// unquoteUsage takes the back-quotes out of the descriptions of flags, in which
+// the help finds the names of values, and which a shell would show.
+func unquoteUsage(cmd *cobra.Command) {
+	plain := func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "`", "") }
+	cmd.Flags().VisitAll(plain)
+	for _, c := range cmd.Commands() {
+		unquoteUsage(c)
 	}
-	return fmt.Sprintf(" (did you mean %s?)", strings.Join(meant[:min(len(meant), 3)], ", "))
 }
 
 func noArgs(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return &usageError{fmt.Errorf("argument %q is one too many", args[0])}
+		return fmt.Errorf("argument %q is one too many", args[0])
 	}
 	return nil
 }

@@ -47,37 +47,26 @@ func (t *tool) settings() (given []config.Setting) {
 // flag, the ResourceList's, or the one that is near the paths.
 func (t *tool) load(p *pkg, args []string) (*config.RewriteProbes, error) {
 	var o *manifest.Object
-	isResourceList := false
 	for _, s := range p.streams {
 		o = cmp.Or(o, s.FunctionConfig())
-		isResourceList = isResourceList || s.IsResourceList()
 	}
-	var name string
 	var err error
 	switch {
 	case t.config == noConfig:
 	case t.config != "" && o != nil:
-		return nil, errors.New("--config must not be given: the ResourceList brings its own functionConfig")
+		err = errors.New("--config must not be given: the ResourceList brings its own functionConfig")
 	case t.config != "":
-		name = t.config
-	case !isResourceList:
-		if name, err = findConfig(args); err != nil {
-			return nil, &usageError{err}
-		}
+		p.config = t.config
+	case o == nil:
+		p.config, err = findConfig(args)
 	}
-	if name != "" {
-		if o, err = readConfig(name); err != nil {
-			return nil, err
-		}
+	if err == nil && p.config != "" {
+		o, err = readConfig(p.config)
 	}
-	given := t.settings()
-	p.config = name
-	for _, s := range given {
-		if was, differs := s.Overridden(o); differs {
-			p.config = cmp.Or(p.config, "that of the ResourceList") + fmt.Sprintf("; --%s %q instead of its %q", s.Key, s.Value, was)
-		}
+	if err != nil {
+		return nil, err
 	}
-	c, err := config.Decode(o, given...)
+	c, err := config.Decode(o, t.settings()...)
 	if err == nil {
 		c.Spec.Strict = c.Spec.Strict || t.strict
 		err = registryFromEnv(c)
@@ -121,7 +110,7 @@ func findConfig(args []string) (found string, err error) {
 		near := nearestConfig(arg)
 		if i > 0 && realPath(near) != realPath(found) {
 			const none = "no " + configName
-			return "", fmt.Errorf("%s has %s, and %s has %s: give --config FILE or --config none, or run the command for each", args[0], cmp.Or(found, none), arg, cmp.Or(near, none))
+			return "", &usageError{fmt.Errorf("%s has %s, and %s has %s: give --config FILE or --config none, or run the command for each", args[0], cmp.Or(found, none), arg, cmp.Or(near, none))}
 		}
 		found = near
 	}
@@ -131,39 +120,32 @@ func findConfig(args []string) (found string, err error) {
 // nearestConfig returns the functionConfig beside a file, in a folder, or in the nearest
 // folder above, up to the root of the repository; "" if there is none.
 func nearestConfig(arg string) string {
-	dir := realPath(arg) // for stdin, -, what is not there in the current folder
-	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+	dir, _ := filepath.EvalSymlinks(arg) // "" for stdin, -, which is in the current folder
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		dir = filepath.Dir(dir)
 	}
 	for folder := range above(dir) {
-		if name := filepath.Join(folder, configName); mayBeConfig(name) {
-			return shortest(name, arg)
+		if name := filepath.Join(folder, configName); isConfigFile(name) {
+			return name
 		}
 	}
 	return ""
 }
 
-// shortest returns an absolute path as one from the current folder, if that is how the
-// argument was given.
-func shortest(path, arg string) string {
-	wd, err := os.Getwd()
-	if rel, relErr := filepath.Rel(realPath(wd), path); err == nil && relErr == nil && !filepath.IsAbs(arg) {
-		return rel
-	}
-	return path
-}
-
-// mayBeConfig reports whether a file is meant to be a functionConfig: it is not if all of its
+// isConfigFile reports whether a file is meant to be a functionConfig: it is not if all of its
 // objects are of other kinds.
-func mayBeConfig(name string) bool {
+func isConfigFile(name string) bool {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return false
 	}
 	s, err := manifest.Read(name, text)
-	return err != nil || slices.ContainsFunc(s.Objects(), func(o *manifest.Object) bool {
-		return config.Is(o.APIVersion(), o.Kind()) || o.Kind() == "ConfigMap" || o.Kind() == ""
-	})
+	return err != nil || slices.ContainsFunc(s.Objects(), mayBeConfig)
+}
+
+// mayBeConfig reports whether an object is meant to be a functionConfig of this program.
+func mayBeConfig(o *manifest.Object) bool {
+	return config.Is(o.APIVersion(), o.Kind()) || o.Kind() == "ConfigMap" || o.Kind() == ""
 }
 
 // configExample is shown to whoever wrote a functionConfig without saying what it is.

@@ -16,10 +16,13 @@ func copyCommand(std streams) *cobra.Command {
 		Long: `copy-to copies the program into a folder, for init containers: the image of rewrite-probes
 has no shell and no cp.`,
 		Example: `  rewrite-probes copy-to /tools`,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return &usageError{errors.New("one folder must be given")}
+				return errors.New("one folder must be given")
 			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
 			target, err := copySelf(args[0])
 			if err != nil {
 				return fmt.Errorf("nothing was copied: %w", err)

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 )
 
@@ -42,25 +41,16 @@ func isTemplate(s *manifest.Stream, text []byte, err error) bool {
 	})
 }
 
-// isNoManifest reports whether a text that cannot be read as manifests was not
-// meant to be: it is empty, has no kind, or is a list without probes, such as the
-// replacements of a kustomization.
-func isNoManifest(text []byte, err error) bool {
-	return errors.Is(err, manifest.ErrEmpty) || !kindKey().Match(text) || list().Match(text) && !namesProbe().Match(text)
-}
-
-// holdsNoObject reports whether a text of mappings holds no Kubernetes object. The
-// values of a chart are such a text, even if one of them is called kind.
-func holdsNoObject(s *manifest.Stream) bool {
+// holdsNoObject reports whether a text, which [manifest.Read] has returned s and err for, was not
+// meant to hold a Kubernetes object. If it cannot be read, it is empty, has no kind, or is a list
+// without probes, such as the replacements of a kustomization. If it can, no mapping has an
+// apiVersion: the values of a chart have none, even if one of them is called kind.
+func holdsNoObject(s *manifest.Stream, text []byte, err error) bool {
+	if err != nil {
+		return errors.Is(err, manifest.ErrEmpty) || !kindKey().Match(text) || list().Match(text) && !namesProbe().Match(text)
+	}
 	return !s.IsResourceList() &&
 		!slices.ContainsFunc(s.Objects(), func(o *manifest.Object) bool { return o.APIVersion() != "" })
-}
-
-// isForAnother reports whether a text is the ResourceList of another function, such as a
-// test of it.
-func isForAnother(s *manifest.Stream) bool {
-	c := s.FunctionConfig()
-	return c != nil && !config.Is(c.APIVersion(), c.Kind()) && c.Kind() != "ConfigMap"
 }
 
 // patchConcern returns in what way a patch concerns the rewriting of what it is applied to;

@@ -22,13 +22,22 @@ type file struct {
 // name, and of a folder all files that end in .yaml, .yml or .json, in the order
 // of their names. Hidden folders, node_modules and what a pattern of ignore
 // matches are left out.
-func findFiles(paths, ignore []string) ([]file, error) {
+func findFiles(paths, ignore []string) (files []file, err error) {
 	for _, p := range ignore {
 		if _, err := path.Match(p, ""); err != nil {
 			return nil, fmt.Errorf("--ignore %q must be a pattern in which * and ? match as in a shell", p)
 		}
 	}
-	var files []file
+	at := make(map[string]int) // by the real path
+	add := func(path string, walked bool) {
+		real := realPath(path)
+		if i, known := at[real]; known {
+			files[i].walked = files[i].walked && walked // one that the command line names was not walked to
+			return
+		}
+		at[real] = len(files)
+		files = append(files, file{path, real, walked})
+	}
 	var problems []error
 	for _, root := range paths {
 		info, err := os.Stat(root)
@@ -38,35 +47,23 @@ func findFiles(paths, ignore []string) ([]file, error) {
 		case err != nil:
 			problems = append(problems, fmt.Errorf("%s: %w", root, reasonOf(err)))
 		case !info.IsDir():
-			files = append(files, file{root, realPath(root), false})
+			add(root, false)
 		default:
 			found := walk(root, ignore)
 			if len(found) == 0 {
 				problems = append(problems, fmt.Errorf("%s: the folder must hold files that end in .yaml, .yml or .json, and holds none", root))
 			}
-			files = append(files, found...)
+			for _, path := range found {
+				add(path, true)
+			}
 		}
 	}
-	return unique(files), errors.Join(problems...)
-}
-
-// unique returns each file once. One that the command line names was not walked to.
-func unique(files []file) (all []file) {
-	at := make(map[string]int) // by the real path
-	for _, f := range files {
-		if i, known := at[f.real]; known {
-			all[i].walked = all[i].walked && f.walked
-			continue
-		}
-		at[f.real] = len(all)
-		all = append(all, f)
-	}
-	return all
+	return files, errors.Join(problems...)
 }
 
 // walk returns the files below a folder. A folder that cannot be read is one of them, so that
 // the run says why when it tries to read that.
-func walk(root string, ignore []string) (found []file) {
+func walk(root string, ignore []string) (found []string) {
 	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err == nil && path != root && isIgnored(root, path, d, ignore):
@@ -74,7 +71,7 @@ func walk(root string, ignore []string) (found []file) {
 				return filepath.SkipDir
 			}
 		case err != nil || d.Type().IsRegular() && isManifestName(d.Name()):
-			found = append(found, file{path, realPath(path), true})
+			found = append(found, path)
 		}
 		return nil
 	})
@@ -123,11 +120,18 @@ func inFolder(dir string, names ...string) string {
 	return ""
 }
 
-// above yields a folder, given by its real path, and those above it, up to the root of the repository.
+// above yields a folder and those above it, up to the root of the repository. Above a symbolic
+// link are the folders of what it leads to.
 func above(dir string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for yield(dir) && inFolder(dir, ".git") == "" && dir != filepath.Dir(dir) {
-			dir = filepath.Dir(dir)
+		dir, _ := filepath.EvalSymlinks(dir)
+		for yield(dir) && inFolder(dir, ".git") == "" {
+			up := filepath.Join(dir, "..")
+			here, err := os.Stat(dir)
+			if there, upErr := os.Stat(up); err != nil || upErr != nil || os.SameFile(here, there) {
+				return
+			}
+			dir = up
 		}
 	}
 }

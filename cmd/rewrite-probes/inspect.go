@@ -77,7 +77,7 @@ that is not rendered, or a kustomization that is not built. With --allow-empty i
 		case "html":
 			return r.HTML(t.out)
 		}
-		return r.Explain(t.out, t.verbose, t.screenOf(t.out))
+		return r.Explain(t.out, t.verbose, t.colorOf(t.out))
 	}, "`FORMAT`: text, json or html", "text", "json", "html")
 	return cmd
 }
@@ -110,7 +110,6 @@ func (t *tool) inspects(cmd *cobra.Command, judge func(r *report.Report), show f
 // addUnseen reports as errors what the run could not see: a gate must not be green
 // because it did not look.
 func addUnseen(p *pkg, r *report.Report) {
-	r.Messages = append(r.Messages, p.unseen...)
 	for i := range r.Messages {
 		if m := &r.Messages[i]; m.Reason == "helm-template" {
 			m.Reason, m.Severity = "not-rendered", reason.SeverityOf("not-rendered")

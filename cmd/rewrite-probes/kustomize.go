@@ -52,39 +52,29 @@ func readKustomization(name string) (k kustomization) {
 	return k
 }
 
-// patchesOf returns the patches of a kustomization, each with its path or its text.
-func patchesOf(name string) []patch {
+// patchesOf returns the patch files that a kustomization names, the patches that are in it, and
+// its replacements, as JSON patches that change the same.
+func patchesOf(name string) (files []string, inline, replacements string) {
 	k := readKustomization(name)
-	all := append(k.Patches, k.JSON6902...)
+	for _, p := range slices.Concat(k.Patches, k.JSON6902) {
+		files = append(files, p.Path)
+		inline += p.Patch + "\n"
+	}
 	for _, p := range k.StrategicMerge {
 		if inFolder(filepath.Dir(name), p) != "" {
-			all = append(all, patch{Path: p})
+			files = append(files, p)
 		} else {
-			all = append(all, patch{Patch: p})
+			inline += p + "\n"
 		}
 	}
-	return all
-}
-
-// inlinePatches returns the texts of the patches that are in a kustomization itself.
-func inlinePatches(name string) (texts []string) {
-	for _, p := range patchesOf(name) {
-		texts = append(texts, p.Patch)
-	}
-	return texts
-}
-
-// replacementsOf returns the replacements of a kustomization, as JSON patches that change the
-// same.
-func replacementsOf(name string) (patches []string) {
-	for _, r := range readKustomization(name).Replacements {
+	for _, r := range k.Replacements {
 		for _, t := range r.Targets {
 			for _, to := range t.FieldPaths {
-				patches = append(patches, "path: /"+strings.ReplaceAll(to, ".", "/"))
+				replacements += "path: /" + strings.ReplaceAll(to, ".", "/") + "\n"
 			}
 		}
 	}
-	return patches
+	return files, inline, replacements
 }
 
 // findPatches returns the patch files that kustomizations name, each by its real path with
@@ -94,16 +84,15 @@ func findPatches(files []file) map[string]string {
 	found := make(map[string]string)
 	seen := make(map[string]bool)
 	for _, f := range files {
-		for dir := range above(realPath(filepath.Dir(f.path))) {
+		for dir := range above(filepath.Dir(f.path)) {
 			if seen[dir] {
 				break
 			}
 			seen[dir] = true
 			name := kustomizationIn(dir)
-			for _, p := range patchesOf(name) {
-				if p.Path != "" {
-					found[realPath(filepath.Join(dir, p.Path))] = shortest(name, f.path)
-				}
+			patches, _, _ := patchesOf(name)
+			for _, patch := range patches {
+				found[realPath(filepath.Join(dir, patch))] = name
 			}
 		}
 	}

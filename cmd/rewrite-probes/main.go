@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -38,12 +39,17 @@ func (e *exit) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 // verdict returns the exit that a report calls for; nil if all is well.
 func verdict(r *report.Report) error {
 	switch {
-	case r.Unreadable:
+	case isUnread(r.Messages):
 		return &exit{exitUnreadable}
 	case r.Failed():
 		return &exit{exitFindings}
 	}
 	return nil
+}
+
+// isUnread reports whether a message is about a file that could not be read.
+func isUnread(messages []report.Message) bool {
+	return slices.ContainsFunc(messages, func(m report.Message) bool { return m.Reason == "unreadable" })
 }
 
 // run runs one command line and returns the exit code. Manifests are written to
@@ -62,7 +68,12 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	if len(args) > 0 && args[0] == cobra.ShellCompRequestCmd {
 		unquoteUsage(cmd)
 	}
+	started := false
+	cmd.PersistentPreRun = func(*cobra.Command, []string) { started = true }
 	command, err := cmd.ExecuteC()
+	if err != nil && !started { // the flags or the arguments are refused
+		err = &usageError{err}
+	}
 	if unwritten := help.Flush(); err == nil {
 		err = unwritten
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -24,84 +23,105 @@ const stdinName = "<stdin>"
 type pkg struct {
 	streams  []*manifest.Stream
 	messages []report.Message // about files that are not read, or cannot be
-	unseen   []report.Message // about more of them, for a run that judges all that it is given
 	charts   map[string]int   // the number of templates that are not read, by the chart's Chart.yaml
-	patches  int              // the number of patches that concern probes and are not read
 	files    []file           // that were given; none if that was stdin
-	failed   bool             // whether a file could not be read
-	config   string           // names the functionConfig and what flags say instead of it; "" if there is none
+	config   string           // the file with the functionConfig; "" if there is none
 }
 
 // readPackage reads stdin (no arguments, or "-" alone), or the files and the
 // folders that the arguments name.
 func readPackage(command string, std streams, args, ignore []string) (*pkg, error) {
 	p := &pkg{charts: make(map[string]int)}
-	if len(args) == 0 && isTerminal(std.in) {
+	switch {
+	case len(args) == 0 && isTerminal(std.in):
 		return nil, &usageError{errors.New("stdin is a terminal: give a PATH, or pipe manifests in")}
-	}
-	if isStdin(args) {
-		if isTerminal(std.in) {
-			fmt.Fprintln(std.err, command+": reading manifests from the terminal; Ctrl-D ends them")
-		}
-		input, err := manifest.ReadInput(std.in)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", stdinName, err)
-		}
-		tuneMemory(len(input))
-		p.add(file{path: stdinName}, input)
-		return p, nil
-	}
-	if slices.Contains(args, "-") {
+	case isStdin(args):
+		return p, p.readStdin(command, std)
+	case slices.Contains(args, "-"):
 		return nil, &usageError{errors.New("\"-\" must be the only argument: stdin and files do not mix")}
 	}
-	files, err := findFiles(args, ignore)
-	if err != nil {
-		return nil, err
+	return p, p.readFiles(args, ignore)
+}
+
+func (p *pkg) readStdin(command string, std streams) error {
+	if isTerminal(std.in) {
+		fmt.Fprintln(std.err, command+": reading manifests from the terminal; Ctrl-D ends them")
 	}
-	p.files = files
-	patches := findPatches(files)
-	for _, f := range files {
+	input, err := manifest.ReadInput(std.in)
+	if err != nil {
+		return fmt.Errorf("%s: %w", stdinName, err)
+	}
+	tuneMemory(len(input))
+	p.add(file{path: stdinName}, input)
+	return nil
+}
+
+func (p *pkg) readFiles(args, ignore []string) (err error) {
+	if p.files, err = findFiles(args, ignore); err != nil {
+		return err
+	}
+	patches := findPatches(p.files)
+	for _, f := range p.files {
 		text, err := os.ReadFile(f.path)
 		switch {
 		case err != nil:
 			p.unreadable(f.path, reasonOf(err), "")
 		case patches[f.real] != "":
-			p.patches += p.passOverPatch(f.path, text, "`"+patches[f.real]+"` names it as a patch", builtByKustomize)
+			p.passOverPatch(f.path, text, "`"+patches[f.real]+"` names it as a patch", builtByKustomize)
 		case f.walked && jsonPatch().Match(text):
 			p.passOverPatch(f.path, text, "it is a JSON patch", "in the object that it is applied to")
 		case f.walked && slices.Contains(kustomizationNames, filepath.Base(f.path)):
-			p.patches += p.notePatches(f.path, "has an inline patch", builtByKustomize, inlinePatches(f.path)...)
-			p.patches += p.notePatches(f.path, "has a replacement", builtByKustomize, replacementsOf(f.path)...)
+			_, inline, replacements := patchesOf(f.path)
+			if concern := patchConcern(inline); concern != "" {
+				p.note(f.path, "patch", "has an inline patch; "+concern+builtByKustomize)
+			}
+			if concern := patchConcern(replacements); concern != "" {
+				p.note(f.path, "patch", "has a replacement; "+concern+builtByKustomize)
+			}
 		default:
 			p.add(f, text)
 		}
 	}
-	p.noteCharts()
-	return p, nil
+	for _, chart := range slices.Sorted(maps.Keys(p.charts)) {
+		p.note(chart, "helm-template", "the chart is passed over ("+report.Plural(p.charts[chart], "template")+"); render it and pipe the result through rewrite-probes")
+	}
+	return nil
 }
 
 // add reads the text of a file as manifests, or notes why it does not.
 func (p *pkg) add(f file, text []byte) {
 	s, err := manifest.Read(f.path, text)
 	switch {
-	case f.walked && isTemplate(s, text, err):
-		p.passOverTemplate(f, text)
-	case err == nil && f.walked && isForAnother(s):
-		p.note(f.path, "no-manifest", "is the input of another function, as its functionConfig says, and is passed over")
-	case err == nil && f.walked && holdsNoObject(s):
-		p.passOverValues(f, s)
+	case f.walked && p.passOver(f.path, s, text, err):
 	case err == nil:
 		p.streams = append(p.streams, s)
 		if filepath.Base(f.path) == chartName && bytes.Contains(text, []byte("dependencies:")) {
-			p.charts[chartIn(filepath.Dir(f.path))] += 0
+			p.charts[chartOf(f.path)] += 0
 		}
-	case f.walked && isNoManifest(text, err):
-		p.note(f.path, "no-manifest", "holds no Kubernetes object and is passed over")
 	case isTemplate(s, text, err):
 		p.unreadable(f.path, err, "; it looks like a template, which must be rendered first")
 	default:
 		p.unreadable(f.path, err, "")
 	}
+}
+
+// passOver notes why a file that a walk has found is not meant to be read, and reports
+// whether it is not. [manifest.Read] has returned s and err.
+func (p *pkg) passOver(path string, s *manifest.Stream, text []byte, err error) bool {
+	switch {
+	case isTemplate(s, text, err):
+		p.passOverTemplate(path, text)
+	case err == nil && s.FunctionConfig() != nil && !mayBeConfig(s.FunctionConfig()):
+		p.note(path, "no-manifest", "is the input of another function, as its functionConfig says, and is passed over")
+	case !holdsNoObject(s, text, err):
+		return false
+	case err == nil && filepath.Ext(path) != ".json" && slices.ContainsFunc(s.Objects(), pipeline.HasProbe) && chartOf(path) == "": // else they belong to the chart
+		p.note(path, "helm-template",
+			"has what looks like probes, but is no Kubernetes object, which has apiVersion and kind; it is passed over; "+madeOfIt)
+	default:
+		p.note(path, "no-manifest", "holds no Kubernetes object and is passed over")
+	}
+	return true
 }
 
 func (p *pkg) note(path, key, text string) {
@@ -115,81 +135,40 @@ func aboutFile(path, key, text string) report.Message {
 }
 
 // passOverTemplate notes that a template is not read, once for each chart.
-func (p *pkg) passOverTemplate(f file, text []byte) {
-	if chart := chartOf(f.path); chart != "" {
+func (p *pkg) passOverTemplate(path string, text []byte) {
+	chart := chartOf(path)
+	switch {
+	case chart != "":
 		p.charts[chart]++
-		return
+	case kindKey().Match(text) && versionKey().Match(text) && namesProbe().Match(text):
+		p.note(path, "helm-template", "looks like a template and is passed over; "+madeOfIt)
+	default:
+		p.note(path, "no-manifest", "is a template that names no probe and is passed over")
 	}
-	if !kindKey().Match(text) || !versionKey().Match(text) || !namesProbe().Match(text) {
-		p.note(f.path, "no-manifest", "is a template that names no probe and is passed over")
-		return
-	}
-	p.note(f.path, "helm-template",
-		"looks like a template and is passed over; "+madeOfIt)
 }
 
 // madeOfIt is the cure for a file that another program makes manifests of: which program
 // that is, nobody but its author knows.
 const madeOfIt = "give rewrite-probes what is made of it, or leave it out with --ignore"
 
-// passOverValues notes that a file without an object is not read. The values of a chart
-// that is here belong to the chart.
-func (p *pkg) passOverValues(f file, s *manifest.Stream) {
-	chart := cmp.Or(chartOf(f.path), chartIn(filepath.Dir(f.path)))
-	switch {
-	case filepath.Ext(f.path) == ".json" || !slices.ContainsFunc(s.Objects(), pipeline.HasProbe):
-		p.note(f.path, "no-manifest", "holds no Kubernetes object and is passed over")
-	case chart != "":
-		p.charts[chart] += 0
-	default:
-		p.note(f.path, "helm-template",
-			"has what looks like probes, but is no Kubernetes object, which has apiVersion and kind; it is passed over; "+madeOfIt)
-	}
-}
-
-// noteCharts warns of the charts with templates that are not read. Charts without any matter
-// only to a run that judges all that it is given.
-func (p *pkg) noteCharts() {
-	const render = "; render it and pipe the result through rewrite-probes"
-	for _, chart := range slices.Sorted(maps.Keys(p.charts)) {
-		if n := p.charts[chart]; n > 0 {
-			p.note(chart, "helm-template", "the chart is passed over ("+report.Plural(n, "template")+")"+render)
-		} else {
-			p.unseen = append(p.unseen, aboutFile(chart, "helm-template", "the chart is passed over"+render))
-		}
-	}
-}
-
 const chartName = "Chart.yaml"
 
-// chartOf returns the Chart.yaml of the chart that has the file among its
-// templates or the files that they include, or "".
-func chartOf(path string) string {
-	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
-		if base := filepath.Base(dir); base == "templates" || base == "files" {
-			if chart := chartIn(filepath.Dir(dir)); chart != "" {
-				return chart
+// chartOf returns the Chart.yaml of the chart that a file belongs to, which is that of the
+// chart's parent if it is in the folder charts of one; "" if it belongs to none.
+func chartOf(path string) (chart string) {
+	for dir := range above(filepath.Dir(path)) {
+		if name := inFolder(dir, chartName); name != "" {
+			chart = name
+			if filepath.Base(filepath.Dir(dir)) != "charts" {
+				break
 			}
 		}
-		if dir == filepath.Dir(dir) {
-			return ""
-		}
-	}
-}
-
-// chartIn returns the Chart.yaml of the chart that is rendered if that of a folder is: of its
-// parent if it is in the folder charts of one; "" if the folder has none.
-func chartIn(dir string) string {
-	chart, charts := inFolder(dir, chartName), filepath.Dir(dir)
-	if chart != "" && filepath.Base(charts) == "charts" {
-		return cmp.Or(chartIn(filepath.Dir(charts)), chart)
 	}
 	return chart
 }
 
 // unreadable reports a file that cannot be read as manifests.
 func (p *pkg) unreadable(path string, err error, hint string) {
-	p.failed = true
 	line := 0
 	if e, ok := errors.AsType[*manifest.Error](err); ok {
 		line, err = e.Line, &manifest.Error{Object: e.Object, Path: e.Path, Err: e.Err}
@@ -202,42 +181,24 @@ func (p *pkg) unreadable(path string, err error, hint string) {
 // builtByKustomize says where the probes of a patch of kustomize are rewritten.
 const builtByKustomize = "in what kustomize builds: use the function, or pipe kustomize build through rewrite-probes"
 
-// passOverPatch notes that a patch is not rewritten, and returns 1 if it concerns probes. It is
-// merged into another object, and that object's probe-proxy must know the probes of both.
-func (p *pkg) passOverPatch(path string, text []byte, why, where string) int {
-	words := "is passed over, since " + why
-	n := p.notePatches(path, words, where, string(text))
-	if n == 0 {
-		p.note(path, "patch-without-probes", words)
+// passOverPatch notes that a patch is not rewritten. It is merged into another object, and that
+// object's probe-proxy must know the probes of both.
+func (p *pkg) passOverPatch(path string, text []byte, why, where string) {
+	key, words := "no-manifest", "is passed over, since "+why
+	if concern := patchConcern(string(text)); concern != "" {
+		key, words = "patch", words+"; "+concern+where
 	}
-	return n
-}
-
-// notePatches notes the patches that concern probes, if there are any, and returns how many.
-func (p *pkg) notePatches(path, words, where string, patches ...string) (n int) {
-	for _, patch := range patches {
-		concern := patchConcern(patch)
-		if concern == "" {
-			continue
-		}
-		if n++; n == 1 {
-			p.note(path, "patch", words+"; "+concern+where)
-		}
-	}
-	return n
+	p.note(path, key, words)
 }
 
 // readInput reads what the arguments name, and the config of the run.
 func (t *tool) readInput(cmd *cobra.Command, args []string) (*pkg, *config.RewriteProbes, error) {
-	if name := misspelt(cmd, args); name != "" {
-		return nil, nil, &usageError{fmt.Errorf("%q is neither a path nor a command (did you mean %q?)", args[0], name)}
-	}
 	p, err := readPackage(cmd.CommandPath(), t.streams, args, t.ignore)
 	if err != nil {
 		return nil, nil, err
 	}
 	c, err := t.load(p, args)
-	if err == nil && p.config != "" && p.config != t.config { // what a flag alone says is known
+	if err == nil && p.config != t.config && p.config != "" { // what a flag says is known
 		fmt.Fprintln(t.err, cmd.CommandPath()+": functionConfig: "+report.Printable(p.config))
 	}
 	return p, c, err
@@ -251,24 +212,9 @@ func (t *tool) runPipeline(cmd *cobra.Command, mode pipeline.Mode, args []string
 	}
 	r := pipeline.Run(p.streams, c, mode)
 	r.Messages = append(p.messages, r.Messages...)
-	r.Unreadable, r.Patches, r.Config = p.failed, p.patches, p.config
+	r.Config = p.config
 	report.Sort(r.Messages)
 	return p, r, nil
 }
 
 func isStdin(args []string) bool { return len(args) == 0 || len(args) == 1 && args[0] == "-" }
-
-// misspelt returns the command that the first argument seems to mean; "" if it
-// seems to mean none, or is the name of a file.
-func misspelt(cmd *cobra.Command, args []string) string {
-	if cmd.HasParent() || len(args) == 0 || len(args[0]) < 3 { // fewer letters resemble too many commands
-		return ""
-	}
-	if _, err := os.Stat(args[0]); err == nil {
-		return ""
-	}
-	if names := cmd.SuggestionsFor(args[0]); len(names) > 0 {
-		return names[0]
-	}
-	return ""
-}

@@ -14,24 +14,19 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// screenOf returns how to write to a stream: to a terminal within its width, and in
-// colour unless the environment (NO_COLOR, TERM=dumb) or --color says otherwise.
-func (t *tool) screenOf(out io.Writer) report.Screen {
-	var s report.Screen
-	if isTerminal(out) {
-		s.Color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-		s.Width, _, _ = term.GetSize(int(out.(*os.File).Fd()))
-	}
+// colorOf returns whether to write to a stream in colour: to a terminal, unless the environment
+// (NO_COLOR, TERM=dumb) or --color says otherwise.
+func (t *tool) colorOf(out io.Writer) report.Color {
 	switch t.color.value {
 	case "always":
-		s.Color = true
+		return true
 	case "never":
-		s.Color = false
+		return false
 	}
-	return s
+	return report.Color(isTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb")
 }
 
 // print prints messages to stderr.
 func (t *tool) print(messages []report.Message) {
-	report.Print(t.err, messages, t.verbose, t.screenOf(t.err))
+	report.Print(t.err, messages, t.verbose, t.colorOf(t.err))
 }

@@ -78,7 +78,7 @@ func TestColourIsForTerminalsThatWantIt(t *testing.T) {
 	} {
 		t.Setenv("NO_COLOR", c.noColor)
 		t.Setenv("TERM", c.term)
-		if got := (&tool{color: choice{value: c.flag}}).screenOf(c.out).Color; got != c.want {
+		if got := bool((&tool{color: choice{value: c.flag}}).colorOf(c.out)); got != c.want {
 			t.Errorf("%+v: colour %t", c, got)
 		}
 	}

@@ -28,7 +28,7 @@ every default written out. If the group takes its probe from a workload
 			if err != nil {
 				return err
 			}
-			if p.failed {
+			if isUnread(p.messages) {
 				t.print(p.messages)
 				return &exit{exitUnreadable}
 			}

@@ -44,52 +44,35 @@ func writeFile(name string, text, old []byte) error {
 		return reasonOf(err)
 	}
 	defer f.Close()
-	if !hasOtherLinks(info) {
-		if done, err := replace(path, info, text); done || err != nil {
-			return err
-		}
+	if done, err := replace(path, info, text); done || err != nil {
+		return err
 	}
 	return overwrite(f, text, old)
 }
 
 // replace replaces the file in one step, so that a reader sees the old text or
-// the new one. If the new file cannot have the owner of the old one, or has not its
-// extended attributes, or the old one is a mount point, done is false and nothing has
-// changed.
+// the new one. If the old file has other names, or an owner or extended attributes that the new
+// one does not get, or is a mount point, done is false and nothing has changed.
 func replace(path string, info fs.FileInfo, text []byte) (done bool, err error) {
 	dir := filepath.Dir(path)
 	tmp, err := os.CreateTemp(dir, ".rewrite-probes-*")
 	if err != nil {
 		return false, fmt.Errorf("cannot create a file in %s: %w", dir, reasonOf(err))
 	}
-	defer func() {
-		if !done {
-			tmp.Close()
-			os.Remove(tmp.Name())
-		}
-	}()
-	if _, err := tmp.Write(text); err != nil {
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(text)
+	fits := canReplace(tmp, info) // before the mode, some bits of which a new owner takes away
+	if err := errors.Join(err, tmp.Chmod(info.Mode().Perm()), tmp.Close()); err != nil {
 		return false, reasonOf(err)
 	}
-	if !takeOwner(tmp, info) {
+	if !fits || !sameAttributes(tmp.Name(), path) {
 		return false, nil
 	}
-	if err := tmp.Chmod(info.Mode().Perm()); err != nil {
-		return false, reasonOf(err)
-	}
-	if !sameAttributes(tmp.Name(), path) {
+	err = os.Rename(tmp.Name(), path)
+	if errors.Is(err, syscall.EBUSY) { // a file that is mounted, as in docker run -v FILE:FILE
 		return false, nil
 	}
-	if err := tmp.Close(); err != nil {
-		return false, reasonOf(err)
-	}
-	switch err := os.Rename(tmp.Name(), path); {
-	case errors.Is(err, syscall.EBUSY): // a file that is mounted, as in docker run -v FILE:FILE
-		return false, nil
-	case err != nil:
-		return false, reasonOf(err)
-	}
-	return true, nil
+	return err == nil, reasonOf(err)
 }
 
 // overwrite writes a new text into a file, and after an error the old one.

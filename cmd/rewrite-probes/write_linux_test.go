@@ -106,9 +106,8 @@ func TestAFileOfSomebodyElseKeepsItsOwner(t *testing.T) {
 	}
 }
 
-// TestTheOldTextComesBackIfThereIsNoRoomForTheNew: the file itself is written, since it
-// has another name. The limit on the size of files is that of a process, so this is one
-// of its own.
+// TestTheOldTextComesBackIfThereIsNoRoomForTheNew: the file itself is written. The limit on
+// the size of files is that of a process, so this is one of its own.
 func TestTheOldTextComesBackIfThereIsNoRoomForTheNew(t *testing.T) {
 	const child = "REWRITE_PROBES_TEST_FILE_LIMIT"
 	if os.Getenv(child) == "" {
@@ -120,7 +119,8 @@ func TestTheOldTextComesBackIfThereIsNoRoomForTheNew(t *testing.T) {
 		return
 	}
 	path := podFile(t, 0o640)
-	if err := os.Link(path, path+".link"); err != nil {
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
 		t.Fatal(err)
 	}
 	signal.Ignore(syscall.SIGXFSZ)
@@ -133,7 +133,7 @@ func TestTheOldTextComesBackIfThereIsNoRoomForTheNew(t *testing.T) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	err := writeFile(path, []byte(strings.Repeat("x", len(podWithProbe)+100)), []byte(podWithProbe))
+	err = overwrite(file, []byte(strings.Repeat("x", len(podWithProbe)+100)), []byte(podWithProbe))
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,4 @@ import (
 	"os"
 )
 
-func hasOtherLinks(fs.FileInfo) bool { return false }
-
-func takeOwner(*os.File, fs.FileInfo) bool { return true }
+func canReplace(*os.File, fs.FileInfo) bool { return true }

@@ -8,23 +8,9 @@ import (
 	"syscall"
 )
 
-// hasOtherLinks reports whether the file has other names (hard links).
-func hasOtherLinks(info fs.FileInfo) bool {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && st.Nlink > 1
-}
-
-// takeOwner sets the owner and group of a new file to those of another, and
-// reports whether it could.
-func takeOwner(f *os.File, of fs.FileInfo) bool {
-	want, ok := of.Sys().(*syscall.Stat_t)
-	info, err := f.Stat()
-	if !ok || err != nil {
-		return false
-	}
-	have, ok := info.Sys().(*syscall.Stat_t)
-	if ok && have.Uid == want.Uid && have.Gid == want.Gid {
-		return true
-	}
-	return f.Chown(int(want.Uid), int(want.Gid)) == nil
+// canReplace reports whether a new file can take the place of another, which has no other names
+// (hard links) and whose owner and group it gets.
+func canReplace(f *os.File, of fs.FileInfo) bool {
+	st, ok := of.Sys().(*syscall.Stat_t)
+	return ok && st.Nlink == 1 && f.Chown(int(st.Uid), int(st.Gid)) == nil
 }

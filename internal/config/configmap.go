@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -104,23 +103,6 @@ func (c *RewriteProbes) set(given []Setting, p *problems) {
 			p.add(path, "%v", err)
 		}
 	}
-}
-
-// Overridden returns the value that a functionConfig has for the field of a setting, if it
-// has another.
-func (s Setting) Overridden(o *manifest.Object) (value string, differs bool) {
-	if o == nil {
-		return "", false
-	}
-	key := keyNamed(s.Key)
-	path, _ := field.Parse(key.Field)
-	if isConfigMap(o) {
-		path = field.NewPath("data", key.Name)
-	}
-	if v, given := o.Value(path); given && fmt.Sprint(v) != s.Value {
-		return fmt.Sprint(v), true
-	}
-	return "", false
 }
 
 // Meshes and Answerers return the values of mesh and answeredBy.

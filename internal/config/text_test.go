@@ -84,24 +84,6 @@ func TestSettingsGoOverTheFunctionConfig(t *testing.T) {
 	}
 }
 
-func TestAFlagSaysWhichValueItGoesOver(t *testing.T) {
-	for _, c := range []struct {
-		config string
-		over   Setting
-		want   string // "" if it goes over none
-	}{
-		{"", Setting{"port", "1"}, ""}, {typedHead, Setting{"port", "1"}, ""}, {mapHead, Setting{"port", "1"}, ""},
-		{typedHead + "spec: {port: 2}\n", Setting{"port", "1"}, "2"}, {typedHead + "spec: {port: 2}\n", Setting{"port", "2"}, ""}, {typedHead + "spec: {port: 2}\n", Setting{"mesh", "osm"}, ""},
-		{typedHead + "spec: {probeProxy: {name: a}}\n", Setting{"name", "b"}, "a"}, {typedHead + "spec: {strict: true}\n", Setting{"strict", "false"}, "true"},
-		{mapHead + "data: {port: \"2\"}\n", Setting{"port", "1"}, "2"}, {mapHead + "data: {port: \"2\"}\n", Setting{"port", "2"}, ""}, {mapHead + "data: {injected-namespaces: a}\n", Setting{"injected-namespaces", "b"}, "a"},
-	} {
-		value, differs := c.over.Overridden(read(t, c.config))
-		if value != c.want || differs != (c.want != "") {
-			t.Errorf("%q, %v: %q, %t", c.config, c.over, value, differs)
-		}
-	}
-}
-
 func TestAnyVersionOfAFunctionConfigIsOne(t *testing.T) {
 	for _, c := range []struct {
 		apiVersion, kind string

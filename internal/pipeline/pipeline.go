@@ -127,7 +127,7 @@ func (r *run) rewrite(o *manifest.Object, class workload.Class, meta *transforme
 		edits = append(edits, p.Edits...)
 		for _, f := range p.Findings {
 			failed = failed || f.Severity == transformer.Error
-			r.addFinding(o, f)
+			r.addFinding(o, f).InPlan = true
 		}
 	}
 	r.reportUnseen(o, class, templates)

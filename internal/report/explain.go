@@ -5,7 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
+	"text/tabwriter"
 
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -24,14 +24,11 @@ const (
 	dim      = "\x1b[2m"
 )
 
-// A Screen is what text is written for.
-type Screen struct {
-	Color bool
-	Width int // in columns; 0 if lines may have any length
-}
+// Color is whether text is written in colour.
+type Color bool
 
-func (s Screen) paint(code, text string) string {
-	if !s.Color || code == "" {
+func (c Color) paint(code, text string) string {
+	if !c || code == "" {
 		return text
 	}
 	return code + text + colorOff
@@ -39,20 +36,19 @@ func (s Screen) paint(code, text string) string {
 
 // Explain writes the report for people: the functionConfig; for every pod template a heading,
 // who answers, an aligned line for each probe, and what was found; then what was found
-// elsewhere (all that is alike only if verbose), a summary and what to do next.
-func (r *Report) Explain(w io.Writer, verbose bool, screen Screen) error {
+// elsewhere, as Print does, a summary and what to do next.
+func (r *Report) Explain(w io.Writer, verbose bool, color Color) error {
 	var b strings.Builder
 	if r.Config != "" {
 		fmt.Fprintf(&b, "functionConfig: %s\n\n", Printable(r.Config))
 	}
 	for i := range r.Templates {
-		explainTemplate(&b, &r.Templates[i], screen)
+		explainTemplate(&b, &r.Templates[i], color)
 		b.WriteByte('\n')
 	}
-	elsewhere := slices.DeleteFunc(slices.Clone(r.Messages), func(m Message) bool { return r.isBelowTemplate(&m) })
-	printAll(&b, elsewhere, verbose, screen)
+	Print(&b, r.elsewhere(), verbose, color)
 	fmt.Fprintln(&b, r.Summary(false))
-	fmt.Fprintln(&b, screen.paint(dim, "next: "+r.next()))
+	fmt.Fprintln(&b, color.paint(dim, "next: "+r.next()))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -87,28 +83,16 @@ func (r *Report) next() string {
 	return "nothing to do"
 }
 
-func explainTemplate(w io.Writer, t *Template, screen Screen) {
-	fmt.Fprintln(w, strings.TrimRight(screen.paint(bold, t.Object.String())+"  "+place(t.Object.File, t.Object.Line), " "))
+func explainTemplate(w io.Writer, t *Template, color Color) {
+	fmt.Fprintln(w, strings.TrimRight(color.paint(bold, t.Object.String())+"  "+place(t.Object.File, t.Object.Line), " "))
 	for _, note := range t.notes() {
-		fmt.Fprintln(w, screen.paint(dim, "  "+note))
+		fmt.Fprintln(w, color.paint(dim, "  "+note))
 	}
-	rows, widths := make([][4]string, len(t.Probes)), [4]int{}
-	for j, p := range t.Probes {
-		rows[j] = [4]string{Printable(p.Container), p.ProbeType.Name(), Printable(p.Before), Printable(explainAfter(p))}
-		for k, cell := range rows[j] {
-			widths[k] = max(widths[k], utf8.RuneCountInString(cell))
-		}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, p := range t.Probes {
+		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", Printable(p.Container), p.ProbeType.Name(), Printable(p.Before), color.paint(stateColors[p.State], Printable(explainAfter(p))))
 	}
-	for j, row := range rows {
-		line := " "
-		for k, cell := range row[:3] {
-			line += fmt.Sprintf(" %-*s ", widths[k], cell)
-		}
-		if n := utf8.RuneCountInString(line) + 1 + utf8.RuneCountInString(row[3]); screen.Width > 0 && n > screen.Width {
-			line = strings.TrimRight(line, " ") + "\n     "
-		}
-		fmt.Fprintln(w, line+" "+screen.paint(stateColors[t.Probes[j].State], row[3]))
-	}
+	table.Flush()
 	if len(t.Probes) == 0 && len(t.Findings) == 0 {
 		fmt.Fprintln(w, "  no probes and no hooks")
 	}
@@ -195,12 +179,7 @@ func mtls(p transformer.Verdict) string {
 	return " (" + words + ")"
 }
 
-// isBelowTemplate reports whether a message is a finding of a pod template, which is shown
-// with it. Others about the same object are shown elsewhere.
-func (r *Report) isBelowTemplate(m *Message) bool {
-	return slices.ContainsFunc(r.Templates, func(t Template) bool {
-		return t.Object == m.Object && slices.ContainsFunc(t.Findings, func(f transformer.Finding) bool {
-			return f.Reason == m.Reason && f.Message == m.Text && slices.Equal(f.Field, m.Field)
-		})
-	})
+// elsewhere returns the messages that are not shown with a pod template.
+func (r *Report) elsewhere() []Message {
+	return slices.DeleteFunc(slices.Clone(r.Messages), func(m Message) bool { return m.InPlan })
 }

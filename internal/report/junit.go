@@ -23,6 +23,8 @@ type (
 		Class   string        `xml:"classname,attr"`
 		Name    string        `xml:"name,attr"`
 		Failure *junitFailure `xml:"failure"`
+
+		probe field.Path // that the case is about; nil if it is about an object, or the whole run
 	}
 	junitFailure struct {
 		Type    string `xml:"type,attr"`
@@ -31,54 +33,42 @@ type (
 	}
 )
 
-// A junitSubject is what a case is about: a probe or, without one, an object or the
-// whole run.
-type junitSubject struct {
-	object Object
-	probe  string // its path
-}
-
 // JUnit writes a test suite with a case for each probe, and one for each object that
-// has none or that a message is about as a whole. Errors, and in a strict run
+// has none or that a failure is about as a whole. Errors, and in a strict run
 // warnings, make a case fail.
 func (r *Report) JUnit(w io.Writer) error {
 	suite := junitSuite{Name: "rewrite-probes"}
-	cases := make(map[junitSubject]*junitCase)
-	caseOf := func(about junitSubject) *junitCase {
-		if cases[about] == nil {
-			name := cmp.Or(about.object.String(), "manifests")
-			if about.probe != "" {
-				name += ": " + about.probe
-			}
-			cases[about] = &junitCase{Class: about.object.File, Name: name}
-			suite.Cases = append(suite.Cases, cases[about])
+	cases := make(map[Object][]*junitCase)
+	add := func(about Object, probe field.Path) *junitCase {
+		c := &junitCase{Class: about.File, Name: cmp.Or(about.String(), "manifests"), probe: probe}
+		if probe != nil {
+			c.Name += ": " + probe.String()
 		}
-		return cases[about]
+		cases[about] = append(cases[about], c)
+		suite.Cases = append(suite.Cases, c)
+		return c
 	}
-	probes := make(map[Object][]field.Path)
 	for _, t := range r.Templates {
+		if len(t.Probes) == 0 && cases[*t.Object] == nil {
+			add(*t.Object, nil)
+		}
 		for _, p := range t.Probes {
-			probes[*t.Object] = append(probes[*t.Object], p.Field)
-			caseOf(junitSubject{*t.Object, p.Field.String()})
-		}
-	}
-	for _, t := range r.Templates {
-		if len(probes[*t.Object]) == 0 {
-			caseOf(junitSubject{object: *t.Object})
+			add(*t.Object, p.Field)
 		}
 	}
 	for _, m := range r.Messages {
-		about := subjectOf(m, probes)
-		if r.fails(m) {
-			one := caseOf(about)
-			if one.Failure == nil {
-				one.Failure = &junitFailure{m.Reason, m.Words(), m.String()}
-				suite.Failures++
-			} else {
-				one.Failure.Text += "\n" + m.String()
-			}
-		} else if m.Object != nil && len(probes[about.object]) == 0 {
-			caseOf(about)
+		if !r.fails(m) {
+			continue
+		}
+		at := caseOf(&m, cases[m.about()])
+		if at == nil {
+			at = add(m.about(), nil)
+		}
+		if at.Failure == nil {
+			at.Failure = &junitFailure{m.Reason, m.Words(), m.String()}
+			suite.Failures++
+		} else {
+			at.Failure.Text += "\n" + m.String()
 		}
 	}
 	suite.Tests = len(suite.Cases)
@@ -90,12 +80,13 @@ func (r *Report) JUnit(w io.Writer) error {
 	return err
 }
 
-func subjectOf(m Message, probes map[Object][]field.Path) junitSubject {
-	about := junitSubject{object: m.about()}
-	for _, probe := range probes[about.object] {
-		if m.Field.HasPrefix(probe) {
-			about.probe = probe.String()
+// caseOf returns the case that a message is about: that of a probe, or else that of the object;
+// nil if there is none.
+func caseOf(m *Message, cases []*junitCase) (found *junitCase) {
+	for _, c := range cases {
+		if m.Field.HasPrefix(c.probe) && (found == nil || found.probe == nil) {
+			found = c
 		}
 	}
-	return about
+	return found
 }

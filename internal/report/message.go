@@ -51,6 +51,7 @@ type Message struct {
 	Field             field.Path // empty if no field is at fault
 	If                string     // what decides whether it holds; "" if it does
 	Current, Proposed field.Value
+	InPlan            bool // it is a finding of the plan for a pod template
 }
 
 // String returns the message in one line: severity, file and line, object,
@@ -120,32 +121,28 @@ func (r *results) of(m *Message) field.Map {
 	if m.Object != r.object {
 		r.refer(m.Object)
 	}
-	result, path := make(field.Map, 0, 6), m.Field.String()
-	result = append(result, field.Entry{Key: "message", Value: m.sentence(path)}, field.Entry{Key: "severity", Value: string(m.Severity)})
-	if r.ref != nil {
-		result = append(result, field.Entry{Key: "resourceRef", Value: r.ref})
-		if len(m.Field) > 0 { // a field needs a resourceRef
-			at := make(field.Map, 0, 3)
-			at = append(at, field.Entry{Key: "path", Value: path})
-			if m.Current != nil {
-				at = append(at, field.Entry{Key: "currentValue", Value: m.Current})
-			}
-			if m.Proposed != nil {
-				at = append(at, field.Entry{Key: "proposedValue", Value: m.Proposed})
-			}
-			result = append(result, field.Entry{Key: "field", Value: at})
-		}
+	path := m.Field.String()
+	result := with(make(field.Map, 0, 6), "message", m.sentence(path))
+	result = with(result, "severity", string(m.Severity))
+	result = with(result, "resourceRef", r.ref)
+	if r.ref != nil && len(m.Field) > 0 { // a field needs a resourceRef
+		at := with(make(field.Map, 0, 3), "path", path)
+		at = with(at, "currentValue", m.Current)
+		result = with(result, "field", with(at, "proposedValue", m.Proposed))
 	}
-	if r.file != nil {
-		result = append(result, field.Entry{Key: "file", Value: r.file})
+	result = with(result, "file", r.file)
+	if r.reasons[m.Reason] == nil && m.Reason != "" {
+		r.reasons[m.Reason] = field.Map{{Key: "reason", Value: m.Reason}}
 	}
-	if m.Reason != "" {
-		if r.reasons[m.Reason] == nil {
-			r.reasons[m.Reason] = field.Map{{Key: "reason", Value: m.Reason}}
-		}
-		result = append(result, field.Entry{Key: "tags", Value: r.reasons[m.Reason]})
+	return with(result, "tags", r.reasons[m.Reason])
+}
+
+// with returns the map with one more entry, if there is a value for it.
+func with(m field.Map, key string, value field.Value) field.Map {
+	if value == nil {
+		return m
 	}
-	return result
+	return append(m, field.Entry{Key: key, Value: value})
 }
 
 func (r *results) refer(o *Object) {
@@ -183,21 +180,16 @@ func Count(messages []Message, s transformer.Severity) int {
 	return n
 }
 
-// Print writes the messages, one a line; infos only if verbose.
-func Print(w io.Writer, messages []Message, verbose bool, screen Screen) {
+// Print writes the messages, one a line. Unless it is verbose, it leaves out infos, and of
+// messages that are alike, of which a repository has one or very many, it writes the first and
+// how many more there are.
+func Print(w io.Writer, messages []Message, verbose bool, color Color) {
 	if !verbose {
 		messages = slices.DeleteFunc(slices.Clone(messages), func(m Message) bool { return m.Severity == transformer.Info })
 	}
-	printAll(w, messages, verbose, screen)
-}
-
-// printAll writes the messages, one a line. Of messages that are alike, of which a
-// repository has one or very many, it writes the first and how many more there are, unless
-// it is verbose.
-func printAll(w io.Writer, messages []Message, verbose bool, screen Screen) {
 	line := func(m *Message) {
 		severity := string(m.Severity)
-		fmt.Fprintln(w, screen.paint(severityColors[m.Severity], severity)+strings.TrimPrefix(m.String(), severity))
+		fmt.Fprintln(w, color.paint(severityColors[m.Severity], severity)+strings.TrimPrefix(m.String(), severity))
 	}
 	alike := make(map[string]int)
 	for i := range messages {
@@ -221,7 +213,7 @@ func printAll(w io.Writer, messages []Message, verbose bool, screen Screen) {
 }
 
 // notRead are the reasons of messages with one cure for all of them.
-var notRead = []string{"helm-template", "no-manifest", "not-built", "not-rendered", "patch", "patch-without-probes"}
+var notRead = []string{"helm-template", "no-manifest", "not-built", "not-rendered", "patch"}
 
 // alike returns the same for messages with the same cause and cure, of which there can be
 // very many; "" for others.

@@ -25,7 +25,7 @@ func TestExplainSaysWhatToDoAboutAProbeThatIsLeftAloneAndFails(t *testing.T) {
 			}}},
 		}, true)
 		var out bytes.Buffer
-		r.Explain(&out, false, report.Screen{})
+		r.Explain(&out, false, false)
 		if !strings.HasSuffix(out.String(), want) {
 			t.Errorf("%s:\n%s", outcome, out.String())
 		}
@@ -37,7 +37,7 @@ func TestExplainDoesNotSayNothingToDoBelowAWarning(t *testing.T) {
 	m := report.NewMessage("port-unresolved", "its port is not there")
 	r.Messages = append(r.Messages, m)
 	var out bytes.Buffer
-	r.Explain(&out, false, report.Screen{})
+	r.Explain(&out, false, false)
 	if want := "next: what is warned of; \"rewrite-probes reasons port-unresolved\" explains it\n"; !strings.HasSuffix(out.String(), want) {
 		t.Errorf("got\n%s", out.String())
 	}
@@ -51,7 +51,7 @@ func TestExplainNamesTheFileAndTheLineAsFarAsTheyAreKnown(t *testing.T) {
 		var r report.Report
 		r.Add("web.yaml", report.Template{Object: &o}, true)
 		var out bytes.Buffer
-		r.Explain(&out, false, report.Screen{})
+		r.Explain(&out, false, false)
 		if head, _, _ := strings.Cut(out.String(), "\n"); want == "" && strings.Contains(head, ":3") || !strings.Contains(head, want) {
 			t.Errorf("%q is not in %q", want, head)
 		}

@@ -3,7 +3,6 @@ package report
 import (
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
@@ -16,16 +15,9 @@ func Printable(s string) string {
 	if field.IsPrintableASCII(s) {
 		return s
 	}
-	var b strings.Builder
-	for len(s) > 0 {
-		r, n := utf8.DecodeRuneInString(s)
-		if r != utf8.RuneError && strconv.IsPrint(r) {
-			b.WriteString(s[:n])
-		} else { // Quote leaves a replacement character as it is that stands for nothing else
-			quoted := strconv.Quote(s[:n])
-			b.WriteString(quoted[1 : len(quoted)-1])
-		}
-		s = s[n:]
-	}
-	return b.String()
+	quoted := strconv.Quote(s)
+	return asWritten.Replace(quoted[1 : len(quoted)-1])
 }
+
+// asWritten takes back what Quote escapes although it is seen as it is.
+var asWritten = strings.NewReplacer(`\\`, `\`, `\"`, `"`)

@@ -20,9 +20,6 @@ type Report struct {
 	Strict    bool       // whether warnings make the run fail
 	Config    string     // which functionConfig the run has; "" if none
 
-	Unreadable bool // whether a file could not be read as manifests
-	Patches    int  // kustomize patches that concern probes and were passed over
-
 	counts   map[counted]int
 	withheld map[string]bool // the sources whose changes are not written
 }
@@ -41,11 +38,14 @@ func (r *Report) count(what counted) {
 	r.counts[what]++
 }
 
-// byNoun returns how many there are of each noun.
-func (r *Report) byNoun() map[string]int {
-	sum := make(map[string]int)
+// number returns how many there are of a noun, in a state or, if that is "", in any. Changes
+// that are withheld do not count.
+func (r *Report) number(noun string, state transformer.State) (sum int) {
+	isChange := noun == "object" || state == transformer.WouldRewrite || state == transformer.WouldRestore
 	for what, n := range r.counts {
-		sum[what.noun] += n
+		if what.noun == noun && (what.state == state || state == "") && !(isChange && r.withheld[what.source]) {
+			sum += n
+		}
 	}
 	return sum
 }
@@ -72,8 +72,7 @@ func (r *Report) Add(source string, t Template, keep bool) {
 
 // Subjects returns how many pod templates and groups of virtual machines there are.
 func (r *Report) Subjects() int {
-	sum := r.byNoun()
-	return sum["pod template"] + sum["WorkloadGroup"]
+	return r.number("pod template", "") + r.number("WorkloadGroup", "")
 }
 
 // AddChange counts an object of a source that is changed.
@@ -169,19 +168,19 @@ var summaryStates = []struct {
 // object changed; 3 probes and 1 hook rewritten; 1 probe left alone; 0 errors,
 // 1 warning". written says that all changes were written that are not withheld.
 func (r *Report) Summary(written bool) string {
-	sum, kept := r.totals()
 	change, wouldBe := " would change", "would be "
 	if written {
 		change, wouldBe = " changed", ""
 	}
-	s := r.subjects() + ", " + Plural(sum[counted{noun: "object"}], "object") + change
-	if kept > 0 {
-		s += ", " + strconv.Itoa(kept) + " not written"
+	changed := r.number("object", "")
+	s := r.subjects() + ", " + Plural(changed, "object") + change
+	if withheld := r.Changed - changed; withheld > 0 {
+		s += ", " + strconv.Itoa(withheld) + " not written"
 	}
 	for _, in := range summaryStates {
 		var parts []string
 		for _, noun := range []string{"probe", "hook"} {
-			if n := sum[counted{noun: noun, state: in.state}]; n > 0 {
+			if n := r.number(noun, in.state); n > 0 {
 				parts = append(parts, Plural(n, noun))
 			}
 		}
@@ -200,48 +199,23 @@ func (r *Report) Summary(written bool) string {
 	return s
 }
 
-// totals returns the counts of all sources together, without changes that are withheld, and
-// how many objects have these.
-func (r *Report) totals() (sum map[counted]int, withheld int) {
-	sum = make(map[counted]int)
-	for what, n := range r.counts {
-		isChange := what.noun == "object" || what.state == transformer.WouldRewrite || what.state == transformer.WouldRestore
-		switch {
-		case !isChange || !r.withheld[what.source]:
-			sum[counted{noun: what.noun, state: what.state}] += n
-		case what.noun == "object":
-			withheld += n
-		}
-	}
-	return sum, withheld
-}
-
 // subjects words how many pod templates there are, and how many groups of virtual
 // machines if there are any.
 func (r *Report) subjects() string {
-	sum := r.byNoun()
-	templates, groups := Plural(sum["pod template"], "pod template"), Plural(sum["WorkloadGroup"], "WorkloadGroup")
+	templates, groups := r.number("pod template", ""), r.number("WorkloadGroup", "")
 	switch {
-	case sum["WorkloadGroup"] == 0:
-		return templates
-	case sum["pod template"] == 0:
-		return groups
+	case groups == 0:
+		return Plural(templates, "pod template")
+	case templates == 0:
+		return Plural(groups, "WorkloadGroup")
 	}
-	return templates + ", " + groups
+	return Plural(templates, "pod template") + ", " + Plural(groups, "WorkloadGroup")
 }
 
 // CheckSummary returns one line about what check found.
 func (r *Report) CheckSummary() string {
-	sum := r.byNoun()
 	found := cmp.Or(r.problems(), "0 errors, 0 warnings")
-	s := fmt.Sprintf("%s, %s, %s; %s", r.subjects(), Plural(sum["probe"], "probe"), Plural(sum["hook"], "hook"), found)
-	switch r.Patches {
-	case 0:
-		return s
-	case 1:
-		return s + "; 1 patch was not checked: check what kustomize builds"
-	}
-	return s + fmt.Sprintf("; %d patches were not checked: check what kustomize builds", r.Patches)
+	return fmt.Sprintf("%s, %s, %s; %s", r.subjects(), Plural(r.number("probe", ""), "probe"), Plural(r.number("hook", ""), "hook"), found)
 }
 
 // problems words how many errors and warnings there are; "" if there are none.
