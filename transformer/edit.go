@@ -232,6 +232,7 @@ func (b *planBuilder) removeHolders(keep, added *containerRef) {
 	for _, k := range b.holders {
 		kept := keep != nil && k.at == *keep
 		switch {
+		case k.container == nil: // undoAll takes the annotation away
 		case kept && (k.ours || !k.earlier()):
 		case kept || !k.ours:
 			b.removeEnv(k, kept)

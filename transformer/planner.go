@@ -347,7 +347,7 @@ func (b *planBuilder) servedByRewriter(s *handlerSite) bool {
 	if b.p.mesh.serves != nil {
 		return b.p.mesh.serves(s)
 	}
-	byProxy := answerer{who: b.p.mesh.proxyAnswerer}
+	byProxy := answerer{who: AnsweredByIstioProxy}
 	return slices.ContainsFunc(b.inspection.facts.worlds(), func(w world) bool { return w.rewrites && b.runsBefore(w, s, byProxy) })
 }
 
@@ -410,7 +410,7 @@ func (b *planBuilder) answer(toRewrite []*handlerSite) Answer {
 	case b.adds(toRewrite):
 		container = b.p.opts.ProbeProxy.Name
 	case len(toRewrite) > 0:
-		container = field.As[string](b.p.mesh.placeholder, "name")
+		container = istioProxyName
 	}
 	if !slices.Contains(b.names, container) {
 		a.AddsContainer = container

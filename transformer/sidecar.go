@@ -185,14 +185,13 @@ func (p *Planner) isOurs(k *originalsHolder, declared bool) bool {
 		return c.Name == p.opts.ProbeProxy.Name || c.Name == Defaults().ProbeProxy.Name ||
 			c.StartupProbe != nil && c.StartupProbe.HTTPGet != nil && c.StartupProbe.HTTPGet.Path == prober.HealthPath
 	}
-	placeholder := istioData.placeholder
-	for _, e := range placeholder {
+	for _, e := range istioPlaceholder {
 		if v, _ := k.raw.Get(e.Key); v != e.Value && !(declared && e.Key == "image") {
 			return false
 		}
 	}
 	return len(k.container.Env) == 1 && !slices.ContainsFunc(k.raw, func(e field.Entry) bool {
-		_, placed := placeholder.Get(e.Key)
+		_, placed := istioPlaceholder.Get(e.Key)
 		return !placed && e.Key != "env" && !(e.Key == "securityContext" && isRestrictedContext(e.Value)) &&
 			!(e.Key == "resources" && declared) && !isFilledIn(e, k.raw)
 	})
