@@ -132,7 +132,7 @@ const defaultContainer = "kubectl.kubernetes.io/default-container"
 // container the default if probe-proxy comes before it. Restore takes it back, since it
 // is noted like the annotations of a Namespace that the template repeats.
 func (b *planBuilder) withDefaultContainer(annotations field.KeyValues, toRewrite []*handlerSite) field.KeyValues {
-	if _, set := annotations.Lookup(defaultContainer); set || b.native() || !b.adds(toRewrite) {
+	if _, set := annotations.Lookup(defaultContainer); set || b.native() || !b.answeredByUs() {
 		return annotations
 	}
 	at := b.probeProxyPlace(b.existingProbeProxy(), toRewrite)
