@@ -10,9 +10,8 @@ import (
 
 // editAll plans the edits: annotations, containers, probes.
 func (b *planBuilder) editAll(toRewrite []*handlerSite) {
-	env := encode(toRewrite)
-	b.editAnnotations(toRewrite, env)
-	b.editContainers(toRewrite, env)
+	b.editAnnotations(toRewrite)
+	b.editContainers(toRewrite, encode(toRewrite))
 	for _, s := range b.sites {
 		switch {
 		case s.target != nil:
@@ -28,7 +27,7 @@ func (b *planBuilder) edit(edits ...field.Edit) { b.edits = append(b.edits, edit
 
 // editAnnotations plans the annotations that the mesh needs. If annotations or
 // metadata become empty that we filled, they are removed.
-func (b *planBuilder) editAnnotations(toRewrite []*handlerSite, env string) {
+func (b *planBuilder) editAnnotations(toRewrite []*handlerSite) {
 	if b.metadata == nil {
 		return // there is no known place for annotations, and none is needed
 	}
@@ -37,7 +36,7 @@ func (b *planBuilder) editAnnotations(toRewrite []*handlerSite, env string) {
 	if len(toRewrite) > 0 {
 		user := want
 		want = b.withDefaultContainer(b.p.mesh.annotate(b.withInherited(user), have, b.inspection.answerer), toRewrite)
-		if value := b.recordFor(toRewrite, env, user, want).Encode(); value != "" {
+		if value := b.recordFor(toRewrite, user, want).Encode(); value != "" {
 			want = want.With(OriginalsAnnotation, value)
 		}
 	}
@@ -92,7 +91,7 @@ func (b *planBuilder) editContainers(toRewrite []*handlerSite, env string) {
 	var keep, added *containerRef // what stays of the holders, and where a container is inserted
 	var container field.Map
 	switch {
-	case b.adds(toRewrite):
+	case env != "" && b.answeredByUs():
 		container = b.probeProxy(env, toRewrite)
 		isOwned := func(key string) bool { return slices.Contains(ownedKeys, key) }
 		existing := b.existingProbeProxy()
@@ -116,11 +115,6 @@ func (b *planBuilder) editContainers(toRewrite []*handlerSite, env string) {
 	if added != nil {
 		b.edit(field.Edit{Op: field.Insert, Path: b.containerPath(*added), Before: "containers", Value: container})
 	}
-}
-
-// adds reports whether a probe-proxy makes the probes.
-func (b *planBuilder) adds(toRewrite []*handlerSite) bool {
-	return b.answeredByUs() && len(toRewrite) > 0
 }
 
 // answeredByUs reports whether a probe-proxy is to make rewritten probes.
@@ -223,6 +217,7 @@ func (b *planBuilder) removeHolders(keep, added *containerRef) {
 	for _, k := range b.holders {
 		kept := keep != nil && k.at == *keep
 		switch {
+		case k.container == nil: // undoAll takes the annotation away
 		case kept && (k.ours || !k.earlier()):
 		case kept || !k.ours:
 			b.removeEnv(k, kept)

@@ -74,9 +74,8 @@ func (s *handlerSite) shortForm() field.Map {
 }
 
 // recordFor returns what the annotation must carry for the rewritten probes, given
-// the value of the env var, the user's annotations, and all others that will be
-// written.
-func (b *planBuilder) recordFor(toRewrite []*handlerSite, env string, user, written field.KeyValues) Record {
+// the user's annotations, and all others that will be written.
+func (b *planBuilder) recordFor(toRewrite []*handlerSite, user, written field.KeyValues) Record {
 	var r Record
 	sorted := slices.Clone(toRewrite)
 	slices.SortFunc(sorted, func(s, t *handlerSite) int { return strings.Compare(s.key, t.key) })
@@ -97,10 +96,10 @@ func (b *planBuilder) recordFor(toRewrite []*handlerSite, env string, user, writ
 		_, set := user.Lookup(e.Key)
 		return set
 	})...)
-	if b.native() && b.adds(toRewrite) {
+	if b.native() && b.answeredByUs() {
 		b.noteEmpty(&r, b.spec.Key("initContainers"), len(b.in.Template.Spec.InitContainers) == 0)
 	}
-	if env != "" && !b.adds(toRewrite) {
+	if !b.answeredByUs() {
 		if at, proxy := b.proxyOf(b.p.mesh.isProxy); proxy != nil {
 			b.noteEmpty(&r, b.containerPath(at).Key("env"), len(proxy.Env) == 0)
 		} else if b.p.opts.IstioProxy.Image != autoImage || len(merge(nil, b.p.opts.IstioProxy.Resources)) > 0 {

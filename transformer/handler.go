@@ -290,9 +290,9 @@ func (s *handlerSite) edits(want *Handler) []field.Edit {
 	edits := HandlerEdits(s.path, s.current, want, form)
 	if want == s.original {
 		edits = s.withTexts(edits)
-	}
-	for i := range edits {
-		edits[i].Texts = s.texts // of another form's request too, which may have a field as it was
+		for i := range edits {
+			edits[i].Texts = s.texts
+		}
 	}
 	if h := s.current.HTTPGet; s.foreign && h != nil && h.Scheme != "" && want.HTTPGet != nil && want.HTTPGet.Scheme == "" {
 		edits = append(edits, field.Edit{Op: field.Delete, Path: s.path.Key(kindHTTPGet, "scheme")})

@@ -13,17 +13,19 @@ import (
 type istio struct{}
 
 var istioData = meshData{
-	name: "istio", title: "Istio", proxyAnswerer: AnsweredByIstioProxy, proxy: istioProxyName, uid: prober.IstioProxyID,
+	name: "istio", title: "Istio", proxy: istioProxyName, uid: prober.IstioProxyID,
 	reserved: []int{15000, 15001, 15004, 15006, 15008, 15021, 15053, 15090}, // but for the status server's
 	excluded: portList{key: istioExcludePorts, full: true},
 	off:      rewriterOff{key: istioRewrite, value: "false", means: isFalse},
-	// Without imagePullPolicy the API server would set Always, its default for an untagged
-	// image, and the image that the injector puts in would get that too.
-	placeholder: field.Map{
-		{Key: "name", Value: istioProxyName},
-		{Key: "image", Value: autoImage},
-		{Key: "imagePullPolicy", Value: "IfNotPresent"},
-	},
+}
+
+// istioPlaceholder is the container, without env and securityContext, that holds the place of
+// the proxy until it is injected. Without imagePullPolicy the API server would set Always, its
+// default for an untagged image, and the image that the injector puts in would get that too.
+var istioPlaceholder = field.Map{
+	{Key: "name", Value: istioProxyName},
+	{Key: "image", Value: autoImage},
+	{Key: "imagePullPolicy", Value: "IfNotPresent"},
 }
 
 const (

@@ -30,7 +30,7 @@ type originalsHolder struct {
 // goes reports whether the originals in k are removed unless they are written anew: an
 // env var that no probe refers to, outside of containers that we added, may be the
 // user's, and stays.
-func (k *originalsHolder) goes() bool { return k.ours || k.used() || k.proxy }
+func (k *originalsHolder) goes() bool { return k.ours || k.used() || k.proxy || k.container == nil }
 
 // used reports whether k carries the original of a probe.
 func (k *originalsHolder) used() bool { return len(k.claimed) > 0 }
@@ -94,7 +94,7 @@ func (b *planBuilder) findHolders() {
 		if err != nil {
 			b.addUnreadable(b.metadata.Key("annotations"), "", err)
 		}
-		b.annotationHolders = []*originalsHolder{{env: earlierAnnotation, originals: originals, listens: earlierPorts}}
+		b.holders = append(b.holders, &originalsHolder{env: earlierAnnotation, originals: originals, listens: earlierPorts})
 	}
 }
 
@@ -133,7 +133,7 @@ func (b *planBuilder) recognise(s *handlerSite) {
 	}
 	port := int(s.current.HTTPGet.Port.Int) // 0 if it is a name
 	onPort := slices.DeleteFunc(slices.Clone(b.holders), func(k *originalsHolder) bool { return !k.answersOn(port) })
-	if !b.recogniseIn(onPort, s) && !b.recogniseIn(b.holders, s) && !b.recogniseIn(b.annotationHolders, s) {
+	if !b.recogniseIn(onPort, s) && !b.recogniseIn(b.holders, s) {
 		b.findMeshOriginal(s)
 	}
 }
@@ -227,12 +227,11 @@ func (s *handlerSite) hurriedFate() (f fate, unless string) {
 // recognised, and a holder carries an original that may be the probe's: without
 // the holder the only copy of the original would be lost.
 func (b *planBuilder) keepOriginals() {
-	holders := slices.Concat(b.holders, b.annotationHolders)
 	for _, s := range b.sites {
 		if s.alreadyRewritten {
 			continue
 		}
-		for _, k := range holders {
+		for _, k := range b.holders {
 			if key, ok := b.candidate(k, s); ok {
 				cure := "the probe must have that path, or its original back"
 				if h := s.current.HTTPGet; h != nil && h.Path == key {
@@ -254,7 +253,6 @@ func (b *planBuilder) keepReplaced() {
 	if b.failed() {
 		return
 	}
-	holders := slices.Concat(b.holders, b.annotationHolders)
 	for _, s := range b.sites {
 		if s.alreadyRewritten || s.target != nil {
 			continue
@@ -264,7 +262,7 @@ func (b *planBuilder) keepReplaced() {
 				"looks rewritten, and the annotation `%s` has all that is left of its original; the probe must have its original back, or the annotation must go", OriginalsAnnotation))
 			continue
 		}
-		for _, k := range holders {
+		for _, k := range b.holders {
 			if key, ok := k.unclaimed(func(key string) bool { return s.owns(key) && !s.has(k.originals[key]) }); ok {
 				b.addFinding(containerFinding("original-replaced", s.path, s.container.Name,
 					"is %s since it was rewritten, and %s carries its original under `%s` (%s), which would be lost; the probe must have that path or that original again, or the entry must be removed from there",
@@ -280,7 +278,7 @@ func (b *planBuilder) keepReplaced() {
 func (b *planBuilder) seemsRewritten(s *handlerSite) bool {
 	n := s.dialed()
 	answers := func(k *originalsHolder) bool { return k.answersOn(n) }
-	return s.isDangling() || n != 0 && (slices.ContainsFunc(b.holders, answers) || slices.ContainsFunc(b.annotationHolders, answers))
+	return s.isDangling() || n != 0 && slices.ContainsFunc(b.holders, answers)
 }
 
 // resembles reports whether a path may be a rewritten one with a mistake: the two

@@ -267,10 +267,10 @@ func (b *planBuilder) check(toRewrite []*handlerSite) {
 	b.checkPaths(toRewrite)
 	a := b.inspection.answerer
 	for at, c := range b.containers() {
-		if b.adds(toRewrite) && c.Name == b.p.opts.ProbeProxy.Name {
+		if b.answeredByUs() && c.Name == b.p.opts.ProbeProxy.Name {
 			b.addFinding(containerFinding("name-taken", b.containerPath(at).Key("name"), c.Name, "%q is the name of the container to be added; one of the two must have another (`probeProxy.name`)", c.Name))
 		}
-		if a.who != AnsweredByProbeProxy && b.p.mesh.isProxy(c) {
+		if !b.answeredByUs() && b.p.mesh.isProxy(c) {
 			continue
 		}
 		for i, p := range c.Ports {
@@ -279,15 +279,13 @@ func (b *planBuilder) check(toRewrite []*handlerSite) {
 			}
 		}
 	}
-	if a.who == AnsweredByProbeProxy {
+	if b.answeredByUs() {
 		b.checkOwnPort()
-	}
-	if b.adds(toRewrite) {
 		b.checkProbeProxy(toRewrite)
 	}
 	b.checkBareSpec()
 	b.checkIngresses(toRewrite)
-	if a.who != AnsweredByProbeProxy {
+	if !b.answeredByUs() {
 		b.checkProxyLimits()
 	}
 	for _, s := range toRewrite {
@@ -347,7 +345,7 @@ func (b *planBuilder) servedByRewriter(s *handlerSite) bool {
 	if b.p.mesh.serves != nil {
 		return b.p.mesh.serves(s)
 	}
-	byProxy := answerer{who: b.p.mesh.proxyAnswerer}
+	byProxy := answerer{who: AnsweredByIstioProxy}
 	return slices.ContainsFunc(b.inspection.facts.worlds(), func(w world) bool { return w.rewrites && b.runsBefore(w, s, byProxy) })
 }
 
@@ -405,14 +403,11 @@ func (b *planBuilder) answer(toRewrite []*handlerSite) Answer {
 	a.By, a.Port = b.inspection.answerer.who, b.inspection.answerer.port
 	a.Mesh, a.Because, a.AddsAnnotations = b.detected.title, b.inspection.because, b.addedAnnotations
 	a.AppWouldDo = !b.in.OnlyEdits && a.By == AnsweredByProbeProxy && b.appWouldDo(toRewrite)
-	var container string
-	switch {
-	case b.adds(toRewrite):
+	container := istioProxyName
+	if b.answeredByUs() {
 		container = b.p.opts.ProbeProxy.Name
-	case len(toRewrite) > 0:
-		container = field.As[string](b.p.mesh.placeholder, "name")
 	}
-	if !slices.Contains(b.names, container) {
+	if len(toRewrite) > 0 && !slices.Contains(b.names, container) {
 		a.AddsContainer = container
 	}
 	return a

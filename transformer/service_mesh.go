@@ -24,9 +24,6 @@ type serviceMesh struct {
 type meshData struct {
 	name  string // in the functionConfig
 	title string // in messages
-	// proxyAnswerer is the value of [Options].AnsweredBy that means the mesh's own proxy; ""
-	// if that answers no rewritten probes.
-	proxyAnswerer string
 	// proxy is the name of the proxy's container, and image a part of its image. commonName
 	// is set if other containers may have the same name, so that one in a template does not
 	// say that the pod is in the mesh.
@@ -46,9 +43,6 @@ type meshData struct {
 	// whether that serves a captured probe as it was read; nil if there is none, or worlds say it.
 	off    rewriterOff
 	serves func(*handlerSite) bool
-	// placeholder is the container, without env and securityContext, that holds the place of
-	// the proxy until it is injected; nil if the proxy is never declared.
-	placeholder field.Map
 }
 
 // serviceMeshes are all meshes. A new one is a file with the mesh's profile and an entry here.
@@ -115,25 +109,17 @@ func Meshes() []string {
 // Answerers returns the values that [Options].AnsweredBy may have in any
 // mesh.
 func Answerers() []string {
-	var all []string
-	for _, d := range serviceMeshes {
-		for _, a := range d.answerers() {
-			if !slices.Contains(all, a) {
-				all = append(all, a)
-			}
-		}
-	}
-	return all
+	return []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByIstioProxy, AnsweredByApp}
 }
 
 func (d *meshData) isProxy(c *Container) bool {
 	return c.Name == d.proxy && strings.Contains(c.Image, d.image)
 }
 
-// answerers returns the values that [Options].AnsweredBy may have.
+// answerers returns those of [Answerers] that there are in the mesh: Istio's is the only proxy
+// that reads the env var.
 func (d *meshData) answerers() []string {
-	all := []string{AnsweredByAuto, AnsweredByProbeProxy, d.proxyAnswerer, AnsweredByApp}
-	return slices.DeleteFunc(all, func(who string) bool { return who == "" })
+	return slices.DeleteFunc(Answerers(), func(who string) bool { return who == AnsweredByIstioProxy && d.proxy != istioProxyName })
 }
 
 // encode returns the env var's value for the originals of probes; "" if there are none. The

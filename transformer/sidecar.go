@@ -129,7 +129,7 @@ const defaultContainer = "kubectl.kubernetes.io/default-container"
 // container the default if probe-proxy comes before it. Restore takes it back, since it
 // is noted like the annotations of a Namespace that the template repeats.
 func (b *planBuilder) withDefaultContainer(annotations field.KeyValues, toRewrite []*handlerSite) field.KeyValues {
-	if _, set := annotations.Lookup(defaultContainer); set || b.native() || !b.adds(toRewrite) {
+	if _, set := annotations.Lookup(defaultContainer); set || b.native() || !b.answeredByUs() {
 		return annotations
 	}
 	at := b.probeProxyPlace(b.existingProbeProxy(), toRewrite)
@@ -177,14 +177,13 @@ func (p *Planner) isOurs(k *originalsHolder, declared bool) bool {
 		return c.Name == p.opts.ProbeProxy.Name || c.Name == Defaults().ProbeProxy.Name ||
 			c.StartupProbe != nil && c.StartupProbe.HTTPGet != nil && c.StartupProbe.HTTPGet.Path == prober.HealthPath
 	}
-	placeholder := istioData.placeholder
-	for _, e := range placeholder {
+	for _, e := range istioPlaceholder {
 		if v, _ := k.raw.Get(e.Key); v != e.Value && !(declared && e.Key == "image") {
 			return false
 		}
 	}
 	return len(k.container.Env) == 1 && !slices.ContainsFunc(k.raw, func(e field.Entry) bool {
-		_, placed := placeholder.Get(e.Key)
+		_, placed := istioPlaceholder.Get(e.Key)
 		return !placed && e.Key != "env" && !(e.Key == "securityContext" && isRestrictedContext(e.Value)) &&
 			!(e.Key == "resources" && declared) && !isFilledIn(e, k.raw)
 	})
