@@ -37,7 +37,7 @@ func (r *run) group(o *manifest.Object, meta *transformer.Metadata) (*vm.Group, 
 	g.Probes = func(kind, name string) (probes []transformer.OriginalProbe, workload string, err error) {
 		all := r.makers(kind, meta.Namespace, name)
 		if len(all) != 1 {
-			return nil, "", fmt.Errorf("the input must have one workload of that kind and name in the group's namespace, and has %d", len(all))
+			return nil, workload, fmt.Errorf("the input must have one workload of that kind and name in the group's namespace, and has %d", len(all))
 		}
 		if probes, err = r.originals(all[0]); err != nil {
 			err = fmt.Errorf("the probes of %s cannot be known: %w", all[0], err)

@@ -58,11 +58,11 @@ func (b *builder) find(ref string) (from *transformer.OriginalProbe, where strin
 	kind, rest, _ := strings.Cut(ref, "/")
 	name, container, named := strings.Cut(rest, "/")
 	if kind == "" || name == "" || named && container == "" || strings.Contains(container, "/") {
-		return nil, "", errors.New("must be KIND/NAME or KIND/NAME/CONTAINER, such as Deployment/reviews")
+		return nil, where, errors.New("must be KIND/NAME or KIND/NAME/CONTAINER, such as Deployment/reviews")
 	}
 	all, workload, err := b.g.Probes(kind, name)
 	if err != nil {
-		return nil, "", err
+		return nil, where, err
 	}
 	var containers []string
 	var probes []*transformer.OriginalProbe
@@ -76,9 +76,9 @@ func (b *builder) find(ref string) (from *transformer.OriginalProbe, where strin
 	case len(probes) == 1:
 		return probes[0], fmt.Sprintf("%s, container %q", workload, probes[0].Container), nil
 	case len(all) == 0:
-		return nil, "", fmt.Errorf("%s has no readinessProbe", workload)
+		return nil, where, fmt.Errorf("%s has no readinessProbe", workload)
 	}
-	return nil, "", fmt.Errorf("%s has a readinessProbe in %s; the annotation must name one of these containers: %s/%s/CONTAINER", workload, strings.Join(containers, ", "), kind, name)
+	return nil, where, fmt.Errorf("%s has a readinessProbe in %s; the annotation must name one of these containers: %s/%s/CONTAINER", workload, strings.Join(containers, ", "), kind, name)
 }
 
 // translate returns a container's probe in the form of a group's, with every default.
