@@ -85,26 +85,19 @@ func nativeHandler(command []string) (tool string, native *Handler) {
 	tool = path.Base(command[0])
 	form, known := requestTools[tool]
 	args := " " + strings.Join(command[1:], " ")
-	if !known || !slices.Equal(strings.Fields(args), command[1:]) {
+	if !known || !slices.Equal(strings.Fields(args), command[1:]) || !form().MatchString(args) || !neededOption().MatchString(args) {
 		return tool, nil
 	}
-	found := form().FindStringSubmatch(args)
-	if found == nil || !neededOption().MatchString(args) {
-		return tool, nil
-	}
-	part := make(map[string]string)
-	for i, name := range form().SubexpNames() {
-		part[name] = found[i]
-	}
-	number, _ := strconv.Atoi(cmp.Or(part["port"], map[string]string{"": "80", "https": "443"}[part["scheme"]]))
-	if _, err := inRange(int64(number)); err != nil || part["scheme"] != "" && !unverified().MatchString(args) {
+	part := func(name string) string { return form().ReplaceAllString(args, "${"+name+"}") }
+	number, _ := strconv.Atoi(cmp.Or(part("port"), map[string]string{"": "80", "https": "443"}[part("scheme")]))
+	if _, err := inRange(int64(number)); err != nil || part("scheme") != "" && !unverified().MatchString(args) {
 		return tool, nil
 	}
 	switch port := field.Number(number); tool {
 	case "curl", "wget":
-		return tool, &Handler{HTTPGet: &HTTPGet{Path: cmp.Or(part["path"], "/"), Port: port, Scheme: strings.ToUpper(part["scheme"])}}
+		return tool, &Handler{HTTPGet: &HTTPGet{Path: cmp.Or(part("path"), "/"), Port: port, Scheme: strings.ToUpper(part("scheme"))}}
 	case "grpc_health_probe":
-		return tool, &Handler{GRPC: &GRPC{Port: port, Service: new(part["service"])}}
+		return tool, &Handler{GRPC: &GRPC{Port: port, Service: new(part("service"))}}
 	default:
 		return tool, &Handler{TCPSocket: &TCPSocket{Port: port}}
 	}

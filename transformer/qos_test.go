@@ -118,6 +118,7 @@ func TestAClassThatChangesIsReported(t *testing.T) {
 		{"configured for a Burstable pod", app(httpProbe + "resources: {requests: {cpu: 1}}\n"), []option{configured}, "", ""},
 		{"configured for a Guaranteed pod, which fits", app(httpProbe + full), []option{configured}, "", ""},
 		{"configured for a pod with requests and limits of its own", "resources: {limits: {cpu: 1, memory: 1Gi}}\n" + app(httpProbe), []option{configured}, "", ""},
+		{"what is no quantity in a pod with resources of its own", "resources: {limits: {cpu: 1}}\n" + app(httpProbe+"resources: {limits: {cpu: \"${CPU}\"}}\n"), nil, "", ""},
 		{"no limit for a Guaranteed pod", app(httpProbe + full), []option{func(o *transformer.Options) { o.ProbeProxy.Resources = field.Map{{Key: "limits"}} }},
 			"qos-class", "`spec.template.spec`: the pod is Guaranteed, and Burstable with"},
 		{"requests and limits of the pod's own", "resources: {requests: {cpu: 1}, limits: {cpu: 1, memory: 1Gi}}\n" + app(httpProbe), nil, "", ""},
@@ -136,6 +137,10 @@ func TestAClassThatChangesIsReported(t *testing.T) {
 				t.Errorf("unexpected: %s", r.Findings[i].Message)
 			}
 		})
+	}
+	own := plan(t, pod("", "resources: {limits: {cpu: 1, memory: 1Gi}}\n"+app(httpProbe)), configured, answeredBy("probe-proxy"))
+	if got := resourcesOf(t, own.text); got != "" {
+		t.Errorf("with resources of the pod's own, those of probe-proxy are %q", got)
 	}
 	r := plan(t, pod("", app(httpProbe+"resources: {limits: {cpu: \"${CPU}\", memory: 1Gi}}\n")))
 	if got := resourcesOf(t, r.text); got != asBurstable {

@@ -169,13 +169,12 @@ func (p podResources) takesAnyCPU() bool {
 // manyTLSProbes is how many probes over TLS a container with little CPU makes in time.
 const manyTLSProbes = 3
 
-// defaultResources returns the resources with which probe-proxy leaves a pod's class and
-// its own requirements as they are. If others are configured, that is not possible in a
-// BestEffort pod. docs/operations.md has the reasons for the numbers.
+// defaultResources returns the resources with which probe-proxy leaves a pod's class as it is.
+// If others are configured, that is not possible in a BestEffort pod. docs/operations.md has the reasons for the numbers.
 func (p podResources) defaultResources(tlsProbes int, configured bool) field.Map {
 	switch class := p.class(); {
 	case p.unreadable != nil:
-	case p.hasOwn || class == bestEffort && !configured:
+	case class == bestEffort && !configured:
 		return nil
 	case class == guaranteed && tlsProbes > manyTLSProbes:
 		return manyTLSResources
@@ -232,6 +231,9 @@ func (b *planBuilder) tlsProbes(toRewrite []*handlerSite) (n int) {
 }
 
 func (b *planBuilder) probeProxyResources(pod *podResources, toRewrite []*handlerSite) field.Map {
+	if pod.hasOwn { // a request could be more than the pod has, or replace what Kubernetes fills in
+		return nil
+	}
 	given := b.p.opts.ProbeProxy.Resources
 	defaults := pod.defaultResources(b.tlsProbes(toRewrite), len(merge(nil, given)) > 0)
 	return mergeResources(defaults, given, pod.class())
@@ -240,7 +242,7 @@ func (b *planBuilder) probeProxyResources(pod *podResources, toRewrite []*handle
 // checkResources reports what probe-proxy changes about the pod's class.
 func (b *planBuilder) checkResources(toRewrite []*handlerSite) {
 	pod := b.resources()
-	if pod.unreadable != nil {
+	if pod.unreadable != nil && !pod.hasOwn {
 		v, _ := b.in.Source(pod.unreadable)
 		f := NewFinding("resources-unreadable", pod.unreadable, "\"%v\" must be a quantity that is not negative, such as 500m or 1Gi; the pod's QoS class is not known, and probe-proxy gets a request of 10m CPU and 16Mi memory unless `probeProxy.resources` says otherwise", v)
 		f.Current = v

@@ -87,14 +87,9 @@ func paths(patterns ...string) []field.Path {
 
 // KindOf returns the known kind of that name; nil if there is none.
 func KindOf(group, name string) *Kind {
-	return kindThat(func(k *Kind) bool { return k.Name == name && k.Group == group })
-}
-
-// kindThat returns the first known kind that meets a condition; nil if none does.
-func kindThat(meets func(*Kind) bool) *Kind {
 	for i := range kinds {
-		if meets(&kinds[i]) {
-			return &kinds[i]
+		if k := &kinds[i]; k.Name == name && k.Group == group {
+			return k
 		}
 	}
 	return nil

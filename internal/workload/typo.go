@@ -2,23 +2,27 @@ package workload
 
 import "strings"
 
-// Meant returns the known kind that the author of an unknown one probably meant: its name
-// is misspelt, or its group is; nil if there is none. Among the API server's own kinds both
-// may be, and any group may stand for another.
+// Meant returns the known kind that the author of an unknown one probably meant; nil if there
+// is none. Its name is misspelt: it differs by at most two letters, or only in its capitals. Or
+// its group is: among the API server's own, any may stand for another, and the name be misspelt too.
 func Meant(group, name string) *Kind {
-	if k := nearest(name, func(k *Kind) bool { return k.Group == group }); k != nil {
-		return k
-	}
 	_, isBuiltin := builtin[group]
-	bothBuiltin := func(k *Kind) bool {
-		_, known := builtin[k.Group]
-		return isBuiltin && known
+	var inOther *Kind
+	// Two letters are most of a short name: `Pod` is no misspelt `Job`.
+	for letters := 0; letters <= 2 && 3*letters < len(name); letters++ {
+		for i := range kinds {
+			k := &kinds[i]
+			_, known := builtin[k.Group]
+			switch {
+			case !within(letters, strings.ToLower(k.Name), strings.ToLower(name)):
+			case k.Group == group:
+				return k
+			case inOther == nil && (isBuiltin && known || k.Name == name && within(2, k.Group, group)):
+				inOther = k
+			}
+		}
 	}
-	k := kindThat(func(k *Kind) bool { return k.Name == name && (bothBuiltin(k) || within(2, k.Group, group)) })
-	if k != nil {
-		return k
-	}
-	return nearest(name, bothBuiltin)
+	return inOther
 }
 
 // IsBuiltinGroup reports whether the API server itself serves the group of an
@@ -30,21 +34,6 @@ func IsBuiltinGroup(apiVersion string) bool {
 	}
 	_, ok := builtin[group]
 	return ok && apiVersion != ""
-}
-
-// nearest returns the allowed kind whose name is another spelling of name: it
-// differs by at most two letters, or only in its capitals; nil if there is none.
-func nearest(name string, allowed func(*Kind) bool) *Kind {
-	// Two letters are most of a short name: `Pod` is no misspelt `Job`.
-	for letters := 0; letters <= 2 && 3*letters < len(name); letters++ {
-		k := kindThat(func(k *Kind) bool {
-			return allowed(k) && within(letters, strings.ToLower(k.Name), strings.ToLower(name))
-		})
-		if k != nil {
-			return k
-		}
-	}
-	return nil
 }
 
 // within reports whether one word is made of another if at most n letters are added,
