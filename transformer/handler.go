@@ -273,7 +273,7 @@ func (c *Container) envVars(name string) (at []int) {
 
 // decodeOriginals returns the originals in a text; an entry that is wrong is an error.
 func decodeOriginals(text string) (map[string]*prober.Prober, error) {
-	originals, bad, err := prober.Istio.Decode(text)
+	originals, bad, err := prober.Decode(text)
 	if len(bad) > 0 {
 		err = bad[0]
 	}

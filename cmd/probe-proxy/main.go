@@ -189,7 +189,7 @@ func newServer(o *options, log *slog.Logger) (*server.Server, error) {
 		log.Warn("no probes to answer: env var is not set", "env", prober.EnvName)
 		value = "{}"
 	}
-	probers, bad, err := prober.Istio.Decode(value)
+	probers, bad, err := prober.Decode(value)
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +242,7 @@ func check(stdout, stderr io.Writer) int {
 	if err != nil {
 		return fail(stderr, exitUsage, err)
 	}
-	probers, bad, err := prober.Istio.Decode(value)
+	probers, bad, err := prober.Decode(value)
 	if err != nil {
 		return fail(stderr, exitFailure, err)
 	}

@@ -22,24 +22,6 @@ type EntryError struct {
 
 func (e *EntryError) Error() string { return fmt.Sprintf("%q: %v", e.Key, e.Err) }
 
-// A Format is the format of a convention's env var.
-type Format struct {
-	EnvName string
-	// ParseKey splits the key of an entry; ok is false if it is not one.
-	ParseKey func(key string) (container string, t ProbeType, ok bool)
-
-	keys string // what a key must be, for messages
-	// check returns why a complete entry cannot be in this env var; nil if every
-	// entry can.
-	check func(container string, p *Prober) error
-}
-
-// Istio is the format of the env var [EnvName].
-var Istio = &Format{
-	EnvName: EnvName, ParseKey: ParseKey,
-	keys: "/app-health/<container>/{readyz,livez,startupz} or /app-lifecycle/<container>/{prestopz,poststartz}",
-}
-
 // Encode returns the env value of the probers on one line, sorted by key, in
 // the form that Istio's injector writes. Without probers it returns "": then
 // no env var is written.
@@ -55,14 +37,14 @@ func Encode(probers map[string]*Prober) string {
 // for probes, path "/", scheme HTTP, service ""). A value that is not a JSON
 // object is an error. An entry that cannot be used is left out and reported in
 // bad, sorted by key; the other entries are not affected.
-func (f *Format) Decode(value string) (probers map[string]*Prober, bad []*EntryError, err error) {
+func Decode(value string) (probers map[string]*Prober, bad []*EntryError, err error) {
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(value), &raw); err != nil {
-		return nil, nil, fmt.Errorf("%s must be a JSON object of paths and probers: %w", f.EnvName, err)
+		return nil, nil, fmt.Errorf("%s must be a JSON object of paths and probers: %w", EnvName, err)
 	}
 	probers = make(map[string]*Prober, len(raw))
 	for key, msg := range raw {
-		p, err := f.decodeEntry(key, msg)
+		p, err := decodeEntry(key, msg)
 		if err != nil {
 			bad = append(bad, &EntryError{Key: key, Err: err})
 			continue
@@ -73,10 +55,10 @@ func (f *Format) Decode(value string) (probers map[string]*Prober, bad []*EntryE
 	return probers, bad, nil
 }
 
-func (f *Format) decodeEntry(key string, msg json.RawMessage) (*Prober, error) {
-	container, probeType, ok := f.ParseKey(key)
+func decodeEntry(key string, msg json.RawMessage) (*Prober, error) {
+	_, probeType, ok := ParseKey(key)
 	if !ok {
-		return nil, errors.New("path must be " + f.keys)
+		return nil, errors.New("path must be /app-health/<container>/{readyz,livez,startupz} or /app-lifecycle/<container>/{prestopz,poststartz}")
 	}
 	if bytes.Equal(bytes.TrimSpace(msg), []byte("null")) {
 		return nil, errors.New("entry must be an object, not null")
@@ -85,10 +67,7 @@ func (f *Format) decodeEntry(key string, msg json.RawMessage) (*Prober, error) {
 	if err := DecodeStrictly(msg, &p); err != nil {
 		return nil, err
 	}
-	if err := p.complete(probeType); err != nil || f.check == nil {
-		return &p, err
-	}
-	return &p, f.check(container, &p)
+	return &p, p.complete(probeType)
 }
 
 // DecodeStrictly decodes one JSON value, and refuses fields that v lacks. Such a field

@@ -1,7 +1,6 @@
 // Package prober defines the wire format that rewrite-probes writes and
 // probe-proxy reads: the value of the env var ISTIO_KUBE_APP_PROBERS and the
-// paths of rewritten probes. The conventions [OSM] and [FSM] have their own env vars
-// and keys.
+// paths of rewritten probes.
 //
 // For an object whose defaults are filled in, the form is Istio's, byte for
 // byte: a JSON object whose keys are the rewritten paths, sorted, and whose

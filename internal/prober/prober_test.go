@@ -78,7 +78,7 @@ func TestDecodingFillsInTheDefaultsOfTheAPI(t *testing.T) {
 		{"/app-health/a/livez", `{"tcpSocket":{"port":80},"timeoutSeconds":2147483647}`, &prober.Prober{TCPSocket: &prober.TCPSocket{Port: field.Number(80)}, TimeoutSeconds: 2147483647}},
 		{"/app-lifecycle/a/prestopz", `{"httpGet":{"port":80}}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(80), Scheme: "HTTP"}}},
 	} {
-		got, bad, err := prober.Istio.Decode(`{"` + c.name + `":` + c.value + `}`)
+		got, bad, err := prober.Decode(`{"` + c.name + `":` + c.value + `}`)
 		if err != nil || len(bad) > 0 {
 			t.Errorf("%s: %v %v", c.value, bad, err)
 			continue
@@ -100,7 +100,7 @@ func TestAProberIsDescribedInWords(t *testing.T) {
 		`{"grpc":{"port":80,"service":"shop","mode":"Plaintext"}}`: "gRPC :80 shop",
 		`{"grpc":{"port":80,"service":"shop","mode":"TLS"}}`:       "gRPC TLS :80 shop",
 	} {
-		got, bad, err := prober.Istio.Decode(`{"/app-health/a/livez":` + value + `}`)
+		got, bad, err := prober.Decode(`{"/app-health/a/livez":` + value + `}`)
 		if err != nil || len(bad) > 0 || got["/app-health/a/livez"].String() != want {
 			t.Errorf("%s: %v, %v, %v; want %q", value, got, bad, err, want)
 		}
@@ -132,18 +132,18 @@ func TestOneBadEntryLeavesTheOthersStanding(t *testing.T) {
 		{`"/app-health/a/livez":{"grpc":{"port":""}}`, `grpc.port "" must be a number from 1 to 65535`},
 		{`"/app-health/a/livez":{"timeoutSeconds":3}`, "entry must have exactly one of httpGet, tcpSocket and grpc, and has 0"},
 	} {
-		got, bad, err := prober.Istio.Decode("{" + good + "," + c.entry + "}")
+		got, bad, err := prober.Decode("{" + good + "," + c.entry + "}")
 		if err != nil || len(got) != 1 || len(bad) != 1 || bad[0].Err.Error() != c.want {
 			t.Errorf("%s: got %d good, bad %v, %v; want %q", c.entry, len(got), bad, err, c.want)
 		}
 	}
 	// The words are those of encoding/json.
 	const overflow = `{"/app-health/a/livez":{"httpGet":{"port":80},"timeoutSeconds":9223372036854775808}}`
-	if _, bad, err := prober.Istio.Decode(overflow); err != nil || len(bad) != 1 || !strings.Contains(bad[0].Error(), "timeoutSeconds") {
+	if _, bad, err := prober.Decode(overflow); err != nil || len(bad) != 1 || !strings.Contains(bad[0].Error(), "timeoutSeconds") {
 		t.Errorf("bad %v, %v; want the field timeoutSeconds", bad, err)
 	}
 	for _, value := range []string{"", "[]", "null true", `{"a":`, "{} {}", "{}}"} {
-		if _, _, err := prober.Istio.Decode(value); err == nil {
+		if _, _, err := prober.Decode(value); err == nil {
 			t.Errorf("Decode takes %q", value)
 		}
 	}

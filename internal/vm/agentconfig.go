@@ -73,7 +73,7 @@ func readAgentConfig(g *Group) (c agentConfig, path field.Path, err error) {
 }
 
 func (c *agentConfig) readEnv() {
-	probers, bad, err := prober.Istio.Decode(c.group.ProxyMetadata.Get(prober.EnvName))
+	probers, bad, err := prober.Decode(c.group.ProxyMetadata.Get(prober.EnvName))
 	if err != nil || len(bad) > 0 {
 		return
 	}

@@ -31,7 +31,7 @@ func TestAProbeThatTheKubeletCouldNotMakeIsDisabledAlone(t *testing.T) {
 func TestTheMetricsAreTheWholePage(t *testing.T) {
 	const probe, hook = "/app-health/a/livez", "/app-lifecycle/a/prestopz"
 	get := &prober.HTTPGet{Path: "/", Port: field.Number(1), Scheme: "HTTP"}
-	_, bad, _ := prober.Istio.Decode(`{"/app-health/b/livez": {}}`)
+	_, bad, _ := prober.Decode(`{"/app-health/b/livez": {}}`)
 	s := New(slog.New(slog.DiscardHandler), "127.0.0.1", 15099, map[string]*prober.Prober{
 		probe: {HTTPGet: get, TimeoutSeconds: 1},
 		hook:  {HTTPGet: get},

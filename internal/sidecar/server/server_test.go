@@ -47,7 +47,7 @@ func startWith(t *testing.T, timeout int, app http.HandlerFunc) (addr string, lo
 	for _, hook := range hooks {
 		probers[hook] = get
 	}
-	_, bad, err := prober.Istio.Decode(`{"/app-health/bad/livez": {}, "/app-lifecycle/bad/prestopz": {"tcpSocket": {"port": "x"}}}`)
+	_, bad, err := prober.Decode(`{"/app-health/bad/livez": {}, "/app-lifecycle/bad/prestopz": {"tcpSocket": {"port": "x"}}}`)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -306,7 +306,7 @@ func TestTheWireFormatIsIstiosByteForByte(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			decoded, bad, err := prober.Istio.Decode(string(text))
+			decoded, bad, err := prober.Decode(string(text))
 			if err != nil || len(bad) > 0 {
 				t.Fatalf("seed %d: %s: %v %v", w.Seed, text, err, bad)
 			}
