@@ -113,7 +113,7 @@ func (b *planBuilder) recordFor(toRewrite []*handlerSite, user, written field.Ke
 }
 
 // textsOf returns the texts of a handler's fields that restore would write in another way,
-// and of an alias for the handler. Another mesh may have left some of the fields as
+// and of an alias for the handler. A mesh's own tool may have left some of the fields as
 // their author wrote them.
 func (b *planBuilder) textsOf(s *handlerSite) field.KeyValues {
 	texts := slices.Clip(s.texts)
