@@ -9,10 +9,14 @@ import (
 
 // A LimitRange is what an object of that kind says about CPU and memory.
 type LimitRange struct {
-	Name     string
-	min, max quantities   // of each container
-	defaults requirements // of each container
-	podMax   quantities   // of a pod as a whole
+	Name  string
+	items []limitItem
+}
+
+type limitItem struct {
+	ofPod           bool // of the pod as a whole, not of each container
+	min, max, ratio quantities
+	defaults        requirements
 }
 
 // A ResourceQuota has what an object of that kind limits.
@@ -26,18 +30,20 @@ func NewLimitRange(name string, spec field.Map) LimitRange {
 	l := LimitRange{Name: name}
 	for _, v := range field.As[field.List](spec, "limits") {
 		m, _ := v.(field.Map)
+		of := field.As[string](m, "type")
+		if of != "Pod" && of != "Container" {
+			continue
+		}
 		read := func(key string) quantities {
 			q, _ := readQuantities(field.As[field.Map](m, key))
 			return q
 		}
-		switch field.As[string](m, "type") {
-		case "Container":
-			l.min, l.max = read("min"), read("max")
-			limits := read("default").each(l.max, quantity.or) // as the API server fills them in
-			l.defaults = requirements{read("defaultRequest").each(limits, quantity.or).each(l.min, quantity.or), limits}
-		case "Pod":
-			l.podMax = read("max")
+		item := limitItem{ofPod: of == "Pod", min: read("min"), max: read("max"), ratio: read("maxLimitRequestRatio")}
+		if !item.ofPod { // as the API server fills them in
+			limits := read("default").each(item.max, quantity.or)
+			item.defaults = requirements{read("defaultRequest").each(limits, quantity.or).each(item.min, quantity.or), limits}
 		}
+		l.items = append(l.items, item)
 	}
 	return l
 }
@@ -47,50 +53,80 @@ func NewLimitRange(name string, spec field.Map) LimitRange {
 func (r requirements) filled(ranges []LimitRange) requirements {
 	r.requests = r.requests.each(r.limits, quantity.or)
 	for _, l := range ranges {
-		r = r.combined(l.defaults, quantity.or)
+		for _, item := range l.items {
+			r = r.combined(item.defaults, quantity.or)
+		}
 	}
 	return r
 }
 
-// refusal says why the API server refuses the pod with a container of these requirements, and
-// what cures that; "" if it does not, or would refuse the pod without it too.
-func (p podResources) refusal(s *Surroundings, ours requirements, native bool) string {
-	before, after := p.sum(), p.with(ours, native).sum()
+// refuses says why a limit does not allow requirements; "" if it does.
+func (l *limitItem) refuses(r requirements) string {
+	of := "container"
+	if l.ofPod {
+		of = "pod"
+	}
 	for i, name := range computeResources {
-		request, limit := ours.requests[i], ours.limits[i]
-		if limit.set && request.milli > limit.milli {
-			return fmt.Sprintf("its request of %s is %s and its limit %s; `probeProxy.resources` must have a `requests.%[1]s` that is not above its `limits.%[1]s`", name, request, limit)
-		}
-		// A request of the pod itself that is missing is the sum of those of its containers.
-		if most := p.pod.requests[i].or(p.pod.limits[i]); most.set && before.requests[i].milli <= most.milli && after.requests[i].milli > most.milli {
-			return fmt.Sprintf("the containers then request %s %s, and the pod's own `resources` must not have less, but have %s", after.requests[i], name, most)
+		request, limit := r.requests[i], r.limits[i]
+		switch low, high, ratio := l.min[i], l.max[i], l.ratio[i]; {
+		case low.set && (!request.set || request.milli < low.milli):
+			return fmt.Sprintf("the least %s of a %s is %s, and the request is %s", name, of, low, request)
+		case high.set && (!limit.set || limit.milli > high.milli): // none only in a pod that is refused anyway
+			return fmt.Sprintf("the most %s of a %s is %s, and the limit is %s", name, of, high, limit)
+		case ratio.set && (request.milli == 0 || limit.milli == 0 || float64(limit.milli)*1000 > float64(request.milli)*float64(ratio.milli)):
+			return fmt.Sprintf("the limit of %s may be %s times the request of a %s, and they are %s and %s", name, ratio, of, limit, request)
 		}
 	}
-	before, after = p.pod.combined(before, quantity.or), p.pod.combined(after, quantity.or)
+	return ""
+}
+
+// refusal says why the namespace refuses the pod with a container of these requirements;
+// "" if it does not, or would refuse the pod without it too.
+func (p podResources) refusal(s *Surroundings, ours requirements, native bool) string {
+	with := p.with(ours, native)
+	for i, name := range computeResources {
+		if limit := ours.limits[i]; limit.set && ours.requests[i].milli > limit.milli {
+			return fmt.Sprintf("a LimitRange fills in a limit of %s %s, which is below the request of %s", limit, name, ours.requests[i])
+		}
+	}
+	if why := p.outgrows(with); why != "" {
+		return why
+	}
 	for _, l := range s.LimitRanges {
-		if why := l.refusal(ours, before, after); why != "" {
-			return fmt.Sprintf("LimitRange %q: %s", l.Name, why)
+		for _, item := range l.items {
+			why := item.refuses(ours)
+			if item.ofPod {
+				if why = item.refuses(with.total()); item.refuses(p.total()) != "" {
+					continue
+				}
+			}
+			if why != "" {
+				return fmt.Sprintf("LimitRange %q refuses it: %s", l.Name, why)
+			}
 		}
 	}
 	return s.quotaRefusal(p, ours)
 }
 
-// refusal says what a LimitRange demands that a container of ours does not have, or the pod with
-// it although it had it before; "" if there is nothing.
-func (l *LimitRange) refusal(ours, before, after requirements) string {
+// outgrows says how the pod's own resources do not allow those of its containers with one
+// more; "" if they do, or did not before.
+func (p podResources) outgrows(with podResources) string {
+	before, after := p.podLevel(), with.podLevel()
+	need, needWith := p.sum().requests, with.sum().requests
 	for i, name := range computeResources {
-		fields := fmt.Sprintf("`requests.%s` and `limits.%s` of `probeProxy.resources` must be", name, name)
-		switch low, high, ofPod := l.min[i], l.max[i], l.podMax[i]; {
-		case ours.requests[i].milli < low.milli:
-			return fmt.Sprintf("the least %s of a container is %s, and the request is %s; %s at least %[2]s", name, low, ours.requests[i], fields)
-		case high.set && ours.limits[i].milli > high.milli:
-			return fmt.Sprintf("the most %s of a container is %s, and the limit is %s; %s at most %[2]s", name, high, ours.limits[i], fields)
-		case ofPod.set && before.limits[i].set && before.limits[i].milli <= ofPod.milli && after.limits[i].milli > ofPod.milli:
-			return fmt.Sprintf("the most %s of a pod is %s, and the limit is %s; the LimitRange or the pod has to leave room for it", name, ofPod, after.limits[i])
+		if limit := after.limits[i]; limit.set && before.requests[i].milli <= before.limits[i].milli && after.requests[i].milli > limit.milli {
+			return fmt.Sprintf("the pod's own request of %s is filled in as %s with what a LimitRange gives to probe-proxy, and its limit is %s", name, after.requests[i], limit)
+		}
+		if request := p.pod.requests[i]; request.set && need[i].milli <= request.milli && needWith[i].milli > request.milli {
+			return fmt.Sprintf("the pod's own request of %s %s is less than what its containers have with what a LimitRange gives to probe-proxy", request, name)
 		}
 	}
 	return ""
 }
+
+// total returns what the pod has as a whole: its own requirements, or the sum of those of
+// its containers.
+func (p podResources) total() requirements { return p.pod.combined(p.sum(), quantity.or) }
 
 // quotaRefusal says what a ResourceQuota demands of every container, and one with these
 // requirements lacks; "" if there is nothing that the others have.
@@ -101,14 +137,14 @@ func (s *Surroundings) quotaRefusal(p podResources, ours requirements) string {
 	for _, q := range s.Quotas {
 		for i, name := range computeResources {
 			for _, key := range []string{"limits." + name, "requests." + name, name} {
-				lacks := func(r requirements) bool {
+				lacks := func(r containerResources) bool {
 					if key == "limits."+name {
 						return !r.limits[i].set
 					}
 					return !r.requests[i].set
 				}
-				if _, limited := q.Hard.Get(key); limited && lacks(ours) && !slices.ContainsFunc(p.containers, func(c containerResources) bool { return lacks(c.requirements) }) {
-					return fmt.Sprintf("ResourceQuota %q has `%s`, so every container must have it; `probeProxy.resources` must have it too", q.Name, key)
+				if _, limited := q.Hard.Get(key); limited && lacks(containerResources{requirements: ours}) && !slices.ContainsFunc(p.containers, lacks) {
+					return fmt.Sprintf("ResourceQuota %q has `%s`, so every container must have it", q.Name, key)
 				}
 			}
 		}
@@ -116,11 +152,45 @@ func (s *Surroundings) quotaRefusal(p podResources, ours requirements) string {
 	return ""
 }
 
+// cure returns resources of probe-proxy that the namespace accepts, as they are in the
+// functionConfig; "" if there are none.
+func (p podResources) cure(s *Surroundings, native bool) string {
+	fit := quantities{{50, true}, {32 * 1000 << 20, true}}
+	for _, l := range s.LimitRanges {
+		for _, item := range l.items {
+			if !item.ofPod {
+				fit = fit.each(item.min, quantity.max).each(item.max, quantity.atMost)
+			}
+		}
+	}
+	if p.refusal(s, requirements{fit, fit}, native) != "" {
+		return ""
+	}
+	same := fmt.Sprintf("{cpu: %s, memory: %s}", fit[0], fit[1])
+	return "probeProxy: {resources: {requests: " + same + ", limits: " + same + "}}"
+}
+
+// checkLimits warns if a LimitRange or ResourceQuota among the manifests does not accept
+// the pod with probe-proxy.
+func (b *planBuilder) checkLimits(pod *podResources, ours requirements) {
+	why := pod.refusal(&b.in.Around, ours, b.native())
+	if why == "" {
+		return
+	}
+	cure := "the LimitRange or the pod has to leave room for it"
+	if lines := pod.cure(&b.in.Around, b.native()); lines != "" {
+		cure = "the functionConfig can have `" + lines + "`"
+	}
+	b.addFinding(NewFinding("namespace-limits", b.spec, "the namespace would not accept the pod with probe-proxy: %s; %s", why, cure))
+}
+
 // checkProxyLimits warns if a LimitRange fills in the resources of a mesh's proxy that is
 // declared without any: they then replace those of the mesh's injector.
 func (b *planBuilder) checkProxyLimits() {
 	ranges := b.in.Around.LimitRanges
-	i := slices.IndexFunc(ranges, func(l LimitRange) bool { return l.defaults != requirements{} })
+	i := slices.IndexFunc(ranges, func(l LimitRange) bool {
+		return slices.ContainsFunc(l.items, func(item limitItem) bool { return item.defaults != requirements{} })
+	})
 	if _, proxy := b.proxyOf(b.p.mesh.isProxy); i >= 0 && proxy == nil && len(b.p.opts.IstioProxy.Resources) == 0 {
 		b.addFinding(NewFinding("proxy-limits", b.spec, "LimitRange %q gives its defaults to the declared istio-proxy, and they replace what Istio's injector would give it; the functionConfig should have Istio's own, by default `istioProxy: {resources: {requests: {cpu: 100m, memory: 128Mi}, limits: {cpu: 2, memory: 1Gi}}}`", ranges[i].Name))
 	}

@@ -21,14 +21,8 @@ func TestWhatTheNamespaceDoesNotAcceptIsSaid(t *testing.T) {
 	const (
 		busy   = "resources: {requests: {cpu: 500m, memory: 1Gi}}\n"
 		full   = "resources: {limits: {cpu: 500m, memory: 1Gi}}\n"
-		apart  = "resources: {limits: {cpu: 500m, memory: 1Gi}, requests: {cpu: 1m}}\n"
 		silent = ""
 	)
-	configured := func(side, cpu string) option {
-		return func(o *transformer.Options) {
-			o.ProbeProxy.Resources = append(o.ProbeProxy.Resources, field.Entry{Key: side, Value: field.Map{{Key: "cpu", Value: cpu}}})
-		}
-	}
 	requestOnly := func(o *transformer.Options) {
 		o.ProbeProxy.Resources = field.Map{{Key: "limits"}}
 	}
@@ -42,27 +36,26 @@ func TestWhatTheNamespaceDoesNotAcceptIsSaid(t *testing.T) {
 	}{
 		{"no LimitRange", "", busy, nil, nil},
 		{"a minimum", limitRange("{type: Container, min: {cpu: 100m}}"), busy, nil, []string{
-			"LimitRange \"small\": the least cpu of a container is 100m, and the request is 10m; `requests.cpu` and `limits.cpu` of `probeProxy.resources` must be at least 100m"}},
-		{"a minimum, and the request is as configured", limitRange("{type: Container, min: {cpu: 100m}}"), busy, []option{configured("requests", "100m"), configured("limits", "100m")}, nil},
-		{"a minimum that is all but met", limitRange("{type: Container, min: {cpu: 11m}}"), busy, nil, []string{"must be at least 11m"}},
+			"LimitRange \"small\" refuses it: the least cpu of a container is 100m, and the request is 10m",
+			"`probeProxy: {resources: {requests: {cpu: 100m, memory: 32Mi}, limits: {cpu: 100m, memory: 32Mi}}}`"}},
 		{"a minimum that is met", limitRange("{type: Container, min: {cpu: 1m, memory: 8Mi}}"), busy, nil, nil},
 		{"a maximum that fits", limitRange("{type: Container, max: {cpu: 1, memory: 2Gi}}"), busy, nil, nil},
-		{"a maximum of memory", limitRange("{type: Container, max: {memory: 24Mi}}"), busy, nil, []string{"the most memory of a container is 24Mi, and the limit is 32Mi; `requests.memory` and `limits.memory` of `probeProxy.resources` must be at most 24Mi"}},
-		{"a default below the request", limitRange("{type: Container, default: {cpu: 3m}, defaultRequest: {cpu: 1m}}"), "resources: {requests: {cpu: 1m}}\n", []option{requestOnly}, []string{"the API server would refuse the pod with probe-proxy: its request of cpu is 10m and its limit 3m; `probeProxy.resources` must have a `requests.cpu` that is not above its `limits.cpu`"}},
-		{"a configured request above the limit", "", apart, []option{configured("requests", "101m")}, []string{"its request of cpu is 101m and its limit 100m; "}},
-		{"a configured request in a Guaranteed pod", "", full, []option{configured("requests", "60m")}, nil},
-		{"a configured request that is the limit", "", apart, []option{configured("requests", "100m")}, nil},
-		{"a configured limit below the request", "", busy, []option{configured("limits", "9m")}, []string{"its request of cpu is 10m and its limit 9m; "}},
+		{"a maximum of memory", limitRange("{type: Container, max: {memory: 24Mi}}"), busy, nil, []string{"the most memory of a container is 24Mi, and the limit is 32Mi", "cpu: 50m, memory: 24Mi"}},
+		{"a ratio", limitRange("{type: Container, maxLimitRequestRatio: {memory: 1}}"), busy, nil, []string{"the limit of memory may be 1 times the request of a container, and they are 32Mi and 16Mi", "memory: 32Mi"}},
+		{"a ratio in a Guaranteed pod", limitRange("{type: Container, maxLimitRequestRatio: {memory: 1, cpu: 1}}"), full, nil, nil},
+		{"a default below the request", limitRange("{type: Container, default: {cpu: 3m}, defaultRequest: {cpu: 1m}}"), "resources: {requests: {cpu: 1m}}\n", []option{requestOnly}, []string{"fills in a limit of 3m cpu, which is below the request of 10m"}},
 		{"defaults that fit", limitRange("{type: Container, default: {cpu: 500m, memory: 1Gi}}"), silent, nil, nil},
-		{"a pod's maximum", limitRange("{type: Pod, max: {memory: 1Gi}}"), full, nil, []string{"the most memory of a pod is 1024Mi, and the limit is 1056Mi", "the LimitRange or the pod has to leave room for it"}},
+		{"a pod's maximum", limitRange("{type: Pod, max: {memory: 1Gi}}"), full, nil, []string{"the most memory of a pod is 1024Mi, and the limit is 1056Mi", "the LimitRange or the pod has to leave room"}},
 		{"a pod's maximum that the app does not fit", limitRange("{type: Pod, max: {memory: 1Mi}}"), full, nil, nil},
 		{"what the app does not fit, and what only probe-proxy does not", limitRange("{type: Pod, max: {memory: 1Mi}}, {type: Container, min: {cpu: 100m}}"), full, nil, []string{"the least cpu of a container is 100m"}},
 		{"a pod's maximum, and the app has no limit", limitRange("{type: Pod, max: {memory: 16Mi}}"), busy, nil, nil},
+		{"a ratio, and there is no limit", limitRange("{type: Container, maxLimitRequestRatio: {cpu: 2}}"), busy, []option{requestOnly}, []string{"LimitRange \"small\" refuses it: the limit of cpu may be 2 times the request of a container, and they are 0 and 10m; "}},
+		{"a ratio, and there is nothing", limitRange("{type: Container, maxLimitRequestRatio: {cpu: 2}}"), busy, []option{nothing}, []string{"the limit of cpu may be 2 times the request of a container, and they are 0 and 0; "}},
 		{"a pod's minimum and maximum are not probe-proxy's", limitRange("{type: Pod, min: {cpu: 1}, max: {cpu: 30m}}, {type: Container, min: {cpu: 100m}}"), full, nil, []string{
-			"the API server would refuse the pod with probe-proxy: LimitRange \"small\": the least cpu of a container is 100m, and the request is 50m; `requests.cpu` and `limits.cpu` of `probeProxy.resources` must be at least 100m"}},
+			"the namespace would not accept the pod with probe-proxy: LimitRange \"small\" refuses it: the least cpu of a container is 100m, and the request is 50m; the functionConfig can have `probeProxy: {resources: {requests: {cpu: 100m, memory: 32Mi}, limits: {cpu: 100m, memory: 32Mi}}}`"}},
 		{"a PersistentVolumeClaim's", limitRange("{type: PersistentVolumeClaim, min: {memory: 1Gi}}"), busy, nil, nil},
 		{"a quota of limits", quota("{limits.cpu: 1, requests.memory: 2Gi}"), full, nil, nil},
-		{"a quota of limits that are configured away", quota("{limits.cpu: 1}"), full, []option{requestOnly}, []string{"ResourceQuota \"total\" has `limits.cpu`, so every container must have it; `probeProxy.resources` must have it too"}},
+		{"a quota of limits that are configured away", quota("{limits.cpu: 1}"), full, []option{requestOnly}, []string{"ResourceQuota \"total\" has `limits.cpu`, so every container must have it", "limits: {cpu: 50m"}},
 		{"a quota of requests that are configured away", quota("{requests.cpu: 1}"), full, []option{nothing}, []string{"ResourceQuota \"total\" has `requests.cpu`, so every container must have it"}},
 		{"a quota by the old name of requests", quota("{cpu: 1}"), full, []option{nothing}, []string{"ResourceQuota \"total\" has `cpu`, so every container must have it"}},
 		{"a quota that the app does not meet", quota("{limits.cpu: 1}"), busy, nil, nil},
@@ -81,11 +74,11 @@ func TestWhatTheNamespaceDoesNotAcceptIsSaid(t *testing.T) {
 		})
 	}
 	own := plan(t, limitRange("{type: Container, default: {cpu: 500m}}")+pod("", "resources: {requests: {cpu: 500m}}\n"+app(httpProbe)))
-	if f, _ := own.has("namespace-limits"); !strings.Contains(f.Message, "the containers then request 1 cpu, and the pod's own `resources` must not have less, but have 500m") {
+	if f, _ := own.has("namespace-limits"); !strings.Contains(f.Message, "the pod's own request of 500m cpu is less than") {
 		t.Errorf("message is %q", f.Message)
 	}
 	limited := plan(t, limitRange("{type: Container, default: {cpu: 1}}")+pod("", "resources: {limits: {cpu: 1}}\n"+app(httpProbe+"resources: {requests: {cpu: 500m}}\n")))
-	if f, _ := limited.has("namespace-limits"); !strings.Contains(f.Message, "the containers then request 1500m cpu, and the pod's own `resources` must not have less, but have 1") {
+	if f, _ := limited.has("namespace-limits"); !strings.Contains(f.Message, "the pod's own request of cpu is filled in as 1500m with what a LimitRange gives to probe-proxy, and its limit is 1;") {
 		t.Errorf("message is %q", f.Message)
 	}
 	other := plan(t, limitRange("{type: Container, default: {cpu: 500m}}")+pod("", "resources: {requests: {memory: 500Mi}}\n"+app(httpProbe+"resources: {requests: {cpu: 0}}\n")))

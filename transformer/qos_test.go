@@ -82,7 +82,7 @@ func TestProbeProxyKeepsThePodsClass(t *testing.T) {
 				if got := resourcesOf(t, r.text); got != c.want {
 					t.Errorf("resources are %q, want %q", got, c.want)
 				}
-				for _, reason := range []string{"qos-class", "resources-unreadable"} {
+				for _, reason := range []string{"qos-class", "pod-level-resources", "resources-unreadable"} {
 					if f, found := r.has(reason); found {
 						t.Errorf("unexpected: %s", f.Message)
 					}
@@ -117,17 +117,22 @@ func TestAClassThatChangesIsReported(t *testing.T) {
 		{"configured for a BestEffort pod", app(httpProbe), []option{configured}, "qos-class", "the pod is BestEffort, and Burstable with"},
 		{"configured for a Burstable pod", app(httpProbe + "resources: {requests: {cpu: 1}}\n"), []option{configured}, "", ""},
 		{"configured for a Guaranteed pod, which fits", app(httpProbe + full), []option{configured}, "", ""},
-		{"configured for a pod with requests and limits of its own", "resources: {limits: {cpu: 1, memory: 1Gi}}\n" + app(httpProbe), []option{configured}, "", ""},
-		{"what is no quantity in a pod with resources of its own", "resources: {limits: {cpu: 1}}\n" + app(httpProbe+"resources: {limits: {cpu: \"${CPU}\"}}\n"), nil, "", ""},
 		{"no limit for a Guaranteed pod", app(httpProbe + full), []option{func(o *transformer.Options) { o.ProbeProxy.Resources = field.Map{{Key: "limits"}} }},
 			"qos-class", "`spec.template.spec`: the pod is Guaranteed, and Burstable with"},
-		{"requests and limits of the pod's own", "resources: {requests: {cpu: 1}, limits: {cpu: 1, memory: 1Gi}}\n" + app(httpProbe), nil, "", ""},
+		{"a pod-level limit that is filled in", "resources: {requests: {cpu: 1, memory: 1Gi}}\n" + app(httpProbe+full), nil,
+			"pod-level-resources", "`spec.template.spec.resources`: the pod's own `limits.cpu`, which Kubernetes 1.37 fills in from its containers, is 1 and would be missing with probe-proxy: the pod is Guaranteed, and Burstable with it"},
+		{"a pod-level limit that is filled in from several", "resources: {requests: {cpu: 2, memory: 3Gi}}\ninitContainers:\n" +
+			"- {name: s, image: s, restartPolicy: Always, resources: {limits: {cpu: 1, memory: 1Gi}}}\n- {name: i, image: i, resources: {limits: {cpu: 1, memory: 2Gi}}}\n" + app(httpProbe+full), nil,
+			"pod-level-resources", "Guaranteed, and Burstable"},
+		{"pod-level requests below the limits", "resources: {requests: {cpu: 100m, memory: 1Gi}}\n" + app(httpProbe+full), nil, "pod-level-resources", "the pod is Burstable, and Burstable"},
+		{"pod-level requests and limits", "resources: {requests: {cpu: 1}, limits: {cpu: 1, memory: 1Gi}}\n" + app(httpProbe), nil, "", ""},
+		{"pod-level memory from the containers", "resources: {requests: {cpu: 1}}\n" + app(httpProbe+full), nil, "pod-level-resources", "Guaranteed"},
 		{"what is no quantity", app(httpProbe + "resources: {limits: {cpu: \"${CPU}\", memory: 1Gi}}\n"), nil,
 			"resources-unreadable", "`spec.template.spec.containers[0].resources.limits.cpu`: \"${CPU}\" must be a quantity"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := plan(t, pod("", c.spec), append(c.opts, answeredBy("probe-proxy"))...)
-			for _, reason := range []string{"qos-class", "resources-unreadable"} {
+			for _, reason := range []string{"qos-class", "pod-level-resources", "resources-unreadable"} {
 				f, found := r.has(reason)
 				if found != (reason == c.reason) || found && !strings.Contains(f.Message, c.text) {
 					t.Errorf("%s: %t: %q, want %q with %q", reason, found, f.Message, c.reason, c.text)
@@ -137,10 +142,6 @@ func TestAClassThatChangesIsReported(t *testing.T) {
 				t.Errorf("unexpected: %s", r.Findings[i].Message)
 			}
 		})
-	}
-	own := plan(t, pod("", "resources: {limits: {cpu: 1, memory: 1Gi}}\n"+app(httpProbe)), configured, answeredBy("probe-proxy"))
-	if got := resourcesOf(t, own.text); got != "" {
-		t.Errorf("with resources of the pod's own, those of probe-proxy are %q", got)
 	}
 	r := plan(t, pod("", app(httpProbe+"resources: {limits: {cpu: \"${CPU}\", memory: 1Gi}}\n")))
 	if got := resourcesOf(t, r.text); got != asBurstable {

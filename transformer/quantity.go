@@ -32,6 +32,13 @@ func (q quantity) max(other quantity) quantity {
 	return quantity{max(q.milli, other.milli), q.set || other.set}
 }
 
+func (q quantity) atMost(limit quantity) quantity {
+	if limit.set {
+		q.milli = min(q.milli, limit.milli)
+	}
+	return q
+}
+
 // String returns the quantity of a resource as a manifest has it.
 func (q quantity) String() string {
 	const mi = 1000 << 20

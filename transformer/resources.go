@@ -129,9 +129,12 @@ func (p podResources) with(r requirements, native bool) podResources {
 	return p
 }
 
-// class returns the class of a pod without requirements of its own, as the kubelet computes it
-// from all containers, init containers included.
+// class returns the class of the pod, as the kubelet computes it from all containers,
+// init containers included, or from the pod's own requirements if it has some.
 func (p podResources) class() qosClass {
+	if p.hasOwn {
+		return p.podLevel().class()
+	}
 	var class qosClass
 	for _, c := range p.containers {
 		of := c.class()
@@ -141,6 +144,45 @@ func (p podResources) class() qosClass {
 		class = of
 	}
 	return cmp.Or(class, bestEffort)
+}
+
+// podLevel returns the pod's own requirements with the defaults of Kubernetes 1.37: a
+// request that is missing is the sum of the containers' if one has it, else the limit;
+// a limit that is missing, where there is a request and every container has a limit, is
+// the greater of the request and the sum of the limits.
+func (p podResources) podLevel() requirements {
+	r, sum := p.pod, p.sum()
+	r.requests = r.requests.each(sum.requests, quantity.or).each(r.limits, quantity.or)
+	for i := range computeResources {
+		if !r.limits[i].set && r.requests[i].set && !p.limitless(i) {
+			r.limits[i] = quantity{max(sum.limits[i].milli, r.requests[i].milli), true}
+		}
+	}
+	return r
+}
+
+// changed names the first of the pod's own requests and limits that another container
+// changes, and says how; "" if none is changed.
+func (p podResources) changed(with podResources) (key, how string) {
+	if !p.hasOwn {
+		return "", ""
+	}
+	before, after := p.podLevel(), with.podLevel()
+	for i, name := range computeResources {
+		for _, side := range []struct {
+			key      string
+			was, now quantity
+		}{{"requests.", before.requests[i], after.requests[i]}, {"limits.", before.limits[i], after.limits[i]}} {
+			switch {
+			case side.was == side.now:
+			case !side.now.set:
+				return side.key + name, "is " + side.was.String() + " and would be missing with probe-proxy"
+			default:
+				return side.key + name, "would be " + side.now.String() + " with probe-proxy"
+			}
+		}
+	}
+	return "", ""
 }
 
 // sum returns what the containers need: all that run at the same time, or,
@@ -161,26 +203,27 @@ func (p podResources) sum() requirements {
 	return total.combined(peak, quantity.max)
 }
 
-// takesAnyCPU reports whether a container may use as much CPU as the node has.
-func (p podResources) takesAnyCPU() bool {
-	return slices.ContainsFunc(p.containers, func(c containerResources) bool { return !c.limits[0].set })
+// limitless reports whether a container may use as much of a resource as the node has.
+func (p podResources) limitless(resource int) bool {
+	return slices.ContainsFunc(p.containers, func(c containerResources) bool { return !c.limits[resource].set })
 }
 
 // manyTLSProbes is how many probes over TLS a container with little CPU makes in time.
 const manyTLSProbes = 3
 
-// defaultResources returns the resources with which probe-proxy leaves a pod's class as it is.
-// If others are configured, that is not possible in a BestEffort pod. docs/operations.md has the reasons for the numbers.
+// defaultResources returns the resources with which probe-proxy leaves a pod's class and
+// its own requirements as they are. If others are configured, that is not possible in a
+// BestEffort pod. docs/operations.md has the reasons for the numbers.
 func (p podResources) defaultResources(tlsProbes int, configured bool) field.Map {
 	switch class := p.class(); {
 	case p.unreadable != nil:
-	case class == bestEffort && !configured:
+	case p.hasOwn || class == bestEffort && !configured:
 		return nil
 	case class == guaranteed && tlsProbes > manyTLSProbes:
 		return manyTLSResources
 	case class == guaranteed:
 		return guaranteedResources
-	case !p.takesAnyCPU(): // the pod as a whole is limited, and a quota may demand that
+	case !p.limitless(0): // the pod as a whole is limited, and a quota may demand that
 		return limitedResources
 	case tlsProbes > 0:
 		return tlsResources
@@ -202,17 +245,27 @@ func resourceValues(requestCPU, requestMemory, limitCPU, limitMemory string) fie
 	return field.Map{{Key: "requests", Value: requests}, {Key: "limits", Value: limits}}
 }
 
-// mergeResources merges configured resources over the defaults. In a Guaranteed pod a request or
-// limit that is configured alone is the other too, since both must be equal.
+// mergeResources merges configured resources over the defaults. Where only the request or
+// only the limit of a resource is configured, the default of the other follows if the two
+// would not fit: both are equal in a Guaranteed pod, and no request is above its limit.
 func mergeResources(defaults, given field.Map, class qosClass) field.Map {
-	merged := merge(defaults, given)
-	if class != guaranteed {
-		return merged
+	if len(given) == 0 {
+		return defaults
 	}
+	merged := merge(defaults, given)
 	for _, x := range [...]struct{ side, other string }{{"requests", "limits"}, {"limits", "requests"}} {
 		for _, e := range field.As[field.Map](given, x.side) {
 			_, both := field.As[field.Map](given, x.other).Get(e.Key)
-			if _, there := field.As[field.Map](merged, x.other).Get(e.Key); there && !both && e.Value != nil {
+			byDefault, there := field.As[field.Map](merged, x.other).Get(e.Key)
+			if both || !there || e.Value == nil {
+				continue
+			}
+			request, _ := readQuantity(e.Value)
+			limit, _ := readQuantity(byDefault)
+			if x.side == "limits" {
+				request, limit = limit, request
+			}
+			if class == guaranteed || request.milli > limit.milli {
 				merged = merge(merged, field.Map{{Key: x.other, Value: field.Map{e}}})
 			}
 		}
@@ -231,9 +284,6 @@ func (b *planBuilder) tlsProbes(toRewrite []*handlerSite) (n int) {
 }
 
 func (b *planBuilder) probeProxyResources(pod *podResources, toRewrite []*handlerSite) field.Map {
-	if pod.hasOwn { // a request could be more than the pod has, or replace what Kubernetes fills in
-		return nil
-	}
 	given := b.p.opts.ProbeProxy.Resources
 	defaults := pod.defaultResources(b.tlsProbes(toRewrite), len(merge(nil, given)) > 0)
 	return mergeResources(defaults, given, pod.class())
@@ -242,23 +292,24 @@ func (b *planBuilder) probeProxyResources(pod *podResources, toRewrite []*handle
 // checkResources reports what probe-proxy changes about the pod's class.
 func (b *planBuilder) checkResources(toRewrite []*handlerSite) {
 	pod := b.resources()
-	if pod.unreadable != nil && !pod.hasOwn {
+	if pod.unreadable != nil {
 		v, _ := b.in.Source(pod.unreadable)
 		f := NewFinding("resources-unreadable", pod.unreadable, "\"%v\" must be a quantity that is not negative, such as 500m or 1Gi; the pod's QoS class is not known, and probe-proxy gets a request of 10m CPU and 16Mi memory unless `probeProxy.resources` says otherwise", v)
 		f.Current = v
 		b.addFinding(f)
 		return
 	}
-	around := &b.in.Around
-	if len(b.p.opts.ProbeProxy.Resources)+len(around.LimitRanges)+len(around.Quotas) == 0 {
+	if around := &b.in.Around; len(b.p.opts.ProbeProxy.Resources)+len(around.LimitRanges)+len(around.Quotas) == 0 && !pod.hasOwn {
 		return // the defaults keep the class
 	}
 	ours, _ := readRequirements(b.probeProxyResources(pod, toRewrite))
-	ours = ours.filled(around.LimitRanges)
-	if why := pod.refusal(around, ours, b.native()); why != "" {
-		b.addFinding(NewFinding("namespace-limits", b.spec, "the API server would refuse the pod with probe-proxy: %s", why))
-	}
-	if before, after := pod.class(), pod.with(ours, b.native()).class(); before != after && !pod.hasOwn {
+	ours = ours.filled(b.in.Around.LimitRanges)
+	b.checkLimits(pod, ours)
+	with := pod.with(ours, b.native())
+	before, after := pod.class(), with.class()
+	if key, how := pod.changed(with); key != "" {
+		b.addFinding(NewFinding("pod-level-resources", b.spec.Key("resources"), "the pod's own `%s`, which Kubernetes 1.37 fills in from its containers, %s: the pod is %s, and %s with it; it must be written here", key, how, before, after))
+	} else if before != after {
 		b.addFinding(NewFinding("qos-class", b.spec, "the pod is %s, and %s with the resources that `probeProxy.resources` of the functionConfig gives to probe-proxy", before, after))
 	}
 }

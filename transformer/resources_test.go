@@ -42,30 +42,28 @@ func amounts(requestCPU, requestMemory, limitCPU, limitMemory string) field.Map 
 	return field.Map{{Key: "requests", Value: side(requestCPU, requestMemory)}, {Key: "limits", Value: side(limitCPU, limitMemory)}}
 }
 
-func TestConfiguredResourcesAreEqualInAGuaranteedPod(t *testing.T) {
+func TestConfiguredResourcesDrawTheDefaultsAlong(t *testing.T) {
 	guaranteedDefaults, burstableDefaults := amounts("50m", "32Mi", "50m", "32Mi"), amounts("10m", "16Mi", "", "32Mi")
 	for name, c := range map[string]struct {
 		defaults, given field.Map
 		class           qosClass
 		want            field.Map
 	}{
-		"a request above the default limit":   {burstableDefaults, amounts("", "48Mi", "", ""), burstable, amounts("10m", "48Mi", "", "32Mi")},
-		"a limit below the default request":   {burstableDefaults, amounts("", "", "", "8Mi"), burstable, amounts("10m", "16Mi", "", "8Mi")},
+		"a request above the default limit":   {burstableDefaults, amounts("", "48Mi", "", ""), burstable, amounts("10m", "48Mi", "", "48Mi")},
+		"a request below the default limit":   {burstableDefaults, amounts("", "24Mi", "", ""), burstable, amounts("10m", "24Mi", "", "32Mi")},
+		"a limit below the default request":   {burstableDefaults, amounts("", "", "", "8Mi"), burstable, amounts("10m", "8Mi", "", "8Mi")},
 		"a limit above the default request":   {burstableDefaults, amounts("", "", "1", ""), burstable, field.Map{burstableDefaults[0], {Key: "limits", Value: field.Map{{Key: "memory", Value: "32Mi"}, {Key: "cpu", Value: "1"}}}}},
 		"both":                                {burstableDefaults, amounts("", "1Gi", "", "2Gi"), burstable, amounts("10m", "1Gi", "", "2Gi")},
 		"a request in a Guaranteed pod":       {guaranteedDefaults, amounts("20m", "", "", ""), guaranteed, amounts("20m", "32Mi", "20m", "32Mi")},
 		"a limit in a Guaranteed pod":         {guaranteedDefaults, amounts("", "", "", "64Mi"), guaranteed, amounts("50m", "64Mi", "50m", "64Mi")},
-		"both in a Guaranteed pod":            {guaranteedDefaults, amounts("", "32Mi", "", "64Mi"), guaranteed, amounts("50m", "32Mi", "50m", "64Mi")},
 		"a limit that is removed":             {guaranteedDefaults, field.Map{{Key: "limits", Value: field.Map{{Key: "cpu"}}}}, guaranteed, amounts("50m", "32Mi", "", "32Mi")},
-		"limits that are removed":             {guaranteedDefaults, field.Map{{Key: "limits"}, amounts("20m", "", "", "")[0]}, guaranteed, amounts("20m", "32Mi", "", "")[:1]},
 		"nothing to draw along":               {nil, amounts("", "", "1", ""), bestEffort, amounts("", "", "1", "")},
-		"another resource than CPU or memory": {guaranteedDefaults, field.Map{{Key: "limits", Value: field.Map{{Key: "ephemeral-storage", Value: "1Gi"}}}}, guaranteed, field.Map{guaranteedDefaults[0], {Key: "limits", Value: field.Map{{Key: "cpu", Value: "50m"}, {Key: "memory", Value: "32Mi"}, {Key: "ephemeral-storage", Value: "1Gi"}}}}},
+		"another resource than CPU or memory": {burstableDefaults, field.Map{{Key: "limits", Value: field.Map{{Key: "ephemeral-storage", Value: "1Gi"}}}}, burstable, field.Map{burstableDefaults[0], {Key: "limits", Value: field.Map{{Key: "memory", Value: "32Mi"}, {Key: "ephemeral-storage", Value: "1Gi"}}}}},
 	} {
-		given := c.given
-		if !strings.Contains(name, "removed") {
-			given = merge(nil, given)
+		if got := mergeResources(c.defaults, merge(nil, c.given), c.class); name != "a limit that is removed" && !reflect.DeepEqual(got, merge(nil, c.want)) {
+			t.Errorf("%s: got %v, want %v", name, got, c.want)
 		}
-		if got := mergeResources(c.defaults, given, c.class); !reflect.DeepEqual(merge(nil, got), merge(nil, c.want)) {
+		if got := mergeResources(c.defaults, c.given, c.class); name == "a limit that is removed" && !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: got %v, want %v", name, got, c.want)
 		}
 	}

@@ -270,7 +270,7 @@ func (g sampler) theme(mesh string) (x theme) {
 		x.near = service + object("networking.k8s.io/v1", "Ingress", "shop", "spec: {ingressClassName: "+g.pick("gce", "azure-application-gateway", "nginx")+", defaultBackend: {service: {name: near, port: {"+g.pick("number: 80", "name: http-web")+"}}}}")
 		x.opts = []option{answeredBy("probe-proxy")}
 	case 6:
-		x.near = object("v1", "LimitRange", "shop", "spec: {limits: [{type: "+g.pick("Container, default: {cpu: 1, memory: 1Gi}", "Container, min: {cpu: 100m}, max: {memory: 24Mi}", "Container, max: {cpu: 5m}", "Pod, max: {cpu: 1, memory: 1Gi}", "Container, defaultRequest: {memory: 64Mi}")+"}]}") +
+		x.near = object("v1", "LimitRange", "shop", "spec: {limits: [{type: "+g.pick("Container, default: {cpu: 1, memory: 1Gi}", "Container, min: {cpu: 100m}, max: {memory: 24Mi}", "Container, maxLimitRequestRatio: {memory: 1, cpu: 1.5}", "Pod, max: {cpu: 1, memory: 1Gi}", "Container, defaultRequest: {memory: 64Mi}")+"}]}") +
 			g.rarely(1, "", object("v1", "ResourceQuota", "shop", "spec: {hard: {"+g.pick("limits.cpu: 1", "requests.memory: 1Gi", "cpu: 4")+"}}"))
 	case 7:
 		x.near = g.pick(object("route.openshift.io/v1", "Route", "shop", ""), "---\napiVersion: v1\nkind: Namespace\nmetadata:\n  name: other\n  labels: {istio-injection: enabled}\n")

@@ -93,6 +93,9 @@ func (d drawn) namespace() *namespace {
 		if d.one(2) {
 			item.Min, item.Max = d.list(d.pick("", "5m", "30m"), d.pick("", "8Mi", "20Mi")), d.list(d.pick("", "20m", "2"), d.pick("", "24Mi", "1Gi", "2Gi"))
 		}
+		if d.one(4) {
+			item.MaxLimitRequestRatio = d.list(d.pick("", "1", "10"), d.pick("", "1", "1.5", "2"))
+		}
 		n.limits.Spec.Limits = []corev1.LimitRangeItem{item}
 	}
 	for _, name := range []corev1.ResourceName{corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory, corev1.ResourceLimitsCPU, corev1.ResourceLimitsMemory} {
@@ -190,8 +193,7 @@ func TestProbeProxyHarmsNoPod(t *testing.T) {
 		if before.Spec.Resources != nil {
 			counts["with resources of the pod"]++
 		}
-		own := w.Template.Spec.Resources
-		compare(t, fmt.Sprintf("seed %d", seed), before, after, own != nil && len(own.Requests)+len(own.Limits) < 4)
+		compare(t, fmt.Sprintf("seed %d", seed), before, after, r)
 	}
 	t.Logf("%v", counts)
 	for _, what := range []string{"Guaranteed", "Burstable", "BestEffort", "with resources of the pod"} {
@@ -206,15 +208,16 @@ func has(r *report.Report, reason string) bool {
 	return slices.ContainsFunc(r.Messages, func(m report.Message) bool { return m.Reason == reason })
 }
 
-// compare demands that a pod is with probe-proxy what it was without, but for what Kubernetes fills in
-// of its own resources from those of its containers.
-func compare(t *testing.T, name string, before, after *corev1.Pod, filledIn bool) {
+// compare demands that a pod is with probe-proxy what it was without.
+func compare(t *testing.T, name string, before, after *corev1.Pod, r *report.Report) {
 	t.Helper()
-	if was, is := qos.ComputePodQOS(before), qos.ComputePodQOS(after); was != is && !filledIn {
-		t.Errorf("%s: the class is %s, and was %s", name, is, was)
+	warned := has(r, "pod-level-resources")
+	was, is := qos.ComputePodQOS(before), qos.ComputePodQOS(after)
+	if was != is && !warned {
+		t.Errorf("%s: the class is %s, and was %s; warned: %t", name, is, was, warned)
 	}
-	if !filledIn && !equality.Semantic.DeepEqual(before.Spec.Resources, after.Spec.Resources) {
-		t.Errorf("%s: the pod's own resources are %v, and were %v", name, after.Spec.Resources, before.Spec.Resources)
+	if equality.Semantic.DeepEqual(before.Spec.Resources, after.Spec.Resources) == warned {
+		t.Errorf("%s: the pod's own resources are %v, and were %v; warned: %t", name, after.Spec.Resources, before.Spec.Resources, warned)
 	}
 	for level, allowed := range levels(t, before) {
 		if allowed && !levels(t, after)[level] {

@@ -32,7 +32,7 @@ var harmless = []struct {
 	{name: "besteffort", class: corev1.PodQOSBestEffort},
 	{name: "pod-level", pod: "resources: {requests: {cpu: 500m, memory: 256Mi}}", container: "resources: {requests: {cpu: 500m, memory: 256Mi}}", class: corev1.PodQOSBurstable},
 	{name: "pod-level-limits", pod: "resources: {limits: {cpu: 500m, memory: 256Mi}}", class: corev1.PodQOSGuaranteed},
-	{name: "limitrange", limits: "{type: Container, default: {cpu: 500m, memory: 256Mi}, min: {cpu: 30m}}", class: corev1.PodQOSGuaranteed},
+	{name: "limitrange", limits: "{type: Container, default: {cpu: 500m, memory: 256Mi}, min: {cpu: 30m}, maxLimitRequestRatio: {cpu: 1}}", class: corev1.PodQOSGuaranteed},
 	{name: "quota", quota: map[string]string{"limits.cpu": "2", "limits.memory": "2Gi"}, container: "resources: {requests: {cpu: 100m}, limits: {cpu: 500m, memory: 256Mi}}", class: corev1.PodQOSBurstable},
 	{
 		name: "pod-security", labels: "{pod-security.kubernetes.io/enforce: restricted}", class: corev1.PodQOSBestEffort,
