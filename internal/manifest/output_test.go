@@ -313,16 +313,21 @@ func TestAnOutputThatIsNotAsPlannedIsNotWritten(t *testing.T) {
 	}
 }
 
-func TestTheErrorOfAnOutputNamesTheObject(t *testing.T) {
-	s := mustRead(t, []byte("kind: A\n---\nkind: B\nmetadata: {name: b}\nspec: {a: 1}\n"))
-	o := s.Objects()[1]
-	if err := o.Apply([]field.Edit{set("spec.a", 2)}); err != nil {
-		t.Fatal(err)
-	}
-	o.patch[0].text = "2}"
-	_, err := s.Text()
-	if err == nil || !strings.HasPrefix(err.Error(), "<stdin>: B b: internal error: ") {
-		t.Errorf("error: %v", err)
+// TestTheErrorOfAnOutputSaysWhere: it names the object, or the line of an output that cannot be read.
+func TestTheErrorOfAnOutputSaysWhere(t *testing.T) {
+	for in, want := range map[string]string{
+		"kind: A\n---\nkind: B\nmetadata: {name: b}\nspec: {a: 1}\n":               "<stdin>: B b: internal error: ",
+		"kind: A\n---\nkind: B\nmetadata: {name: b}\nspec: {a: 1}\nz: |\n  text\n": "<stdin>: internal error: the output is not what was planned (<stdin>:5: invalid YAML: ",
+	} {
+		s := mustRead(t, []byte(in))
+		o := s.Objects()[1]
+		if err := o.Apply([]field.Edit{set("spec.a", 2)}); err != nil {
+			t.Fatal(err)
+		}
+		o.patch[0].text = "2}"
+		if _, err := s.Text(); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: error: %v", in, err)
+		}
 	}
 }
 
