@@ -50,13 +50,12 @@ func (o *Object) Apply(edits []field.Edit) error {
 	}
 	eol := lineBreak(text, s.eol)
 	changes, notices, ok := newSplicer(t, eol, &s.scratch).rewrite(root, &s.check)
-	// As their author once wrote them, some entries may mean something else now, above
-	// all an alias.
-	for _, drop := range []func(text field.KeyValue) bool{isSpecial, func(field.KeyValue) bool { return true }} {
-		if ok {
-			break
+	if !ok { // as their author once wrote them, some entries may mean something else now, above all an alias
+		edits = slices.Clone(edits)
+		for i := range edits {
+			edits[i].Texts = nil
 		}
-		if root, err = s.scratch.original.overlay(t, withoutTexts(edits, drop)); err != nil {
+		if root, err = s.scratch.original.overlay(t, edits); err != nil {
 			return o.error(nil, o.Line(), err)
 		}
 		changes, notices, ok = newSplicer(t, eol, &s.scratch).rewrite(root, &s.check)

@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -135,8 +134,8 @@ func (p *entryText) comesBack(instead field.Value) bool {
 	if !stays || p.isSpecial() {
 		return false
 	}
-	if _, linesAreEdited := keepsLines(p.t, &p.Node, instead); linesAreEdited {
-		return true
+	if have, ok := keepsLines(p.t, &p.Node, instead); ok {
+		return p.linesOf(&p.Node, have) == string(p.t.Text[p.eol(int(p.Start)):p.End])
 	}
 	text, old := p.t.Str(p.n), p.Style
 	for _, v := range []field.Value{instead, p.t.Any(p.n)} {
@@ -228,21 +227,6 @@ func (k *editNode) asWritten(inFlow bool) (entry, value string, ok bool) {
 		value = text[behind:v.End] // without a comment
 	}
 	return entry, value, true
-}
-
-// withoutTexts returns the edits without the texts that drop chooses.
-func withoutTexts(edits []field.Edit, drop func(text field.KeyValue) bool) []field.Edit {
-	edits = slices.Clone(edits)
-	for i := range edits {
-		edits[i].Texts = slices.DeleteFunc(slices.Clone(edits[i].Texts), drop)
-	}
-	return edits
-}
-
-// isSpecial reports whether a text has an alias, an anchor or a tag.
-func isSpecial(text field.KeyValue) bool {
-	t := yaml.Tree{Lenient: true}
-	return !t.Parse([]byte(strings.TrimLeft(text.Value, "\n")+"\n"), 0) || t.Special
 }
 
 // startsBelow reports whether the text of a value starts on the line below its key.
