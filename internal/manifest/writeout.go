@@ -89,31 +89,21 @@ func (o *editNode) assignWhole(v field.Value) {
 	o.set, o.val, o.open, o.children = true, v, false, nil
 }
 
-// editMerged sets the children that a mapping with a merge key has in the text: what the key
-// brings is set behind the mapping's own entries. ok is false if it has to be written out.
+// editMerged sets the children that a mapping with a merge key has in the text, which are its
+// own. ok is false if it has to be written out: if what the key brings is edited, or nothing else stays.
 func (x *textEdit) editMerged(o, out *editNode) (ok bool) {
-	var brought []*editNode
 	out.children = nil
 	stays := false
 	for _, k := range o.children {
 		isBrought := k.node != 0 && x.t.Nodes[k.node].Marks&yaml.IsMerged != 0
 		switch {
-		case k.deleted || isBrought && k.key != k.was:
+		case k.deleted || isBrought && k.differs():
 			return false
-		case isBrought && k.differs() && !isPlain(k.key, true):
-			return false // a number or a boolean as key, which the same text in quotes does not replace
 		case !isBrought:
 			stays = stays || k.node != 0
 			out.children = append(out.children, x.edited(k))
-		case k.differs():
-			brought = append(brought, &editNode{key: k.key, was: k.was, set: true, val: k.value(x.t), text: k.text})
 		}
 	}
-	behind := len(out.children)
-	for behind > 0 && out.children[behind-1].node == 0 {
-		behind--
-	}
-	out.children = slices.Insert(out.children, behind, brought...)
 	return stays
 }
 
