@@ -136,7 +136,7 @@ func (s *Stream) resultsObject() *Object {
 	o := &Object{stream: s, start: r.key, end: r.end, col: r.root.Col}
 	switch {
 	case r.end == 0:
-		o.start = int(r.root.Start) + 1
+		o.start = int(r.root.Start) + yaml.ContentStart(s.in[r.root.Start:]) + 1
 		o.end = o.start
 		text := `{"results": []}`
 		if s.in[o.start] == '"' { // compact JSON

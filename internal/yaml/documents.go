@@ -2,7 +2,6 @@ package yaml
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -87,13 +86,11 @@ func hasTab(b []byte) bool { return bytes.IndexByte(b, '\t') >= 0 }
 // A rootStart says where the root of a document starts.
 type rootStart struct {
 	at, line int  // its first character, and the start of the line of that
-	isMarked bool // the document's marker, or the root's anchor or tag, is on the line
-	anchor   bool // it has one
-	tag      string
+	isMarked bool // the document's marker is on the line
 }
 
 // rootStart returns where the root of the document starts that starts at p: behind its
-// directives, its marker, and the root's own anchor and tag.
+// directives and its marker.
 func (x *Text) rootStart(p int) (rootStart, error) {
 	var r rootStart
 	in := x.Bytes
@@ -117,47 +114,16 @@ func (x *Text) rootStart(p int) (rootStart, error) {
 		if start == r.line && hasTab(in[start:p]) {
 			return r, errorAt(p, errors.New("invalid YAML: a tab must not be indentation"))
 		}
-		if atBreak(in, p) || in[p] == '#' {
-			p = LineEnd(in, p) + 1
-			if r.line, r.isMarked = p, false; IsMarker(in, p) {
-				break
-			}
-			continue
-		}
-		end, err := x.rootProperties(p, &r)
-		if err != nil {
-			return r, err
-		}
-		if end == p {
+		if !atBreak(in, p) && in[p] != '#' {
 			break
 		}
-		p = end
+		p = LineEnd(in, p) + 1
+		if r.line, r.isMarked = p, false; IsMarker(in, p) {
+			break
+		}
 	}
 	r.at = p
 	return r, nil
-}
-
-// rootProperties returns the offset behind the root's own anchor and tag at p; p if there
-// are none, or if they are those of a key.
-func (x *Text) rootProperties(p int, r *rootStart) (int, error) {
-	in := x.Bytes
-	if in[p] != '&' && in[p] != '!' {
-		return p, nil
-	}
-	t := Tree{Text: in}
-	end, ok := t.properties(p)
-	if !ok {
-		return p, Invalid(0, t.Refused)
-	}
-	if _, _, isKey := scanKey(in, min(end, len(in)-1)); isKey && !r.isMarked {
-		return p, nil
-	}
-	anchor, tag, _ := splitProperties(in[p:end])
-	if len(tag) > 0 && r.tag != "" || len(anchor) > 0 && r.anchor {
-		return p, errorAt(p, errors.New("invalid YAML: a document must not have two anchors or two tags"))
-	}
-	r.isMarked, r.anchor, r.tag = true, r.anchor || len(anchor) > 0, cmp.Or(string(tag), r.tag)
-	return end, nil
 }
 
 // index reads the document that starts at an offset; empty is true if it holds nothing.
@@ -171,39 +137,32 @@ func (x *Text) index(t *Tree, start int) (end int, empty bool, err error) {
 	if p >= len(in) || IsMarker(in, p) && p == root.line {
 		return p, true, nil
 	}
-	ok := false
-	switch c := in[p]; {
-	case c == '{':
-		t.Nodes = append(t.Nodes, Node{Key: int32(p), KeyEnd: int32(p)})
-		end, ok = t.flowRoot(p)
-	case c == '[' || c == '-' && IsBlank(in, p+1):
-		return 0, false, errorAt(p, fmt.Errorf("%w, not a list", ErrNotObject))
-	case !x.startsWithKey(p):
-		return x.scalarDocument(p, root.tag)
-	case root.isMarked:
-		return 0, false, errorAt(p, errors.New("invalid YAML: a key must not be on the line of its document's marker, anchor or tag"))
-	default:
-		end, ok = t.document(p, p-root.line)
+	content := p + ContentStart(in[p:])
+	switch isFlow := content < len(in) && in[content] == '{'; {
+	case content < len(in) && (in[content] == '[' || in[content] == '-' && IsBlank(in, content+1)):
+		return 0, false, errorAt(content, fmt.Errorf("%w, not a list", ErrNotObject))
+	case !isFlow && !x.startsWithKey(content):
+		return t.scalarDocument(x, p, content)
+	case !isFlow && root.isMarked && !hasBreak(in[p:content]):
+		return 0, false, errorAt(p, errors.New("invalid YAML: a key must not be on the line of its document's marker"))
 	}
-	switch {
-	case !ok:
+	end, ok := t.document(p, p-root.line)
+	if !ok {
 		return 0, false, Invalid(0, t.Refused)
-	case root.tag != "" && root.tag != "!!map":
-		return 0, false, errorAt(p, fmt.Errorf("a Kubernetes object must not have the tag %s", root.tag))
 	}
 	return end, false, nil
 }
 
-// startsWithKey reports whether a key, with its anchor and tag, or an indicator is at p.
+// startsWithKey reports whether a key or an indicator is at p, behind its anchor and tag.
 func (x *Text) startsWithKey(p int) bool {
-	in := x.Bytes
-	q := p + ContentStart(in[p:])
-	_, _, isKey := scanKey(in, min(q, len(in)-1))
-	return isKey || isIndicator(in, p)
+	if p == len(x.Bytes) {
+		return false
+	}
+	_, _, isKey := scanKey(x.Bytes, p)
+	return isKey || isIndicator(x.Bytes, p)
 }
 
-// document reads a document in block style that starts at p, in column col. A known
-// object is stepped over.
+// document reads a document that starts at p, in column col. A known object is stepped over.
 func (t *Tree) document(p, col int) (end int, ok bool) {
 	t.Nodes = append(t.Nodes, Node{Key: int32(p), KeyEnd: int32(p)})
 	end, ok = t.stepOver(p, 1, col)
@@ -211,19 +170,26 @@ func (t *Tree) document(p, col int) (end int, ok bool) {
 		return end, true
 	}
 	t.Nodes = t.Nodes[:1]
-	return t.scan(p, col)
+	return t.root(p, col)
 }
 
-// scalarDocument reads a document that is a single value: it must be null, and the document
-// is empty then.
-func (x *Text) scalarDocument(p int, tag string) (end int, empty bool, err error) {
-	end = x.documentEnd(p)
-	value := View(x.Bytes[p:trimEnd(x.Bytes, plainEnd(x.Bytes, p))])
-	next, _ := x.NextDocument(LineEnd(x.Bytes, p) + 1)
-	if isNullText(value) && (tag == "" || tag == "!!null") && next >= end {
+// scalarDocument reads a document that is a single value, which starts at content behind its anchor and
+// tag: it must be null, and the document is empty then.
+func (t *Tree) scalarDocument(x *Text, p, content int) (end int, empty bool, err error) {
+	in := x.Bytes
+	if !t.rootProperties(p, content) {
+		return 0, false, Invalid(0, t.Refused)
+	}
+	if end = x.documentEnd(p); content >= end {
 		return end, true, nil
 	}
-	return 0, false, errorAt(p, fmt.Errorf("%w, not %q", ErrNotObject, value))
+	_, tag, _ := splitProperties(in[p:])
+	value := View(in[content:trimEnd(in, plainEnd(in, content))])
+	next, _ := x.NextDocument(LineEnd(in, content) + 1)
+	if isNullText(value) && (len(tag) == 0 || string(tag) == "!!null") && next >= end {
+		return end, true, nil
+	}
+	return 0, false, errorAt(content, fmt.Errorf("%w, not %q", ErrNotObject, value))
 }
 
 // Parse parses a part of the input, which starts in column col, into the tree, whose text

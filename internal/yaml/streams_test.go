@@ -16,7 +16,7 @@ var streams = []string{
 	"{kind: List, items: [{kind: A, spec: {b: c}}, {kind: B, items: [{c: {d: e}}]}], results: ~}\n{\"kind\":\"A\"} # c\n\n# d\n{kind: B}\n---\n{}",
 	"items:\n- a\n- b: c\n---\nitems: []\n---\nitems: {a: b}\n---\nitems:\n- {}\n- a: b\n---\nitems: a\n",
 	"\ufeff# c\n\n--- # d\nkind: A\n...\n# e\n---\n\n---\nkind: B\n...\n...\n\n%YAML 1.2\n# f\n---\n# g\nkind: C\n--- !!map # h\n  kind: D\n...\n",
-	"--- &a\n!!map\nkind: A\n---\n&b kind: B\n---\n!!map &c\n&d kind: &e C\n--- &f {kind: D}\n---\n!!str &g kind: E\n",
+	"--- &a !!map\nkind: A\n---\n&b kind: B\n---\n!!map &c\n&d kind: &e C\n--- &f {kind: D}\n---\n!!str &g kind: E\n",
 	"--- ~\n---\nnull # a\n---\n!!null ''\n", "--- !!null\n", "---\n!!null null\n# a\n---\na: b\n", "--- !!map\n---\na: b\n", "~\n# a\n\na: b\n", "--- !!str ~\n", "NULL", "Null\n...\n", "a b", "--- 'a'\n", "\"\"\n", "--- |\n  a\n", "---\n?\n", "--- a\n--- b\n",
 	"a: |\n  b\n---\nc: |+\n  d\n\n", "a: b\n---\nc: |\n  d", "c: >\n  d\n# e\n", "a: |-\n  b\n", "a: |+\n", "a:\n- |\n  b\n\n\n", "a: |\n  b\nc: |-\n  d\n", "a: >+ # -\n  b\n",
 	"kind: A\nkind: B\n", "kind: A\n\"kind\": B\napiVersion: a\nitems: b\nitems: c\nresults: d\nresults: e\nfunctionConfig: f\nfunctionConfig: g\napiVersion: h\n",

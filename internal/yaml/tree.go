@@ -52,23 +52,7 @@ func (t *Tree) Parse(text []byte, col int) bool {
 		t.Nodes = slices.Grow(t.Nodes[:0], bytes.Count(text, []byte("\n"))*9/8)
 	}
 	t.reset(text, col)
-	var end int
-	var ok bool
-	if start := ContentStart(text); start < len(text) && text[start] == '{' {
-		t.Nodes = append(t.Nodes, Node{})
-		if end, ok = t.properties(0); ok {
-			if end, _ = flowSpace(text, end); end == start {
-				end, ok = t.flowRoot(start)
-			} else {
-				_, ok = t.invalid(end, "the anchor and the tag of an object must be on one line, with names of letters, digits, - and _")
-			}
-		}
-		if ok && start > 0 {
-			t.Nodes[1].Start, t.Nodes[1].Marks = 0, HasProperties
-		}
-	} else {
-		end, ok = t.scan(0, col)
-	}
+	end, ok := t.root(0, col)
 	if ok && end != len(text) {
 		_, ok = t.invalid(end, "nothing must come here")
 	}
@@ -82,15 +66,35 @@ func (t *Tree) reset(text []byte, col int) {
 
 func newStack() []frame { return make([]frame, 0, 64) }
 
-// flowRoot reads a root in flow style, whose brace is at p, into node 1.
-func (t *Tree) flowRoot(p int) (end int, ok bool) {
-	if end, ok = t.flow(p, 0, 1); !ok {
+// root reads the root, which starts at p in column col, into node 1.
+func (t *Tree) root(p, col int) (end int, ok bool) {
+	start := p + ContentStart(t.Text[p:])
+	if start == len(t.Text) || t.Text[start] != '{' {
+		return t.scan(p, col)
+	}
+	t.Nodes = append(t.Nodes, Node{Key: int32(p), KeyEnd: int32(p)})
+	if !t.rootProperties(p, start) {
+		return 0, false
+	}
+	if end, ok = t.flow(start, 0, 1); !ok {
 		return 0, false
 	}
 	if end, ok = endOfFlow(t.Text, end); !ok {
 		return t.invalid(end, "nothing must be behind the closing bracket, not even a tab at the start of a line")
 	}
+	if start > p {
+		t.Nodes[1].Start, t.Nodes[1].Marks = int32(p), HasProperties
+	}
 	return end, true
+}
+
+// rootProperties reads the anchor and the tag of a root, which are all that is between two offsets.
+func (t *Tree) rootProperties(p, end int) bool {
+	p, ok := t.properties(p)
+	if p, _ = flowSpace(t.Text, p); ok && p != end {
+		_, ok = t.invalid(p, "the anchor and the tag of an object must be on one line, with names of letters, digits, - and _")
+	}
+	return ok
 }
 
 // KeyOf returns a key without its quotes.
