@@ -97,8 +97,6 @@ func (o *Object) canBeEdited(text []byte) error {
 	switch s := o.stream; {
 	case s.shared[o] != "":
 		return o.error(nil, o.Line(), fmt.Errorf("must be edited, and shares the anchor %q with another object of its list: write it out in both", s.shared[o]))
-	case (o.dash > 0 || o.isFlowItem()) && bytes.IndexByte(s.in[o.start:o.start+yaml.ContentStart(s.in[o.start:o.end])], '!') >= 0:
-		return o.error(nil, o.Line(), errors.New("cannot be edited: an item that has a tag is only read; take the tag out"))
 	case o.isFlowItem() && text[yaml.ContentStart(text)] != '{':
 		return o.error(nil, o.Line(), errors.New("cannot be edited: an item without braces in a list in brackets is only read; put it in braces"))
 	case s.text.OddFrom(o.start) < o.end:

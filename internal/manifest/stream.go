@@ -285,11 +285,12 @@ func (s *Stream) addItems(t *yaml.Tree, items int32, end int, list string, byDef
 	return nil
 }
 
-// itemEnd returns the end of an item of a list, or an entry of a mapping, that ends at an offset.
+// itemEnd returns the end of an item of a list, or an entry of a mapping, that ends at an offset
+// unless it is in braces or brackets.
 func (s *Stream) itemEnd(t *yaml.Tree, n int32, end int) int {
 	v := &t.Nodes[n]
 	switch {
-	case s.text.Bytes[v.Start] == '{' || v.KeyEnd == v.Key: // in a flow collection, or one itself
+	case v.Style == yaml.Flow || v.KeyEnd == v.Key: // one itself, or in one
 		return int(v.End)
 	case v.Next != 0:
 		return yaml.LineStart(s.text.Bytes, int(t.Nodes[v.Next].Key))
