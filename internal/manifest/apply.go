@@ -99,8 +99,8 @@ func (o *Object) canBeEdited(text []byte) error {
 		return o.error(nil, o.Line(), fmt.Errorf("must be edited, and shares the anchor %q with another object of its list: write it out in both", s.shared[o]))
 	case o.isFlowItem() && text[yaml.ContentStart(text)] != '{':
 		return o.error(nil, o.Line(), errors.New("cannot be edited: an item without braces in a list in brackets is only read; put it in braces"))
-	case s.text.OddFrom(o.start) < o.end:
-		return o.error(nil, s.line(s.text.OddFrom(o.start)), errors.New("must be edited, and has a line break here that is neither LF nor CRLF: write it as \\n, \\N, \\L or \\P in double quotes"))
+	case s.text.OddBreak(o.start, o.end) >= 0:
+		return o.error(nil, s.line(s.text.OddBreak(o.start, o.end)), errors.New("must be edited, and has a line break here that is neither LF nor CRLF: write it as \\n, \\N, \\L or \\P in double quotes"))
 	}
 	return nil
 }

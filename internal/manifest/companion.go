@@ -97,7 +97,7 @@ type siblingLayout struct {
 func (o *Object) siblings() (siblingLayout, error) {
 	in := o.stream.in
 	switch {
-	case o.stream.shared[o] != "" || o.end <= o.start || len(o.stream.text.Odd) > 0: // below, lines end with LF
+	case o.stream.shared[o] != "" || o.end <= o.start || o.stream.text.OddBreak(0, len(o.stream.in)) >= 0: // below, lines end with LF
 	case o.dash > 0:
 		col := int(o.dash) - yaml.LineStart(in, int(o.dash))
 		end := o.end

@@ -208,7 +208,7 @@ func (c *composer) object(o *Object) error {
 	s, at := o.stream, len(c.text)
 	if s.shared[o] == "" && (!o.changed || o.endsPlainly) {
 		c.known = append(c.known, yaml.Known{
-			At: at, End: at + o.length(), Col: int(o.col), Checked: !o.changed && len(s.text.Odd) == 0,
+			At: at, End: at + o.length(), Col: int(o.col), Checked: !o.changed && s.text.OddBreak(o.start, o.end) < 0,
 			APIVersion: o.apiVersion, Kind: o.kind,
 		})
 	}

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"math"
-	"slices"
 )
 
 // An Error is why a text is refused, and where.
@@ -222,14 +220,6 @@ func (x *Text) documentAround(at int) (start, end int) {
 		start = LineStart(x.Bytes, start-1)
 	}
 	return max(start, x.Start), x.documentEnd(at)
-}
-
-// OddFrom returns the first line break from p on that is neither LF nor CRLF.
-func (x *Text) OddFrom(p int) int {
-	if i, _ := slices.BinarySearch(x.Odd, p); i < len(x.Odd) {
-		return x.Odd[i]
-	}
-	return math.MaxInt
 }
 
 // endOfFlow skips what may follow a root in flow style, white space and

@@ -43,8 +43,8 @@ func TestWhatIsKeptOfDocuments(t *testing.T) {
 		if e := (*Error)(nil); errors.As(err, &e) {
 			fmt.Fprintf(&out, "  %d: %v, not an object: %v\n", e.At, e, errors.Is(err, ErrNotObject))
 		}
-		if len(text.Odd) > 0 {
-			fmt.Fprintf(&out, "  odd line breaks: %d, from 1 on at %d, from the last on at %d, %v\n", text.Odd, text.OddFrom(1), text.OddFrom(text.Odd[len(text.Odd)-1]), text.OddFrom(len(in)) > len(in))
+		if at := text.OddBreak(0, len(in)); at >= 0 {
+			fmt.Fprintf(&out, "  odd line breaks: from %d on, behind it %d, before it %d\n", at, text.OddBreak(at+1, len(in)), text.OddBreak(0, at))
 		}
 	}
 	golden.Compare(t, "testdata/documents.txt", []byte(out.String()))

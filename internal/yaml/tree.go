@@ -532,5 +532,5 @@ func (t *Tree) EndBefore(parent, n int32) int {
 // ParseUsual parses a text; ok is false if it has a form that is not edited.
 func (t *Tree) ParseUsual(text []byte) (ok bool) {
 	checked, err := Check(text, nil)
-	return err == nil && len(checked.Odd) == 0 && t.Parse(text, 0) && t.Fixed.Why == ""
+	return err == nil && checked.OddBreak(0, len(text)) < 0 && t.Parse(text, 0) && t.Fixed.Why == ""
 }
