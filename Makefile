@@ -175,7 +175,7 @@ profile: ## have the compiler learn what is hot, from the manifests that bench-f
 
 # What compares things that happen within a kubelet's timeouts of seconds: one after the other. The rest runs at once,
 # in reverse order, since worlds takes longest.
-TIMED = envoy istiod kubelet vm
+TIMED = istiod kubelet vm
 
 .PHONY: conformance
 conformance: ## compare with the kubelet's own probers, Istio's own injector and the kinds' own types

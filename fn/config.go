@@ -23,7 +23,6 @@ const (
 	AnsweredByAuto       = transformer.AnsweredByAuto
 	AnsweredByProbeProxy = transformer.AnsweredByProbeProxy
 	AnsweredByIstioProxy = transformer.AnsweredByIstioProxy
-	AnsweredByEnvoy      = transformer.AnsweredByEnvoy
 	AnsweredByApp        = transformer.AnsweredByApp
 )
 

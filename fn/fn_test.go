@@ -1,7 +1,6 @@
 package fn_test
 
 import (
-	"encoding/json"
 	"errors"
 	"reflect"
 	"regexp"
@@ -188,7 +187,7 @@ func TestAConfigThatIsWrongIsAnErrorEverywhere(t *testing.T) {
 // A Go value has no file and no lines.
 func TestEveryProblemOfAConfigIsNamedByItsFieldAlone(t *testing.T) {
 	c := fn.RewriteProbes{Spec: fn.RewriteProbesSpec{AnsweredBy: "nobody", Port: -1, ProbeProxy: fn.ProbeProxy{Name: "A"}}}
-	const want = "functionConfig: `spec.answeredBy`: \"nobody\" must be auto, probe-proxy, istio-proxy, app or envoy\n" +
+	const want = "functionConfig: `spec.answeredBy`: \"nobody\" must be auto, probe-proxy, istio-proxy or app\n" +
 		"functionConfig: `spec.port`: \"-1\" must be a number from 1 to 65535\n" +
 		"functionConfig: `spec.probeProxy.name`: \"A\" must be a container name: lower-case letters, digits and dashes, at most 63"
 	if err := c.Validate(); err == nil || err.Error() != want {
@@ -331,16 +330,6 @@ func TestMutateKnowsItsOwner(t *testing.T) {
 	}
 }
 
-func TestMutateGivesTheConfigMapForEnvoy(t *testing.T) {
-	pod := template()
-	pod.Labels = nil // which say that the pod is in Istio
-	owner := fn.Owner{Metadata: metav1.ObjectMeta{Name: "web", Namespace: "n"}}
-	r, err := fn.Mutate(&pod, owner, &fn.RewriteProbes{Spec: fn.RewriteProbesSpec{Mesh: "osm", AnsweredBy: fn.AnsweredByEnvoy}})
-	if err != nil || r.Companion == nil || r.Companion.Namespace != "n" || !json.Valid([]byte(r.Companion.Data["envoy.json"])) {
-		t.Errorf("%v: %+v", err, r)
-	}
-}
-
 func TestFilterAndProcessTakeNoObjects(t *testing.T) {
 	if out, err := (kyaml.Filter{}).Filter(nil); err != nil || len(out) != 0 {
 		t.Errorf("Filter: %v, %v", out, err)
@@ -361,37 +350,6 @@ func TestProcessSaysNothingTwice(t *testing.T) {
 		if ok, err := krm.Process(rl); err != nil || !ok || len(rl.Results) != 1 || rl.Results[0].Field.Path != "spec.template.spec.containers[0].readinessProbe.httpGet.port" {
 			t.Errorf("%v, %v: %v", ok, err, rl.Results)
 		}
-	}
-}
-
-// The ConfigMap for Envoy comes after its workload, and goes with what needed
-// it; every other node stays in its place, also if two have the same name.
-func TestFilterAddsAndTakesAwayNodes(t *testing.T) {
-	other := "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\n"
-	web := strings.Replace(web, "sidecar.istio.io/inject", "of-no-mesh", 1)
-	nodes := []*yaml.RNode{yaml.MustParse(other), yaml.MustParse(web), yaml.MustParse("# the second\n" + other), yaml.MustParse(strings.ReplaceAll(web, "name: web", "name: shop")), yaml.MustParse(other)}
-	before := textsOf(t, nodes)
-	out, err := kyaml.Filter{Config: &fn.RewriteProbes{Spec: fn.RewriteProbesSpec{Mesh: "osm", AnsweredBy: fn.AnsweredByEnvoy}}}.Filter(slices.Clone(nodes))
-	if err != nil || len(out) != 7 || out[0] != nodes[0] || out[1] != nodes[1] || out[2].GetKind() != "ConfigMap" || out[3] != nodes[2] || out[4] != nodes[3] || out[5].GetKind() != "ConfigMap" || out[6] != nodes[4] {
-		t.Fatalf("%v: %v", err, out)
-	}
-	for _, n := range []*yaml.RNode{nodes[1], nodes[3]} {
-		if err := n.PipeE(yaml.SetAnnotation("rewrite-probes.io/rewrite", "false")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	back, err := kyaml.Filter{Config: &fn.RewriteProbes{Spec: fn.RewriteProbesSpec{Mesh: "osm", AnsweredBy: fn.AnsweredByEnvoy}}}.Filter(out)
-	if err != nil || !slices.Equal(back, nodes) {
-		t.Fatalf("%v: %v", err, back)
-	}
-	for _, n := range back {
-		if err := n.PipeE(yaml.ClearAnnotation("rewrite-probes.io/rewrite")); err != nil {
-			t.Fatal(err)
-		}
-		_ = yaml.ClearEmptyAnnotations(n)
-	}
-	if d := cmp.Diff(before, textsOf(t, back)); d != "" {
-		t.Errorf("-before +after\n%s", d)
 	}
 }
 

@@ -113,9 +113,9 @@ func TestWhatGoProgramsAreGivenIsWrittenDown(t *testing.T) {
 			b.WriteString("---\n" + n.MustString())
 		}
 	}
-	envoy := &fn.RewriteProbes{Spec: fn.RewriteProbesSpec{Mesh: "osm", AnsweredBy: fn.AnsweredByEnvoy}}
+	osm := &fn.RewriteProbes{Spec: fn.RewriteProbesSpec{Mesh: "osm"}}
 	filter("changes", objects, nil)
-	filter("a companion", objects, envoy)
+	filter("another mesh", objects, osm)
 	filter("errors", taken, nil)
 	filter("warnings of a strict run", strings.ReplaceAll(taken, "{containerPort: 15099}, {containerPort: 15020}", ""), &fn.RewriteProbes{Spec: fn.RewriteProbesSpec{Strict: true}})
 	for _, text := range []string{objects, taken} {
@@ -143,7 +143,7 @@ func TestWhatGoProgramsAreGivenIsWrittenDown(t *testing.T) {
 		{APIVersion: "kubeflow.org/v1", Kind: "Notebook"},
 		{APIVersion: "networking.istio.io/v1", Kind: "WorkloadGroup"},
 	} {
-		for _, c := range []*fn.RewriteProbes{nil, envoy, {Spec: fn.RewriteProbesSpec{Select: &fn.Selector{LabelSelector: "a=b"}, ProbeProxy: fn.ProbeProxy{Image: "example.com/probe-proxy:v1"}}}} {
+		for _, c := range []*fn.RewriteProbes{nil, osm, {Spec: fn.RewriteProbesSpec{Select: &fn.Selector{LabelSelector: "a=b"}, ProbeProxy: fn.ProbeProxy{Image: "example.com/probe-proxy:v1"}}}} {
 			pod := template()
 			explained, err := fn.Explain(&pod, owner, c)
 			fmt.Fprintf(&b, "# %s %s\nExplain: %v %s\n", owner.Kind, owner.Metadata.Name, err, inJSON(explained))

@@ -99,18 +99,12 @@ func run(template *corev1.PodTemplateSpec, owner Owner, c *RewriteProbes, mode p
 	return out, out.read(s.Objects()[0], &seen.Templates[0], template)
 }
 
-// read takes the rewritten template from its owner, and the companion from the plan.
+// read takes the rewritten template from its owner.
 func (r *Report) read(owner *manifest.Object, plan *report.Template, template *corev1.PodTemplateSpec) error {
 	var rewritten corev1.PodTemplateSpec
 	value, _ := owner.Value(plan.Path)
 	if err := convert(value, &rewritten); err != nil {
 		return err
-	}
-	if plan.Companion != nil && plan.Companion.Value != nil {
-		r.Companion = new(corev1.ConfigMap)
-		if err := convert(plan.Companion.Value, r.Companion); err != nil {
-			return err
-		}
 	}
 	if len(plan.Path) == 0 { // a Pod: its metadata are the template's
 		rewritten.Name, rewritten.Namespace = template.Name, template.Namespace

@@ -1,8 +1,6 @@
 package fn
 
 import (
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/rewrite-probes/rewrite-probes/fn/findings"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -54,7 +52,4 @@ type Report struct {
 	// Changed is set if the template was changed, or by [Explain], if it would
 	// be.
 	Changed bool
-	// Companion must be in the cluster too if an Envoy answers (mesh osm); nil
-	// otherwise.
-	Companion *corev1.ConfigMap
 }

@@ -7,6 +7,5 @@
 // It reads no files and knows no YAML.
 //
 // What depends on a mesh is in the files mesh_*.go (who is injected, what is
-// captured, annotations), convention_*.go (paths, ports and the env var) and
-// companion_*.go (objects that a workload needs).
+// captured, annotations) and convention_*.go (paths, ports and the env var).
 package transformer

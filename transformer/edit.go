@@ -10,11 +10,7 @@ import (
 
 // editAll plans the edits: annotations, containers, probes.
 func (b *planBuilder) editAll(toRewrite []*handlerSite) {
-	fromEnv := toRewrite
-	if b.answeredByEnvoy() {
-		fromEnv = slices.DeleteFunc(slices.Clone(toRewrite), func(s *handlerSite) bool { return !b.answeredByUs(s) })
-	}
-	env := b.p.mesh.encode(fromEnv)
+	env := b.p.mesh.encode(toRewrite)
 	b.editAnnotations(toRewrite, env)
 	b.editContainers(toRewrite, env)
 	for _, s := range b.sites {
@@ -41,7 +37,6 @@ func (b *planBuilder) editAnnotations(toRewrite []*handlerSite, env string) {
 	if len(toRewrite) > 0 {
 		user := want
 		want = b.withDefaultContainer(b.p.mesh.annotate(b.withInherited(user), have, b.inspection.answerer), toRewrite)
-		want = b.withEnvoyOriginals(want, toRewrite)
 		if value := b.recordFor(toRewrite, env, user, want).Encode(); value != "" {
 			want = want.With(OriginalsAnnotation, value)
 		}
@@ -97,7 +92,7 @@ func undoAll(annotations field.KeyValues, past func(*serviceMesh) []answerer, re
 	for _, d := range serviceMeshes {
 		annotations = d.undo(annotations, past(d), recorded)
 	}
-	return annotations.Without(osmOriginals)
+	return annotations.Without(earlierAnnotation)
 }
 
 // editContainers plans the env var for the answerer to read, and the removal of
@@ -132,20 +127,14 @@ func (b *planBuilder) editContainers(toRewrite []*handlerSite, env string) {
 	}
 }
 
-// adds reports whether a probe-proxy makes some of the probes.
+// adds reports whether a probe-proxy makes the probes.
 func (b *planBuilder) adds(toRewrite []*handlerSite) bool {
-	return slices.ContainsFunc(toRewrite, b.answeredByUs)
+	return b.answeredByUs() && len(toRewrite) > 0
 }
 
-// answeredByUs reports whether a probe-proxy makes a probe.
-func (b *planBuilder) answeredByUs(s *handlerSite) bool {
-	return b.madeByUs(s, b.inspection.answerer)
-}
-
-// madeByUs reports whether a probe-proxy makes a probe that an answerer answers: in Open
-// Service Mesh Envoy makes no tcpSocket probes.
-func (b *planBuilder) madeByUs(s *handlerSite, a answerer) bool {
-	return a.who == AnsweredByProbeProxy || b.p.mesh.proxyAnswerer == AnsweredByEnvoy && s.original.TCPSocket != nil
+// answeredByUs reports whether a probe-proxy is to make rewritten probes.
+func (b *planBuilder) answeredByUs() bool {
+	return b.inspection.answerer.who == AnsweredByProbeProxy
 }
 
 // existingProbeProxy returns the probe-proxy to update. If there are several,

@@ -5,9 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -135,33 +132,6 @@ func TestThePodsOwnLimitMustHoldWhatALimitRangeGives(t *testing.T) {
 		}
 		if requested == "400m" && f.Message != "`spec.template.spec`: the namespace would not accept the pod with probe-proxy: the pod's own request of cpu is filled in as 900m with what a LimitRange gives to probe-proxy, and its limit is 500m; the functionConfig can have `probeProxy: {resources: {requests: {cpu: 50m, memory: 32Mi}, limits: {cpu: 50m, memory: 32Mi}}}`" {
 			t.Errorf("%s", f.Message)
-		}
-	}
-}
-
-func TestTheConfigMapOfAWorkloadHasItsNamespaceIfThatIsKnown(t *testing.T) {
-	labels := field.Entry{Key: "labels", Value: mapOf("app.kubernetes.io/managed-by", "rewrite-probes")}
-	for namespace, metadata := range map[string]field.Map{
-		"":  {{Key: "name", Value: "deployment-web-envoy-probes"}, labels},
-		"n": {{Key: "name", Value: "deployment-web-envoy-probes"}, {Key: "namespace", Value: "n"}, labels},
-	} {
-		yaml := pod("", app(httpProbe))
-		if namespace != "" {
-			yaml = inNamespace(yaml)
-		}
-		c := plan(t, yaml, inOSM, answeredBy("envoy")).Companion
-		if c == nil {
-			t.Fatal("there is no companion")
-		}
-		data, _ := c.Value.Get("data")
-		want := transformer.Companion{APIVersion: "v1", Kind: "ConfigMap", Namespace: namespace, Name: "deployment-web-envoy-probes", Value: field.Map{
-			{Key: "apiVersion", Value: "v1"}, {Key: "kind", Value: "ConfigMap"}, {Key: "metadata", Value: metadata}, {Key: "data", Value: data},
-		}}
-		if d := cmp.Diff(want, *c); d != "" {
-			t.Errorf("-want +got\n%s", d)
-		}
-		if m, _ := data.(field.Map); len(m) != 1 || m[0].Key != "envoy.json" {
-			t.Errorf("data %v", data)
 		}
 	}
 }

@@ -88,10 +88,6 @@ func TestEveryProbeTypeIsPlanned(t *testing.T) {
 	}
 	for _, name := range prober.ProbeTypes() {
 		known = append(known, name.Field())
-		inEnvoy := slices.Contains(envoyTypes, name)
-		if probe := !name.IsHook(); probe != inEnvoy || probe != (prober.OSMPort(name) != 0) {
-			t.Errorf("%s: the mesh osm has the port %d, and Envoy a cluster: %v", name.Field(), prober.OSMPort(name), inEnvoy)
-		}
 	}
 	for what, got := range map[string][]string{"the planner": planned, "prober": known} {
 		if d := cmp.Diff(slices.Sorted(slices.Values(fields)), slices.Sorted(slices.Values(got))); d != "" {

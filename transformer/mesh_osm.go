@@ -9,7 +9,7 @@ import (
 
 // openServiceMesh is the profile of Open Service Mesh (osm, main of July 2023).
 var openServiceMesh = osmProfile("openservicemesh.io", meshData{
-	name: "osm", title: "Open Service Mesh", proxyAnswerer: AnsweredByEnvoy, proxy: "envoy",
+	name: "osm", title: "Open Service Mesh", proxy: "envoy",
 })
 
 // osmProfile completes the profile of Open Service Mesh or its successor, whose labels and
@@ -34,10 +34,6 @@ func osmProfile(domain string, data meshData) passiveProxy {
 		refine: refineOSM,
 	}
 }
-
-// osmHealthcheckName is the name of probe-proxy if it answers only tcpSocket probes
-// and Envoy the others. OSM's own container for that has the same name.
-const osmHealthcheckName = "osm-healthcheck"
 
 // refineOSM: the mesh's injector rewrites the probes of the pods that it gets, and does not
 // know rewritten ones.

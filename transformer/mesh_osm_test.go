@@ -12,7 +12,6 @@ var inOSM = inMesh("osm")
 
 func init() {
 	configurations["osm"] = []option{inOSM}
-	configurations["envoy"] = []option{inOSM, answeredBy("envoy")}
 }
 
 // osmEnv returns the value of the env var of the mesh osm in the manifest.
@@ -186,8 +185,8 @@ func TestAPortOfOSMThatTheAppHasIsAnError(t *testing.T) {
 
 func TestOptionsThatOSMCannotHaveAreRefused(t *testing.T) {
 	for want, opt := range map[string]option{
-		"fixed: 15901 to 15904": port(15098),
-		"must be auto, probe-proxy, envoy or app with `mesh: osm`":     answeredBy("istio-proxy"),
+		"fixed: 15901 to 15904":                                        port(15098),
+		"must be auto, probe-proxy or app with `mesh: osm`":            answeredBy("istio-proxy"),
 		"\"1500\" must not be that of Open Service Mesh's own proxy":   func(o *transformer.Options) { o.ProbeProxy.SecurityContext = mapOf("runAsUser", 1500) },
 		"\"OSM_KUBE_APP_PROBERS\" is written by rewrite-probes itself": func(o *transformer.Options) { o.ProbeProxy.Env = listOf(mapOf("name", "OSM_KUBE_APP_PROBERS")) },
 		"\"envoy\" is the name of Open Service Mesh's own sidecar":     func(o *transformer.Options) { o.ProbeProxy.Name = "envoy" },

@@ -40,11 +40,8 @@ func (p passiveProxy) membership(b *planBuilder) membership {
 func (p passiveProxy) inspect(b *planBuilder) inspection {
 	said := p.membership(b)
 	m := inspection{answerer: answerer{AnsweredByProbeProxy, cmp.Or(p.port, b.p.opts.Port)}}
-	switch who := b.p.opts.AnsweredBy; who {
-	case AnsweredByApp:
-		m.answerer = answerer{who: who}
-	case p.proxyAnswerer:
-		m.answerer.who = who
+	if b.p.opts.AnsweredBy == AnsweredByApp {
+		m.answerer = answerer{who: AnsweredByApp}
 	}
 	user := b.userAnnotations
 	if v, set := b.namespace().Annotations.Lookup(p.excluded.key); p.inherits && set {

@@ -98,12 +98,12 @@ func (b *planBuilder) findHolders() {
 			}
 		}
 	}
-	originals, err := envoyOriginals(b.annotations())
-	if err != nil {
-		b.addUnreadable(b.metadata.Key("annotations"), "", err)
-	}
-	if originals != nil {
+	if value, set := b.annotations().Lookup(earlierAnnotation); set {
 		d := meshNamed("osm")
+		originals, err := decodeOriginals(d.format, value)
+		if err != nil {
+			b.addUnreadable(b.metadata.Key("annotations"), "", err)
+		}
 		b.annotationHolders = []*originalsHolder{{mesh: d, originals: originals, listens: d.fixedPorts}}
 	}
 }

@@ -298,7 +298,7 @@ func TestAnOriginalThatIsBackIsNobodyElses(t *testing.T) {
 func TestAnOriginalInOSMIsOneOfThePodsIfItNamesNoContainer(t *testing.T) {
 	const handler = "httpGet:\n            path: /osm-liveness-probe\n            port: 15901\n"
 	const exec = "exec: {command: [x]}\n"
-	for name, opts := range map[string][]option{"probe-proxy": {inOSM}, "envoy": {inOSM, answeredBy("envoy")}} {
+	for name, opts := range map[string][]option{"probe-proxy": {inOSM}} {
 		text := plan(t, pod("labels: {a: b}", app(httpProbe)), opts...).text
 		if !strings.Contains(text, handler) {
 			t.Fatalf("%s: not rewritten as expected:\n%s", name, text)

@@ -14,8 +14,7 @@ const (
 	AnsweredByAuto       = "auto"
 	AnsweredByProbeProxy = "probe-proxy"
 	AnsweredByIstioProxy = "istio-proxy"
-	AnsweredByEnvoy      = "envoy" // in Open Service Mesh
-	AnsweredByApp        = "app"   // on ports that the mesh is told not to capture
+	AnsweredByApp        = "app" // on ports that the mesh is told not to capture
 )
 
 // MeshAuto, as [Options].Mesh, finds the mesh of each template by the labels and
@@ -207,8 +206,6 @@ type Plan struct {
 	Known string
 	// Repairs are the mistakes in the template as it was read that the edits repair.
 	Repairs []Finding
-	// Companion is an object that the workload needs, or needed; nil if none.
-	Companion *Companion
 }
 
 // An Answer says who answers the rewritten probes of a template.
@@ -223,12 +220,6 @@ type Answer struct {
 	// AddsAnnotations the annotations that it sets on the pods.
 	AddsContainer   string
 	AddsAnnotations field.KeyValues
-}
-
-// A Companion is an object that a workload needs.
-type Companion struct {
-	APIVersion, Kind, Name, Namespace string
-	Value                             field.Map // nil if the object must be removed
 }
 
 // Severity of a [Finding].

@@ -33,9 +33,6 @@ func New(o Options) (*Planner, error) {
 }
 
 func newPlanner(o Options, d *serviceMesh) *Planner {
-	if o.AnsweredBy == AnsweredByEnvoy && o.ProbeProxy.Name == Defaults().ProbeProxy.Name {
-		o.ProbeProxy.Name = osmHealthcheckName
-	}
 	others := slices.DeleteFunc(slices.Clone(serviceMeshes), func(x *serviceMesh) bool { return x == d })
 	p := &Planner{opts: o, mesh: d, meshes: append([]*serviceMesh{d}, others...)}
 	p.others = sync.OnceValue(func() map[*serviceMesh]*Planner {
@@ -217,7 +214,7 @@ func (b *planBuilder) classifyEndpoint(s *handlerSite, kind string) {
 		b.skip(s, "aims-at-probe-port", s.path.Key(kind, "port"), "%s is the port of the rewritten probes, and the probe is not one of them", port)
 	case !b.inspection.captures(s.port):
 		b.skip(s, "port-not-captured", s.path.Key(kind, "port"), "the mesh does not capture port %d, so the probe works as it is", s.port)
-	case (s.at.init || b.answeredByUs(s)) && b.lateIn(&b.inspection.facts, s, a) != "":
+	case (s.at.init || b.answeredByUs()) && b.lateIn(&b.inspection.facts, s, a) != "":
 		b.skip(s, "starts-before-answerer", s.path, "container %q starts before the one that answers rewritten probes, so this one is left alone; %s", s.container.Name, b.startsEarlierCure(s))
 	}
 }
@@ -247,7 +244,7 @@ func (b *planBuilder) runsBefore(w world, s *handlerSite, a answerer) bool {
 	switch {
 	case a.who == AnsweredByApp || !s.atStart():
 		return true
-	case b.madeByUs(s, a): // an ordinary probe-proxy would have to be first
+	case a.who == AnsweredByProbeProxy: // an ordinary probe-proxy would have to be first
 		return b.native() || !s.at.init && !b.firstIsApp()
 	case proxy != nil && proxy.Image != autoImage: // the injector neither replaces nor moves it
 		return s.at.startsAfter(at)
@@ -259,7 +256,7 @@ func (b *planBuilder) startsEarlierCure(s *handlerSite) string {
 	switch {
 	case b.in.Shape.NoNativeSidecars:
 		return "a " + b.in.Kind + " can have no native sidecars, which would start first"
-	case b.answeredByUs(s):
+	case b.answeredByUs():
 		return "`placement: native` starts probe-proxy first"
 	case b.p.mesh.fixedPorts != nil:
 		return "probe-proxy, with `answeredBy: probe-proxy` and `placement: native`, would start first"
@@ -298,7 +295,7 @@ func (b *planBuilder) check(toRewrite []*handlerSite) {
 	if b.adds(toRewrite) {
 		b.checkProbeProxy(toRewrite)
 	}
-	b.checkBareSpec(toRewrite)
+	b.checkBareSpec()
 	b.checkIngresses(toRewrite)
 	if a.who != AnsweredByProbeProxy {
 		b.checkProxyLimits()
@@ -366,11 +363,11 @@ func (b *planBuilder) servedByRewriter(s *handlerSite) bool {
 
 // checkBareSpec refuses a rewriting that needs annotations if it is not known where
 // the pods get theirs from.
-func (b *planBuilder) checkBareSpec(toRewrite []*handlerSite) {
+func (b *planBuilder) checkBareSpec() {
 	if !b.in.Shape.BareSpec || b.inspection.facts.injected.is == never {
 		return
 	}
-	needed := b.withEnvoyOriginals(b.p.mesh.annotate(nil, nil, b.inspection.answerer), toRewrite)
+	needed := b.p.mesh.annotate(nil, nil, b.inspection.answerer)
 	if len(needed) == 0 {
 		return
 	}
@@ -395,7 +392,7 @@ func (b *planBuilder) finish(toRewrite []*handlerSite) Plan {
 	failed := b.failed()
 	if !failed {
 		b.editAll(toRewrite)
-		plan.Edits, plan.Repairs, plan.Companion = b.edits, b.inspection.collisions, b.companion(toRewrite)
+		plan.Edits, plan.Repairs = b.edits, b.inspection.collisions
 	}
 	for _, s := range b.sites {
 		plan.Probes = append(plan.Probes, b.verdict(s, failed))
@@ -432,22 +429,6 @@ func (b *planBuilder) answer(toRewrite []*handlerSite) Answer {
 	}
 	return a
 }
-
-// companion returns the object that the workload needs, or the one that it no longer
-// needs; nil if there is neither.
-func (b *planBuilder) companion(toRewrite []*handlerSite) *Companion {
-	if probers := b.envoyEntries(toRewrite); len(probers) > 0 {
-		return b.envoyConfigMap(envoyResources(probers))
-	}
-	if len(b.annotationHolders) > 0 {
-		return b.envoyConfigMap("")
-	}
-	return nil
-}
-
-// answeredByEnvoy reports whether the answerer reads the originals from a companion, of
-// which annotations keep a copy for the next run, and not from the env var.
-func (b *planBuilder) answeredByEnvoy() bool { return b.inspection.answerer.who == AnsweredByEnvoy }
 
 func (b *planBuilder) verdict(s *handlerSite, failed bool) Verdict {
 	v := Verdict{

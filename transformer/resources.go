@@ -276,8 +276,7 @@ func mergeResources(defaults, given field.Map, class qosClass) field.Map {
 // tlsProbes returns how many of the rewritten probes probe-proxy makes over TLS.
 func (b *planBuilder) tlsProbes(toRewrite []*handlerSite) (n int) {
 	for _, s := range toRewrite {
-		g := s.original.GRPC
-		if b.answeredByUs(s) && (s.isHTTPS() || g != nil && g.Mode == prober.GRPCTLS) {
+		if g := s.original.GRPC; s.isHTTPS() || g != nil && g.Mode == prober.GRPCTLS {
 			n++
 		}
 	}

@@ -544,7 +544,7 @@ lifecycle: {preStop: {httpGet: {port: 4}}}
 
 func TestOptionsThatCannotBeAreRefused(t *testing.T) {
 	for name, change := range map[string]option{
-		"answeredBy": answeredBy("envoy"),
+		"answeredBy": answeredBy("nobody"),
 		"Istio's":    port(15021),
 		"proxy name": func(o *transformer.Options) { o.ProbeProxy.Name = "istio-proxy" },
 		"our env": func(o *transformer.Options) {

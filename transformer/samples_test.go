@@ -128,7 +128,7 @@ func (g sampler) options(mesh string) []option {
 	if mesh == "istio" || mesh == "auto" {
 		add(3, answeredBy("istio-proxy"))
 	} else if mesh == "osm" {
-		add(2, answeredBy("envoy"))
+		add(2, answeredBy("probe-proxy"))
 	}
 	if mesh != "osm" && mesh != "fsm" {
 		add(6, port(15098), port(15020), port(80))
@@ -276,9 +276,6 @@ func (g sampler) theme(mesh string) (x theme) {
 			g.rarely(1, "", object("v1", "ResourceQuota", "shop", "spec: {hard: {"+g.pick("limits.cpu: 1", "requests.memory: 1Gi", "cpu: 4")+"}}"))
 	case 7:
 		x.near = g.pick(object("route.openshift.io/v1", "Route", "shop", ""), "---\napiVersion: v1\nkind: Namespace\nmetadata:\n  name: other\n  labels: {istio-injection: enabled}\n")
-		if mesh == "osm" {
-			x.opts = []option{answeredBy("envoy")}
-		}
 	case 8:
 		x.container = "readinessProbe: {httpGet: {path: " + g.pick("/healthz", "/healthz", "/") + ", port: " + g.pick("ready", "8090") + g.rarely(3, ", httpHeaders: [{name: Host, value: h}]", ", httpHeaders: [{name: A, value: b}]") + "}}\nports: [{name: ready, containerPort: 8090}]"
 		x.near = object("v1", "Service", "shop", g.pick("", "  annotations: {cloud.google.com/backend-config: own}\n")+"spec: {selector: {app: "+g.pick("web", "web", "other")+"}, ports: [{name: http, port: 80, targetPort: "+g.pick("ready", "8090", "1")+"}]}") +
@@ -468,9 +465,6 @@ func (x *samples) write(what, before, after string, plan transformer.Plan) {
 	}
 	for _, f := range slices.Concat(plan.Findings, plan.Repairs) {
 		line("%s %s %s %v %v: %s", f.Severity, f.Reason, f.Container, cmp.Or(f.Current, any("")), cmp.Or(f.Proposed, any("")), x.short(f.Message))
-	}
-	if c := plan.Companion; c != nil {
-		line("%+v", *c)
 	}
 	var run []string
 	flush := func() {

@@ -25,7 +25,7 @@ func TestAnswerersAreThoseOfAllMeshes(t *testing.T) {
 	t.Cleanup(func() { serviceMeshes = before })
 	lonely := meshData{name: "lonely", proxyAnswerer: toy.proxy}
 	serviceMeshes = append(serviceMeshes[:len(serviceMeshes):len(serviceMeshes)], &serviceMesh{meshData: lonely, convention: appHealthConvention, meshProfile: toy})
-	want := []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByIstioProxy, AnsweredByApp, AnsweredByEnvoy, toy.proxy}
+	want := []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByIstioProxy, AnsweredByApp, toy.proxy}
 	if got := Answerers(); !slices.Equal(got, want) {
 		t.Errorf("answerers %q, want %q", got, want)
 	}

@@ -75,8 +75,11 @@ func keyNotIn(m field.Map, known []string) string {
 // skipNewer leaves alone the probes that the mesh's proxy would have to make but
 // does not support.
 func (b *planBuilder) skipNewer() {
+	if b.answeredByUs() {
+		return
+	}
 	for _, s := range b.sites {
-		if newer := s.original.newer(s.name.IsHook()); s.reason == "" && newer != "" && !b.answeredByUs(s) {
+		if newer := s.original.newer(s.name.IsHook()); s.reason == "" && newer != "" {
 			kind := s.original.Kind()
 			b.skip(s, "proxy-cannot-answer", s.path.Key(kind), "has `%s.%s`, which %s does not know; probe-proxy makes such a probe (`answeredBy: %s`)", kind, newer, b.inspection.answerer.who, AnsweredByProbeProxy)
 		}

@@ -47,14 +47,13 @@ lifecycle:
 	if again := plan(t, r.text); len(again.Edits)+len(again.Findings) != 0 {
 		t.Errorf("again: %v %v", again.Edits, again.Findings)
 	}
-	// The proxies of the meshes make neither; the kubelet itself ignores the
+	// Istio's proxy makes neither; the kubelet itself ignores the
 	// protocol of a hook.
 	for name, c := range map[string]struct {
 		opts []option
 		left []string
 	}{
 		"istio-proxy": {[]option{answeredBy("istio-proxy"), injectorRewritesNothing}, []string{"readinessProbe", "livenessProbe"}},
-		"envoy":       {[]option{inOSM, answeredBy("envoy")}, []string{"readinessProbe"}},
 	} {
 		got := plan(t, r.text, c.opts...)
 		var left []string

@@ -152,7 +152,7 @@ func runConfig(t *testing.T, b yamlBlock) {
 		"--config":     output(t, workloads[""], "--config", path, "-"),
 		"ResourceList": output(t, resourceList(workloads[""], b.text)),
 	} {
-		if !strings.HasSuffix(got, "exit 0\n") || !strings.Contains(got, "KUBE_APP_PROBERS") && !strings.Contains(got, "envoy") {
+		if !strings.HasSuffix(got, "exit 0\n") || !strings.Contains(got, "KUBE_APP_PROBERS") {
 			t.Errorf("%s:%d: by %s:\n%s", b.page, b.line, way, got)
 		}
 	}

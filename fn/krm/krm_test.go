@@ -21,7 +21,7 @@ func object(t *testing.T, text string) *fn.KubeObject {
 	return o
 }
 
-const config = "apiVersion: rewrite-probes.io/v1alpha1\nkind: RewriteProbes\nmetadata: {name: config}\nspec: {probeProxy: {image: example.com/p:v1}, mesh: osm, answeredBy: envoy}\n"
+const config = "apiVersion: rewrite-probes.io/v1alpha1\nkind: RewriteProbes\nmetadata: {name: config}\nspec: {probeProxy: {image: example.com/p:v1}, mesh: osm, answeredBy: probe-proxy}\n"
 
 // TestEachResultHasWhatTheSpecificationHas: the file only if it is known, a field only with its object.
 func TestEachResultHasWhatTheSpecificationHas(t *testing.T) {
@@ -29,6 +29,7 @@ func TestEachResultHasWhatTheSpecificationHas(t *testing.T) {
 		return &fn.ResourceList{FunctionConfig: object(t, config), Items: fn.KubeObjects{
 			object(t, "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\n"),
 			object(t, "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n  namespace: shop\n  annotations:\n    config.kubernetes.io/path: web.yaml\n    config.kubernetes.io/index: \"3\"\nspec:\n  template:\n    spec:\n      containers:\n      - name: web # the app\n        livenessProbe:\n          httpGet:\n            port: 80\n        readinessProbe:\n          httpGet:\n            port: http\n"),
+			object(t, "apiVersion: v1\nkind: Pod\nmetadata:\n  name: dns\n  namespace: kube-system\nspec:\n  containers:\n  - name: dns\n    livenessProbe:\n      httpGet:\n        port: 80\n"),
 			object(t, "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: shop\n"),
 		}}
 	}
@@ -40,7 +41,7 @@ func TestEachResultHasWhatTheSpecificationHas(t *testing.T) {
 	if err != nil || !ok {
 		t.Fatalf("%t, %v", ok, err)
 	}
-	if len(rl.Items) != 4 || rl.Items[0] != before[0] || rl.Items[3] != before[2] || rl.Items[2].GetKind() != "ConfigMap" || rl.Items[2].GetNamespace() != "shop" {
+	if len(rl.Items) != 4 || rl.Items[0] != before[0] || rl.Items[2] != before[2] || rl.Items[3] != before[3] {
 		t.Errorf("the items are\n%s", rl.Items)
 	}
 	if text := rl.Items[1].String(); !strings.Contains(text, "- name: web # the app\n") || !strings.Contains(text, "port: 15901\n") {
@@ -73,23 +74,6 @@ func TestEachResultHasWhatTheSpecificationHas(t *testing.T) {
   }
  },
  {
-  "message": "Deployment shop/web: ConfigMap \"deployment-web-envoy-probes\", which configures Envoy for the probes, was added [envoy-config]",
-  "severity": "info",
-  "resourceRef": {
-   "apiVersion": "apps/v1",
-   "kind": "Deployment",
-   "name": "web",
-   "namespace": "shop"
-  },
-  "file": {
-   "path": "web.yaml",
-   "index": 3
-  },
-  "tags": {
-   "reason": "envoy-config"
-  }
- },
- {
   "message": "Deployment shop/web: ` + "`spec.template.spec.containers[0].livenessProbe`" + `: :15901/osm-liveness-probe, was httpGet :80/ [rewritten]",
   "severity": "info",
   "resourceRef": {
@@ -110,6 +94,19 @@ func TestEachResultHasWhatTheSpecificationHas(t *testing.T) {
   "tags": {
    "reason": "rewritten"
   }
+ },
+ {
+  "message": "Pod kube-system/dns: the mesh injects nothing into namespace \"kube-system\", so it does not capture this pod; its probes are left alone [namespace-not-injected]",
+  "severity": "info",
+  "resourceRef": {
+   "apiVersion": "v1",
+   "kind": "Pod",
+   "name": "dns",
+   "namespace": "kube-system"
+  },
+  "tags": {
+   "reason": "namespace-not-injected"
+  }
  }
 ]`
 	if d := cmp.Diff(want, string(got)); d != "" {
@@ -120,8 +117,8 @@ func TestEachResultHasWhatTheSpecificationHas(t *testing.T) {
 func TestProcessFailsWithoutAChangeIfItCannotUseItsInput(t *testing.T) {
 	web := strings.Replace(web, "sidecar.istio.io/inject: \"true\"", "a: b", 1)
 	for name, c := range map[string]struct{ config, item, want string }{
-		"a wrong functionConfig":  {strings.Replace(config, "envoy", "nobody", 1), web, "functionConfig: `spec.answeredBy`: \"nobody\" must be auto, probe-proxy, istio-proxy, app or envoy"},
-		"options that do not fit": {strings.Replace(config, "mesh: osm", "mesh: linkerd", 1), web, "functionConfig: "},
+		"a wrong functionConfig":  {strings.Replace(config, "probe-proxy", "nobody", 1), web, "functionConfig: `spec.answeredBy`: \"nobody\" must be auto, probe-proxy, istio-proxy or app"},
+		"options that do not fit": {strings.Replace(config, "probe-proxy", "istio-proxy", 1), web, "functionConfig: "},
 		"another functionConfig":  {"apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n", web, "functionConfig"},
 	} {
 		item := object(t, c.item)

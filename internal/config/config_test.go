@@ -396,8 +396,8 @@ func TestTheSchemaRequiresWhatDecodeDoes(t *testing.T) {
 func TestWhatTheMeshOSMCannotHaveIsRefused(t *testing.T) {
 	for spec, want := range map[string]string{
 		"{mesh: osm, port: 15098}":                                      "`spec.port`: \"15098\" must not be given: the ports of this mesh are fixed",
-		"{mesh: osm, answeredBy: istio-proxy}":                          "`spec.answeredBy`: \"istio-proxy\" must be auto, probe-proxy, envoy or app with `mesh: osm`",
-		"{answeredBy: envoy}":                                           "`spec.answeredBy`: \"envoy\" must be auto, probe-proxy, istio-proxy or app in Istio\n",
+		"{mesh: osm, answeredBy: istio-proxy}":                          "`spec.answeredBy`: \"istio-proxy\" must be auto, probe-proxy or app with `mesh: osm`",
+		"{answeredBy: envoy}":                                           "`spec.answeredBy`: \"envoy\" must be auto, probe-proxy, istio-proxy or app\n",
 		"{mesh: osm, probeProxy: {name: envoy}}":                        "`spec.probeProxy.name`: \"envoy\"",
 		"{probeProxy: {env: [{name: OSM_KUBE_APP_PROBERS, value: x}]}}": "is written by rewrite-probes itself",
 		"{probeProxy: {securityContext: {runAsGroup: 1337}}}":           "`spec.probeProxy.securityContext.runAsGroup`: \"1337\" must not be that of Istio's own proxy",
@@ -407,7 +407,7 @@ func TestWhatTheMeshOSMCannotHaveIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", spec, err)
 		}
 	}
-	for _, spec := range []string{"{mesh: osm}", "{mesh: osm, port: 15099, answeredBy: probe-proxy}", "{mesh: osm, answeredBy: envoy}"} {
+	for _, spec := range []string{"{mesh: osm}", "{mesh: osm, port: 15099, answeredBy: probe-proxy}"} {
 		if _, err := decode(t, typed+"spec: "+spec+"\n"); err != nil {
 			t.Errorf("%s: %v", spec, err)
 		}

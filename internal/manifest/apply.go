@@ -45,7 +45,7 @@ func (o *Object) Apply(edits []field.Edit) error {
 		return nil
 	}
 	text := o.source()
-	if err := o.canBeEdited(text); err != nil {
+	if err := o.canBeEdited(); err != nil {
 		return err
 	}
 	eol := lineBreak(text, s.eol)
@@ -93,11 +93,11 @@ func (o *Object) tooUnusual(t *yaml.Tree) error {
 }
 
 // canBeEdited returns an error if the object is written in a form that is only read.
-func (o *Object) canBeEdited(text []byte) error {
+func (o *Object) canBeEdited() error {
 	switch s := o.stream; {
 	case s.shared[o] != "":
 		return o.error(nil, o.Line(), fmt.Errorf("must be edited, and shares the anchor %q with another object of its list: write it out in both", s.shared[o]))
-	case o.isFlowItem() && text[yaml.ContentStart(text)] != '{':
+	case o.isPair:
 		return o.error(nil, o.Line(), errors.New("cannot be edited: an item without braces in a list in brackets is only read; put it in braces"))
 	case s.text.OddBreak(o.start, o.end) >= 0:
 		return o.error(nil, s.line(s.text.OddBreak(o.start, o.end)), errors.New("must be edited, and has a line break here that is neither LF nor CRLF: write it as \\n, \\N, \\L or \\P in double quotes"))

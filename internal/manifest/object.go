@@ -19,9 +19,9 @@ type Object struct {
 	stream           *Stream
 	start, end       int   // in the input
 	col              int32 // the column in which it starts
-	dash             int32 // of an item of a list in block style; else 0
+	isPair           bool  // in brackets, without braces
 	apiVersion, kind string
-	changed, removed bool
+	changed          bool
 	endsPlainly      bool     // the edited text does not end in a block scalar
 	planned          uint64   // the hash of the edited object's text, which has been read again
 	patch            []splice // the changes to its part of the input

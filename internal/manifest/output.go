@@ -2,12 +2,10 @@ package manifest
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
-	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
 )
@@ -118,8 +116,7 @@ func (s *Stream) composedSize() int {
 // compares them.
 type sink interface {
 	between(s *Stream, text string, kept *string) // objects; kept is where the text of a change is
-	object(o *Object) error                       // one that was there before
-	addition(s *Stream, c *change) error          // one that was added
+	object(o *Object) error
 }
 
 // send passes the parts of an output to a sink.
@@ -140,14 +137,8 @@ func send(to sink, streams []*Stream) error {
 // send passes the stream to a sink, from an offset on: its objects, and the text between
 // them with its changes.
 func (s *Stream) send(to sink, at int) error {
-	slices.SortStableFunc(s.changes, func(a, b change) int { // what is put in at a place comes before what replaces the text there
-		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end))
-	})
 	rest := s.changes
 	for _, o := range s.objects {
-		if o.removed {
-			continue // the text between two others
-		}
 		n := 0
 		for n < len(rest) && rest[n].end <= o.start {
 			n++
@@ -164,7 +155,7 @@ func (s *Stream) send(to sink, at int) error {
 }
 
 // sendBetween passes a part of the input between two objects, with its changes, to a sink.
-func (s *Stream) sendBetween(to sink, start, end int, changes []change) error {
+func (s *Stream) sendBetween(to sink, start, end int, changes []splice) error {
 	for i := range changes {
 		c := &changes[i]
 		if c.start < start || c.end < c.start || c.end > end {
@@ -172,11 +163,7 @@ func (s *Stream) sendBetween(to sink, start, end int, changes []change) error {
 		}
 		to.between(s, yaml.View(s.in[start:c.start]), nil)
 		start = c.end
-		if c.adds == nil {
-			to.between(s, c.text, &c.text)
-		} else if err := to.addition(s, c); err != nil {
-			return err
-		}
+		to.between(s, c.text, &c.text)
 	}
 	to.between(s, yaml.View(s.in[start:end]), nil)
 	return nil
@@ -197,11 +184,6 @@ func (c *composer) between(s *Stream, text string, kept *string) {
 		*kept = yaml.View(c.text[at:])
 		s.scratch.kept.release(text)
 	}
-}
-
-func (c *composer) addition(s *Stream, added *change) error {
-	c.between(s, added.text, &added.text)
-	return nil
 }
 
 func (c *composer) object(o *Object) error {

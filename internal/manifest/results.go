@@ -30,7 +30,7 @@ func (s *Stream) AddResults(results iter.Seq[field.Map]) error {
 	case r.end != 0 || r.root.Style == yaml.Flow:
 		return s.appendResults(results)
 	case s.endsInText:
-		return s.canGrow()
+		return s.errorAt(len(s.in)-s.addedEnd, errors.New("must end with a line end: this line is in a block scalar (| or >), whose value would be another with text behind it"))
 	default:
 		return s.addBlockResults(results)
 	}
@@ -51,7 +51,7 @@ func (s *Stream) addBlockResults(results iter.Seq[field.Map]) error {
 	for m := range results {
 		b := l.item(append(append(before, spaces(col)...), "- "...), m, col)
 		b = append(b, l.eol...)
-		s.changes = append(s.changes, change{splice: splice{r.docEnd, r.docEnd, s.scratch.kept.keep(yaml.View(b))}})
+		s.changes = append(s.changes, splice{r.docEnd, r.docEnd, s.scratch.kept.keep(yaml.View(b))})
 		alone = append(append(alone[:0], key...), b[len(before):]...)
 		if t := &s.check; !t.Parse(alone, int(r.root.Col)) || !t.EqualValue(t.Get(1, "results"), field.List{m}) {
 			return s.unplanned("", errors.New("the results differ"))
@@ -95,7 +95,7 @@ func (s *Stream) appendResults(results iter.Seq[field.Map]) error {
 	s.added = true
 	text := o.source()
 	if s.results.root.Style != yaml.Flow {
-		s.changes = append(s.changes, change{splice: splice{start, end, string(text)}})
+		s.changes = append(s.changes, splice{start, end, string(text)})
 		return nil
 	}
 	text = bytes.TrimSpace(text[1 : len(text)-1]) // without the braces of resultsObject
@@ -105,7 +105,7 @@ func (s *Stream) appendResults(results iter.Seq[field.Map]) error {
 			text = append(text, ' ')
 		}
 	}
-	s.changes = append(s.changes, change{splice: splice{start, end, string(text)}})
+	s.changes = append(s.changes, splice{start, end, string(text)})
 	return nil
 }
 

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
 )
 
@@ -29,7 +28,7 @@ type Stream struct {
 	isList  bool // a ResourceList
 	results resultsPosition
 	added   bool     // results were added
-	changes []change // to the input, besides the edits of its objects
+	changes []splice // of the input, by results that are added, in its order
 
 	// The tree that was used last, and the one that checks edits.
 	tree   yaml.Tree
@@ -54,21 +53,6 @@ type Stream struct {
 type splice struct {
 	start, end int
 	text       string
-}
-
-// A change is a splice of the whole input: results, or an object that was
-// added or removed.
-type change struct {
-	splice
-	adds *addition
-}
-
-// An addition is an object that was added.
-type addition struct {
-	name   string
-	before string // the text that sets it off from the object before it
-	length int    // of its text
-	value  field.Map
 }
 
 // maxSize is the most that an input or output may have: offsets are int32.
@@ -163,14 +147,6 @@ func (s *Stream) line(at int) int {
 		s.linesBefore = append(s.linesBefore, s.linesBefore[n-1]+bytes.Count(s.in[(n-1)*block:n*block], feed))
 	}
 	return 1 + s.linesBefore[at/block] + bytes.Count(s.in[at/block*block:at], feed)
-}
-
-// canGrow returns an error if text behind the input would change the value of its last scalar.
-func (s *Stream) canGrow() error {
-	if !s.endsInText {
-		return nil
-	}
-	return s.errorAt(len(s.in)-s.addedEnd, errors.New("must end with a line end: this line is in a block scalar (| or >), whose value would be another with text behind it"))
 }
 
 // noteShared marks the objects of a document that share an anchor with another one or
@@ -330,16 +306,13 @@ func (s *Stream) addObject(t *yaml.Tree, n int32, end int, id identity) error {
 		s.slab = make([]Object, 0, min(max(64, len(s.objects)), 4096))
 	}
 	s.slab = append(s.slab, s.newObject(v, end, id))
-	o := &s.slab[len(s.slab)-1]
-	if v.KeyEnd > v.Key {
-		o.dash = v.Key
-	}
-	s.objects = append(s.objects, o)
+	s.objects = append(s.objects, &s.slab[len(s.slab)-1])
 	return nil
 }
 
 func (s *Stream) newObject(v *yaml.Node, end int, id identity) Object {
-	return Object{stream: s, start: int(v.Start), end: end, col: int32(s.text.ColumnOf(v)), apiVersion: id.apiVersion, kind: id.kind}
+	isPair := v.Style == yaml.Flow && s.in[int(v.Start)+yaml.ContentStart(s.in[v.Start:])] != '{'
+	return Object{stream: s, start: int(v.Start), end: end, col: int32(s.text.ColumnOf(v)), isPair: isPair, apiVersion: id.apiVersion, kind: id.kind}
 }
 
 func (s *Stream) configObject(t *yaml.Tree, n int32) (*Object, error) {

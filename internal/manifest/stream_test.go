@@ -470,9 +470,6 @@ func TestNothingIsPutBehindABlockScalarWithoutALineEnd(t *testing.T) {
 		if (err == nil) != ok || !ok && !strings.Contains(err.Error(), "<stdin>:6: must end with a line end") {
 			t.Errorf("%q: %v", in, err)
 		}
-		if err := mustRead(t, []byte(in)).Objects()[0].AddAfter(field.Map{{Key: "kind", Value: "B"}}); (err == nil) != ok {
-			t.Errorf("%q: %v", in, err)
-		}
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // verify reads an output as an input is read, and compares it with what was planned:
 // the number and order of objects; each untouched object and all text between objects
 // byte for byte; each edited object with the text that Apply has read and found to be the
-// edited value; each added object, and the results, by value. It steps over the known
+// edited value, and results with the text that AddResults has. It steps over the known
 // objects: their texts, which are compared, have been read before.
 func verify(text []byte, known []yaml.Known, streams []*Stream) error {
 	again, err := read(streams[0].name, text, known)
@@ -103,23 +103,6 @@ func (o *Object) length() int {
 		n += len(p.text) - (p.end - p.start)
 	}
 	return n
-}
-
-func (v *verifier) addition(s *Stream, c *change) error {
-	a := c.adds
-	v.between(s, a.before, nil)
-	var t *yaml.Tree
-	got, err := v.nextObject(a.length, false)
-	if err == nil {
-		t, err = got.load()
-	}
-	if err == nil && !t.EqualValue(1, a.value) {
-		err = errors.New("its value differs")
-	}
-	if err != nil {
-		return s.unplanned(a.name, err)
-	}
-	return nil
 }
 
 // end checks what comes behind the last object, and what roots of ResourceLists have

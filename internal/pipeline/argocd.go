@@ -8,6 +8,8 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
+var dataPath = field.NewPath("data")
+
 // buildOptions is the key of Argo CD's settings that has the flags of
 // `kustomize build`. Argo CD also documents buildOptions + "." + VERSION, and
 // never passes those on: https://github.com/argoproj/argo-cd/issues/27673

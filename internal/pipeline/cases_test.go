@@ -147,64 +147,23 @@ func TestTheImageOfABuildThatIsNoReleaseIsSaidToBeMissing(t *testing.T) {
 	}
 }
 
-// TestWhatIsSaidOfTheConfigMapForEnvoy follows one through its life.
-func TestWhatIsSaidOfTheConfigMapForEnvoy(t *testing.T) {
+// TestAnObjectWithOneRefusedTemplateStaysAsItIs: half a rewriting helps nobody.
+func TestAnObjectWithOneRefusedTemplateStaysAsItIs(t *testing.T) {
 	c := config.Default()
-	c.Spec.Mesh, c.Spec.AnsweredBy, c.Spec.ProbeProxy.Image = "osm", "envoy", "example.com/probe-proxy:v1"
-	const deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec: {template: {spec: {containers: [{name: a, livenessProbe: {httpGet: {path: /, port: 80}}}]}}}\n"
-	const label = "app.kubernetes.io/managed-by: rewrite-probes"
-	const head, name = "web.yaml:1: Deployment shop/web: ", `ConfigMap "deployment-web-envoy-probes"`
-	said := func(what, text string, mode pipeline.Mode, want string) string {
-		t.Helper()
-		s, r := runWith(t, c, "web.yaml", []byte(text), mode)
-		got := ""
-		for _, m := range r.Messages {
-			got += m.String() + "\n"
+	c.Spec.AnsweredBy = transformer.AnsweredByProbeProxy
+	c.Spec.Port = 15097
+	template := func(name, ports string) string {
+		return "  - name: " + name + "\n    template: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: " + name + ", image: x" + ports + ", livenessProbe: {httpGet: {path: /, port: 80}}}]}}}}\n"
+	}
+	const head = "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: set}\nspec:\n  replicatedJobs:\n"
+	good, taken := template("good", ""), template("taken", ", ports: [{containerPort: 15097}]")
+	for _, text := range []string{head + good + taken, head + taken + good} {
+		s, r := runWith(t, c, "<stdin>", []byte(text), pipeline.Rewrite)
+		if got := string(written(t, s)); got != text || s.Changed() || report.Count(r.Messages, transformer.Error) != 1 || r.Messages[0].Reason != "port-taken" {
+			t.Errorf("%v, written:\n%s", r.Messages, got)
 		}
-		if got != want {
-			t.Errorf("%s: said is %q, want %q\n%s", what, got, want, text)
-		}
-		return string(written(t, s))
 	}
-	once := said("first", deployment, pipeline.Rewrite, "info: "+head+name+", which configures Envoy for the probes, was added [envoy-config]\n")
-	if !strings.Contains(once, label) || !strings.Contains(once, "0.0.0.0") {
-		t.Fatalf("no ConfigMap of ours in\n%s", once)
-	}
-	if same := said("again", once, pipeline.Rewrite, ""); same != once {
-		t.Errorf("the second run changed\n%s", same)
-	}
-	said("inspected", once, pipeline.Inspect, "")
-	stale := strings.Replace(once, "0.0.0.0", "127.0.0.1", 1)
-	const isStale = "warning: " + head + "its " + name + ", which configures Envoy for the probes, is missing or out of date [envoy-config-stale]\n"
-	said("stale", stale, pipeline.Inspect, isStale)
-	if fresh := said("stale", stale, pipeline.Rewrite, "info: "+head+name+", which configures Envoy for the probes, was brought up to date [envoy-config]\n"); fresh != once {
-		t.Errorf("not brought up to date:\n%s", fresh)
-	}
-	alone, _, _ := strings.Cut(once, "---\n")
-	said("missing", alone, pipeline.Inspect, isStale)
-	if back := said("missing", alone, pipeline.Rewrite, "info: "+head+name+", which configures Envoy for the probes, was added [envoy-config]\n"); back != once {
-		t.Errorf("not added:\n%s", back)
-	}
-	upToData := once[:strings.Index(once, "\ndata:")+1]
-	said("another type", upToData+"data: [a]\n", pipeline.Rewrite, "info: "+head+name+", which configures Envoy for the probes, was brought up to date [envoy-config]\n")
-	said("unreadable", upToData+"data: {a: b, a: c}\n", pipeline.Inspect, isStale)
-	if same := said("unreadable", upToData+"data: {a: b, a: c}\n", pipeline.Rewrite, "error: web.yaml:13: Deployment shop/web: `data.a`: key \"a\" must stand only once in its mapping, and is here again [invalid-manifest]\n"); !strings.HasSuffix(same, "data: {a: b, a: c}\n") {
-		t.Errorf("changed to\n%s", same)
-	}
-	foreign := strings.ReplaceAll(once, label, "app.kubernetes.io/managed-by: helm")
-	const taken = "error: " + head + name + " already exists without the label `app.kubernetes.io/managed-by: rewrite-probes`; the configuration for Envoy must have that name [envoy-config-taken]\n"
-	said("taken", foreign, pipeline.Rewrite, taken)
-	said("taken", foreign, pipeline.Inspect, taken)
-	if left := said("taken", foreign, pipeline.Restore, ""); !strings.Contains(left, "managed-by: helm") || !strings.Contains(left, "0.0.0.0") {
-		t.Errorf("a ConfigMap of somebody else was removed:\n%s", left)
-	}
-	out := strings.Replace(deployment, "name: web,", "name: web, annotations: {rewrite-probes.io/rewrite: \"false\"},", 1)
-	const optedOut = "info: " + "web.yaml:3: Deployment shop/web: `metadata.annotations[rewrite-probes.io/rewrite]`: \"false\" takes the pods out of the rewriting; its probes are left alone [opt-out]\n"
-	said("left over", out+strings.TrimPrefix(once, alone), pipeline.Inspect, optedOut)
-	if back := said("restored", once, pipeline.Restore, "info: "+head+name+", which configures Envoy for the probes, was removed [envoy-config]\n"); back != deployment {
-		t.Errorf("restored to\n%s", back)
-	}
-	if back := said("restored", alone, pipeline.Restore, ""); back != deployment {
-		t.Errorf("restored to\n%s", back)
+	if s, _ := runWith(t, c, "<stdin>", []byte(head+good), pipeline.Rewrite); !s.Changed() {
+		t.Error("the good template alone is not rewritten")
 	}
 }

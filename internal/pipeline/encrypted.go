@@ -15,13 +15,13 @@ var sopsMAC = field.NewPath("sops", "mac")
 func keepEncrypted(o *manifest.Object, plans []report.Template) {
 	for i := range plans {
 		p := &plans[i]
-		if len(p.Edits) == 0 && p.Companion == nil {
+		if len(p.Edits) == 0 {
 			continue
 		}
 		if _, encrypted := o.Value(sopsMAC); !encrypted {
 			return
 		}
-		p.Edits, p.Companion, p.Answer = nil, nil, transformer.Answer{Injected: p.Answer.Injected}
+		p.Edits, p.Answer = nil, transformer.Answer{Injected: p.Answer.Injected}
 		for j := range p.Probes {
 			if v := &p.Probes[j]; v.State == transformer.WouldRewrite || v.State == transformer.WouldRestore {
 				v.State, v.Reason, v.After = transformer.LeftAlone, ReasonEncrypted, ""

@@ -114,7 +114,7 @@ func (h *history) randomConfig() *config.RewriteProbes {
 	c := config.Default()
 	switch h.IntN(5) {
 	case 0:
-		c.Spec.Mesh, c.Spec.AnsweredBy = "osm", h.pick("auto", "probe-proxy", "envoy")
+		c.Spec.Mesh, c.Spec.AnsweredBy = "osm", h.pick("auto", "probe-proxy")
 	case 1:
 		if h.IntN(3) == 0 {
 			c.Spec.Mesh = "fsm"
@@ -137,7 +137,7 @@ func (h *history) do(t testing.TB, text string, c *config.RewriteProbes, mode pi
 	s, r := runWith(t, c, "web.yaml", []byte(text), mode)
 	out = string(written(t, s))
 	refused = report.Count(r.Messages, transformer.Error) > 0
-	if workload, _, _ := strings.Cut(out, "\n---\n"); refused && workload != strings.TrimSuffix(text, "\n") && out != text {
+	if refused && out != text {
 		t.Fatalf("refused and changed: %v\n%s", r.Messages, cmp.Diff(text, out))
 	}
 	return out, refused
@@ -194,13 +194,7 @@ func (h *history) podStep(t testing.TB) {
 	case 0: // a container is added
 		name := h.name()
 		block := h.container(name)
-		h.both(func(text string) string {
-			workload, rest, more := strings.Cut(text, "---\n")
-			if more {
-				rest = "---\n" + rest
-			}
-			return workload + block + rest
-		})
+		h.both(func(text string) string { return text + block })
 		h.note("container %s is added", name)
 	case 1: // a container is removed
 		blocks := regexp.MustCompile(`(?m)^      - name: (?:c[0-9]|envoy|istio-proxy|linkerd-proxy|kuma-s|consul-d).*\n(?:        .*\n)*`).FindAllString(h.user, -1)

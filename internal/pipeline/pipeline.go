@@ -124,23 +124,19 @@ func (r *run) rewrite(o *manifest.Object, class workload.Class, meta *transforme
 	}
 	keepEncrypted(o, plans)
 	var edits []field.Edit
-	var companion *transformer.Companion
 	failed := false
 	first := len(r.out.Messages) // the first message about the object
 	for _, p := range plans {
 		// The report of a rewriting run does not show templates.
 		r.out.Add(o.Stream().Name(), p, r.mode == Inspect)
 		edits = append(edits, p.Edits...)
-		if p.Companion != nil {
-			companion = p.Companion
-		}
 		for _, f := range p.Findings {
 			failed = failed || f.Severity == transformer.Error
 			r.addFinding(o, f)
 		}
 	}
 	r.reportUnseen(o, class, templates)
-	if failed || !r.updateCompanion(o, companion, len(templates), len(edits) > 0) || len(edits) == 0 {
+	if failed || len(edits) == 0 {
 		return
 	}
 	if r.mode == Inspect || r.apply(o, plans, edits, first) {

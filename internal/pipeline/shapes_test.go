@@ -103,13 +103,13 @@ func (s shape) formed(text string) string {
 // answerers are configs that differ in the text which they make of an object: where a
 // container is put, the annotations, and an object beside it.
 func answerers() []*config.RewriteProbes {
-	return configs("istio probe-proxy native", "istio istio-proxy native", "linkerd auto container", "osm envoy native")
+	return configs("istio probe-proxy native", "istio istio-proxy native", "linkerd auto container", "osm auto native")
 }
 
-// allAnswerers has each convention with each answerer and placement.
+// allAnswerers has each mesh with each answerer and placement.
 func allAnswerers() []*config.RewriteProbes {
 	return append(answerers(), configs("istio probe-proxy container", "linkerd auto native", "kuma auto container", "consul auto native",
-		"auto auto native", "fsm auto container", "osm probe-proxy native", "osm probe-proxy container")...)
+		"auto auto native", "fsm auto container", "osm auto container")...)
 }
 
 // configs makes a config of each mesh, answerer and placement.
@@ -179,7 +179,7 @@ func plainValue(v field.Value) any {
 // stream.
 type subject struct {
 	doc       string
-	rewritten []any // and its companion
+	rewritten []any
 	restored  []any
 	exact     bool // restored byte for byte
 }
@@ -336,7 +336,7 @@ func (s shape) compare(before []any, d done, changed []any) error {
 	return s.compareValues(before, after, d.results, changed)
 }
 
-// compareRestored checks a restored output, whose companions are gone.
+// compareRestored checks a restored output.
 func (s shape) compareRestored(rewritten []any, d done, changed, original []any) error {
 	after, err := testutil.NonEmptyDocuments(d.text)
 	if err != nil {
@@ -453,11 +453,7 @@ items:
         httpGet: {port: 80}
 `
 	for _, c := range answerers() {
-		in := list
-		if c.Spec.AnsweredBy == "envoy" {
-			in = strings.Replace(in, "{port: 80}", "{port: 80, path: /a}", 1)
-		}
-		once, err := do([]byte(in), c, pipeline.Rewrite)
+		once, err := do([]byte(list), c, pipeline.Rewrite)
 		if err != nil || once.refused != "" {
 			t.Fatal(err, once.refused)
 		}

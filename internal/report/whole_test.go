@@ -236,7 +236,7 @@ func TestNextIsWhatFailsThenTheChangeThenWhatWasLeft(t *testing.T) {
 func TestWhoAnswersIsSaidAsFarAsItIsKnown(t *testing.T) {
 	for want, a := range map[string]transformer.Answer{
 		"":                                      {Mesh: "Istio", Port: 1, AddsContainer: "x"},
-		"envoy answers":                         {By: "envoy"},
+		"a answers":                             {By: "a"},
 		"a answers on port 1":                   {By: "a", Port: 1},
 		"a answers in Kuma; added: container c": {By: "a", Mesh: "Kuma", AddsContainer: "c"},
 		"a answers; added: annotation k":        {By: "a", AddsAnnotations: field.KeyValues{{Key: "k", Value: "v"}}},

@@ -1,3 +1,0 @@
-// Package envoy reads with Envoy's own types what rewrite-probes writes for
-// Envoy.
-package envoy
