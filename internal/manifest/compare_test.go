@@ -28,7 +28,7 @@ func TestAnEditedTextIsComparedByItsValue(t *testing.T) {
 	}
 	equal := func(text []byte) bool {
 		var is yaml.Tree
-		return is.Parse(text, 0) && is.EqualValue(1, root.valueWith(was.Part))
+		return is.Parse(text, 0) && root.isIn(&is, 1, was)
 	}
 	if !equal([]byte(after)) {
 		t.Fatalf("not equal:\n%s", after)

@@ -297,16 +297,13 @@ func (o *editNode) differs() bool {
 
 // value returns the whole edited value, in which plain scalars that are unchanged are as they
 // were read.
-func (o *editNode) value(t *yaml.Tree) field.Value { return o.valueWith(t.Raw) }
-
-// valueWith is value with what is unchanged as given: what is only compared need not be copied ([yaml.Tree.Part]).
-func (o *editNode) valueWith(unchanged func(n int32) field.Value) field.Value {
+func (o *editNode) value(t *yaml.Tree) field.Value {
 	switch {
 	case o.open && o.kind == yaml.Mapping:
 		m := make(field.Map, 0, len(o.children))
 		for _, k := range o.children {
 			if !k.deleted {
-				m = append(m, field.Entry{Key: k.key, Value: k.valueWith(unchanged)})
+				m = append(m, field.Entry{Key: k.key, Value: k.value(t)})
 			}
 		}
 		return m
@@ -314,12 +311,39 @@ func (o *editNode) valueWith(unchanged func(n int32) field.Value) field.Value {
 		l := make(field.List, 0, len(o.children))
 		for _, k := range o.children {
 			if !k.deleted {
-				l = append(l, k.valueWith(unchanged))
+				l = append(l, k.value(t))
 			}
 		}
 		return l
 	case o.set:
 		return o.val
 	}
-	return unchanged(o.node)
+	return t.Raw(o.node)
+}
+
+// isIn reports whether a node of another tree has the edited value of one of the tree t.
+func (o *editNode) isIn(u *yaml.Tree, n int32, t *yaml.Tree) bool {
+	switch {
+	case !o.open && o.set:
+		return u.EqualValue(n, o.val)
+	case !o.open:
+		return t.Equal(o.node, u, n)
+	case u.Nodes[n].Kind != o.kind:
+		return false
+	}
+	c, left := u.Nodes[n].Child, u.Length(n)
+	for _, k := range o.children {
+		if k.deleted {
+			continue
+		}
+		if o.kind == yaml.Mapping {
+			c = u.EntryAt(n, c, k.key)
+		}
+		if !k.isIn(u, c, t) {
+			return false
+		}
+		c = u.Nodes[c].Next
+		left--
+	}
+	return left == 0
 }

@@ -50,7 +50,7 @@ func (s *splicer) rewrite(root *editNode, check *yaml.Tree) (changes []splice, n
 	slices.SortFunc(notices, func(a, b Notice) int { return cmp.Or(a.Line-b.Line, a.End-b.End, strings.Compare(a.Text, b.Text)) })
 	text := applySplices(s.mem.text[:0], s.t.Text, s.mem.out)
 	s.mem.text = text
-	return s.mem.out, notices, check.Parse(text, s.t.Col) && check.Fixed.Why != yaml.NotKey && check.EqualValue(1, root.valueWith(s.t.Part))
+	return s.mem.out, notices, check.Parse(text, s.t.Col) && check.Fixed.Why != yaml.NotKey && root.isIn(check, 1, s.t)
 }
 
 func lineIn(text []byte, at int) int { return 1 + bytes.Count(text[:at], []byte("\n")) }

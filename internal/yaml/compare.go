@@ -15,8 +15,7 @@ type part struct {
 	n int32
 }
 
-// Part returns a node for [Tree.EqualValue]: it equals a node that has the same value.
-func (t *Tree) Part(n int32) field.Value { return part{t, n} }
+func (t *Tree) part(n int32) field.Value { return part{t, n} }
 
 // Raw returns the value of a node, with its plain scalars as they were read.
 func (t *Tree) Raw(n int32) field.Value {
@@ -29,9 +28,9 @@ func (t *Tree) Raw(n int32) field.Value {
 	return t.Value(n)
 }
 
-// entryAt returns the entry of a mapping that should be in the place of c and have the key, or
+// EntryAt returns the entry of a mapping that should be in the place of c and have the key, or
 // 0. Merge keys change the order: then it is the only entry that has the key, in any place.
-func (t *Tree) entryAt(n, c int32, key string) int32 {
+func (t *Tree) EntryAt(n, c int32, key string) int32 {
 	switch {
 	case c != 0 && t.KeyOf(c) == key:
 		return c
@@ -41,9 +40,9 @@ func (t *Tree) entryAt(n, c int32, key string) int32 {
 	return t.Get(n, key)
 }
 
-// equal reports whether two nodes of two trees have the same value. A text without quotes differs
+// Equal reports whether two nodes of two trees have the same value. A text without quotes differs
 // from one in quotes, unless the tree has aliases or merge keys, which may be written out in u.
-func (t *Tree) equal(n int32, u *Tree, m int32) bool {
+func (t *Tree) Equal(n int32, u *Tree, m int32) bool {
 	a, b := &t.Nodes[n], &u.Nodes[m]
 	switch {
 	case a.Kind != b.Kind:
@@ -53,7 +52,7 @@ func (t *Tree) equal(n int32, u *Tree, m int32) bool {
 	case !u.Special && a.Style == b.Style && a.Col == b.Col && bytes.Equal(t.Text[a.Start:a.End], u.Text[b.Start:b.End]):
 		return true
 	case a.Kind != Scalar:
-		return u.EqualValue(m, t.collection(n, t.Part))
+		return u.EqualValue(m, t.collection(n, t.part))
 	}
 	aPlain, bPlain := a.Style == Plain || a.Style == Absent, b.Style == Plain || b.Style == Absent
 	return aPlain == bPlain && t.Str(n) == u.Str(m)
@@ -64,7 +63,7 @@ func (t *Tree) equal(n int32, u *Tree, m int32) bool {
 func (t *Tree) EqualValue(n int32, v field.Value) bool {
 	switch v := v.(type) {
 	case part:
-		return v.t.equal(v.n, t, n)
+		return v.t.Equal(v.n, t, n)
 	case field.Map:
 		return t.Nodes[n].Kind == Mapping && t.equalEntries(n, v)
 	case field.List:
@@ -89,7 +88,7 @@ func (t *Tree) equalEntries(n int32, m field.Map) bool {
 	}
 	c := t.Nodes[n].Child
 	for _, e := range m {
-		if c = t.entryAt(n, c, e.Key); !t.EqualValue(c, e.Value) {
+		if c = t.EntryAt(n, c, e.Key); !t.EqualValue(c, e.Value) {
 			return false
 		}
 		c = t.Nodes[c].Next

@@ -62,7 +62,7 @@ func TestTreesAreComparedByValue(t *testing.T) {
 					if !x.Parse([]byte(a), 0) || !y.Parse([]byte(b), 0) {
 						continue // the second indentation is none that the scanner takes
 					}
-					if got := x.equal(1, &y, 1); got != (i == j) {
+					if got := x.Equal(1, &y, 1); got != (i == j) {
 						t.Errorf("%q and %q are equal: %v", a, b, got)
 					}
 				}
