@@ -3,7 +3,6 @@ package yaml
 import (
 	"bytes"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -37,19 +36,11 @@ type Tree struct {
 	flowIndent int            // tabs in columns before it are no indentation of a plain scalar in flow style
 }
 
-// largeText is more than the text of most objects.
-const largeText = 64 << 10
-
 // Parse parses a text that starts in column col and reports whether the scanner
 // accepts it. It uses the tree's memory again.
 func (t *Tree) Parse(text []byte, col int) bool {
 	if t.stack == nil {
 		t.Nodes, t.stack = make([]Node, 0, 512), newStack()
-	}
-	if len(text) > largeText {
-		// The results of many objects: most lines are a node, and to grow by
-		// appending would take the memory several times.
-		t.Nodes = slices.Grow(t.Nodes[:0], bytes.Count(text, []byte("\n"))*9/8)
 	}
 	t.reset(text, col)
 	end, ok := t.root(0, col)
