@@ -47,13 +47,6 @@ func (d *Documents) Next() (ok bool) {
 	return ok
 }
 
-// Read reads the document at hand; empty is true if it holds nothing.
-func (d *Documents) Read() (empty bool, err error) {
-	d.Tree.reset(d.text.Bytes, 0)
-	d.End, empty, err = d.text.index(&d.Tree, d.Start)
-	return empty, err
-}
-
 // NextDocument returns the offset of the line with the first content from p on
 // (which is at the start of a line or behind a document); ok is false if
 // there is none. A document that starts on the line of its marker, or with
@@ -76,7 +69,7 @@ func (x *Text) NextDocument(p int) (int, bool) {
 		}
 		p = LineEnd(in, q) + 1
 	}
-	return p, false
+	return len(in), false
 }
 
 func hasTab(b []byte) bool { return bytes.IndexByte(b, '\t') >= 0 }
@@ -87,77 +80,58 @@ type rootStart struct {
 	isMarked bool // the document's marker is on the line
 }
 
-// rootStart returns where the root of the document starts that starts at p: behind its
+// rootStart returns where the root of the document starts that [Text.NextDocument] returned: behind its
 // directives and its marker.
-func (x *Text) rootStart(p int) (rootStart, error) {
-	var r rootStart
+func (x *Text) rootStart(p int) (r rootStart, err error) {
 	in := x.Bytes
-	r.line = p
 	if in[p] == '%' {
-		if p = x.documentEnd(p); p == len(in) || in[p] != '-' {
-			return r, errorAt(r.line, errors.New("invalid YAML: a directive (%) must be followed by the marker of its document (---)"))
+		marker := x.documentEnd(p)
+		if marker == len(in) || in[marker] != '-' {
+			return r, errorAt(p, errors.New("invalid YAML: a directive (%) must be followed by the marker of its document (---)"))
 		}
-		r.line = p
+		p, _ = x.NextDocument(marker)
 	}
+	r.line = p
 	if IsMarker(in, p) {
-		r.isMarked = in[p] == '-'
-		if !r.isMarked {
+		if in[p] == '.' {
 			return r, errorAt(p, errors.New("invalid YAML: nothing must come behind the end of a document (...)"))
 		}
 		p += 3
+		r.isMarked = true
 	}
-	for p < len(in) {
-		start := p
-		p = SkipBlanks(in, p)
-		if start == r.line && hasTab(in[start:p]) {
-			return r, errorAt(p, errors.New("invalid YAML: a tab must not be indentation"))
-		}
-		if !atBreak(in, p) && in[p] != '#' {
-			break
-		}
-		p = LineEnd(in, p) + 1
-		if r.line, r.isMarked = p, false; IsMarker(in, p) {
-			break
-		}
+	if r.at = SkipBlanks(in, p); !r.isMarked && hasTab(in[p:r.at]) {
+		return r, errorAt(r.at, errors.New("invalid YAML: a tab must not be indentation"))
 	}
-	r.at = p
 	return r, nil
 }
 
-// index reads the document that starts at an offset; empty is true if it holds nothing.
-func (x *Text) index(t *Tree, start int) (end int, empty bool, err error) {
-	in := x.Bytes
-	root, err := x.rootStart(start)
+// Read reads the document at hand; empty is true if it holds nothing.
+func (d *Documents) Read() (empty bool, err error) {
+	in, t := d.text.Bytes, &d.Tree
+	t.reset(in, 0)
+	root, err := d.text.rootStart(d.Start)
 	if err != nil {
-		return 0, false, err
+		return false, err
 	}
 	p := root.at
-	if p >= len(in) || IsMarker(in, p) && p == root.line {
-		return p, true, nil
+	if p >= len(in) {
+		d.End = p
+		return true, nil
 	}
 	content := p + ContentStart(in[p:])
 	switch isFlow := content < len(in) && in[content] == '{'; {
 	case content < len(in) && (in[content] == '[' || in[content] == '-' && IsBlank(in, content+1)):
-		return 0, false, errorAt(content, fmt.Errorf("%w, not a list", ErrNotObject))
-	case !isFlow && !x.startsWithKey(content):
-		return t.scalarDocument(x, p, content)
+		return false, errorAt(content, fmt.Errorf("%w, not a list", ErrNotObject))
+	case !isFlow && !startsWithKey(in, content):
+		return d.scalar(p, content)
 	case !isFlow && root.isMarked && !hasBreak(in[p:content]):
-		return 0, false, errorAt(p, errors.New("invalid YAML: a key must not be on the line of its document's marker"))
+		return false, errorAt(p, errors.New("invalid YAML: a key must not be on the line of its document's marker"))
 	}
-	end, ok := t.document(p, p-root.line)
-	if !ok {
-		return 0, false, Invalid(0, t.Refused)
+	var ok bool
+	if d.End, ok = t.document(p, p-root.line); !ok {
+		return false, Invalid(0, t.Refused)
 	}
-	return end, false, nil
-}
-
-// startsWithKey reports whether a key or an indicator is at p, behind its anchor and tag.
-func (x *Text) startsWithKey(p int) bool {
-	if p == len(x.Bytes) {
-		return false
-	}
-	_, _, isKey := scanKey(x.Bytes, p)
-	return isKey || isIndicator(x.Bytes, p)
+	return false, nil
 }
 
 // document reads a document that starts at p, in column col. A known object is stepped over.
@@ -171,23 +145,32 @@ func (t *Tree) document(p, col int) (end int, ok bool) {
 	return t.root(p, col)
 }
 
-// scalarDocument reads a document that is a single value, which starts at content behind its anchor and
-// tag: it must be null, and the document is empty then.
-func (t *Tree) scalarDocument(x *Text, p, content int) (end int, empty bool, err error) {
-	in := x.Bytes
-	if !t.rootProperties(p, content) {
-		return 0, false, Invalid(0, t.Refused)
+// startsWithKey reports whether a key or an indicator is at p, behind its anchor and tag.
+func startsWithKey(in []byte, p int) bool {
+	if p == len(in) {
+		return false
 	}
-	if end = x.documentEnd(p); content >= end {
-		return end, true, nil
+	_, _, isKey := scanKey(in, p)
+	return isKey || isIndicator(in, p)
+}
+
+// scalar reads a document that is a single value, which starts at content behind its anchor and
+// tag: it must be null, and the document is empty then.
+func (d *Documents) scalar(p, content int) (empty bool, err error) {
+	in := d.text.Bytes
+	if !d.Tree.rootProperties(p, content) {
+		return false, Invalid(0, d.Tree.Refused)
+	}
+	if d.End = d.text.documentEnd(p); content >= d.End {
+		return true, nil
 	}
 	_, tag, _ := splitProperties(in[p:])
 	value := View(in[content:trimEnd(in, plainEnd(in, content))])
-	next, _ := x.NextDocument(LineEnd(in, content) + 1)
-	if isNullText(value) && (len(tag) == 0 || string(tag) == "!!null") && next >= end {
-		return end, true, nil
+	next, _ := d.text.NextDocument(LineEnd(in, content) + 1)
+	if isNullText(value) && (len(tag) == 0 || string(tag) == "!!null") && next >= d.End {
+		return true, nil
 	}
-	return 0, false, errorAt(content, fmt.Errorf("%w, not %q", ErrNotObject, value))
+	return false, errorAt(content, fmt.Errorf("%w, not %q", ErrNotObject, value))
 }
 
 // Parse parses a part of the input, which starts in column col, into the tree, whose text
@@ -199,6 +182,7 @@ func (x *Text) Parse(t *Tree, start, end, col int) (at int, ok bool) {
 	}
 	refused := t.Refused
 	at, end = x.documentAround(start)
+	at, _ = x.NextDocument(at)
 	if root, err := x.rootStart(at); err == nil {
 		at = root.at
 		if at < end && t.Parse(x.Bytes[at:end], at-root.line) {
