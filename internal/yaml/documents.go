@@ -161,12 +161,12 @@ func (d *Documents) scalar(p, content int) (empty bool, err error) {
 	if !d.Tree.rootProperties(p, content) {
 		return false, Invalid(0, d.Tree.Refused)
 	}
-	if d.End = d.text.documentEnd(p); content >= d.End {
-		return true, nil
+	value, tag, line := "", []byte(nil), p
+	if d.End = d.text.documentEnd(p); content < d.End {
+		_, tag, _ = splitProperties(in[p:])
+		value, line = View(in[content:trimEnd(in, plainEnd(in, content))]), content
 	}
-	_, tag, _ := splitProperties(in[p:])
-	value := View(in[content:trimEnd(in, plainEnd(in, content))])
-	next, _ := d.text.NextDocument(LineEnd(in, content) + 1)
+	next, _ := d.text.NextDocument(LineEnd(in, line) + 1)
 	if isNullText(value) && (len(tag) == 0 || string(tag) == "!!null") && next >= d.End {
 		return true, nil
 	}
