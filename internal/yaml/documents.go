@@ -237,40 +237,21 @@ func (x *Text) documentEnd(p int) int {
 	return len(x.Bytes)
 }
 
-// A Heading has the nodes of the entries of a mapping that say what it is; 0 is none.
-type Heading struct {
-	APIVersion, Kind, Items, FunctionConfig, Results int32
-
-	Twice    int32 // one that is there already
-	IsHidden bool  // there may be others: some keys are not what their text says
-}
-
-// Heading returns that of a document or an item.
-func (t *Tree) Heading(n int32) (h Heading) {
-	const hides = isMergeKey | isExplicit | specialKey
-	for c := t.Nodes[n].Child; c != 0; c = t.Nodes[c].Next {
-		h.IsHidden = h.IsHidden || t.Nodes[c].Marks&hides != 0
-		var entry *int32
-		switch t.KeyOf(c) {
-		case "apiVersion":
-			entry = &h.APIVersion
-		case "kind":
-			entry = &h.Kind
-		case "items":
-			entry = &h.Items
-		case "functionConfig":
-			entry = &h.FunctionConfig
-		case "results":
-			entry = &h.Results
-		default:
-			continue
-		}
-		if *entry != 0 {
-			h.Twice = c
-		}
-		*entry = c
+// IsHidden reports whether a document or an item may have another apiVersion or kind than its text says.
+func (t *Tree) IsHidden(n int32) bool {
+	if t.Nodes[n].Marks&IsAlias != 0 {
+		return true
 	}
-	return h
+	for c := t.Nodes[n].Child; c != 0; c = t.Nodes[c].Next {
+		marks := isMergeKey | isExplicit | specialKey
+		if key := t.KeyOf(c); key == "apiVersion" || key == "kind" {
+			marks |= IsAlias | HasProperties
+		}
+		if t.Nodes[c].Marks&marks != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // ColumnOf returns the column in which the text of a value starts, 0 in braces.

@@ -22,14 +22,13 @@ func read(in string, known []Known) (found []string, err error) {
 			found = append(found, "nothing")
 			continue
 		}
-		h := d.Tree.Heading(1)
-		of := func(n int32) string {
-			if n == 0 {
-				return "-"
+		of := func(key string) string {
+			if n := d.Tree.Get(1, key); n != 0 {
+				return d.Tree.Str(n)
 			}
-			return d.Tree.Str(n)
+			return "-"
 		}
-		found = append(found, fmt.Sprintf("%s %s %d %d", of(h.APIVersion), of(h.Kind), d.Start, d.End))
+		found = append(found, fmt.Sprintf("%s %s %d %d", of("apiVersion"), of("kind"), d.Start, d.End))
 	}
 	return found, nil
 }

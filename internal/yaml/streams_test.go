@@ -50,6 +50,19 @@ func TestWhatIsKeptOfDocuments(t *testing.T) {
 	golden.Compare(t, "testdata/documents.txt", []byte(out.String()))
 }
 
+// headingOf returns which entries say what a mapping is.
+func headingOf(tr *Tree, n int32) (h string) {
+	for _, key := range []string{"apiVersion", "kind", "items", "functionConfig", "results"} {
+		if c := tr.Get(n, key); c != 0 {
+			h += fmt.Sprintf(" %s: %d", key, c)
+		}
+		if c := tr.Second(n, key); c != 0 {
+			h += fmt.Sprintf(" and %d", c)
+		}
+	}
+	return h
+}
+
 func writeDocument(out *strings.Builder, d *Documents, empty bool) {
 	tr, text := &d.Tree, d.text
 	fmt.Fprintf(out, "  document %d-%d", d.Start, d.End)
@@ -69,8 +82,8 @@ func writeDocument(out *strings.Builder, d *Documents, empty bool) {
 	if empty {
 		return
 	}
-	if h := tr.Heading(1); h != (Heading{}) {
-		fmt.Fprintf(out, "    %+v, items are mappings: %v\n", h, tr.IsListOfMappings(h.Items))
+	if h := headingOf(tr, 1); h != "" {
+		fmt.Fprintf(out, "    hidden: %v,%s, items are mappings: %v\n", tr.IsHidden(1), h, tr.IsListOfMappings(tr.Get(1, "items")))
 	}
 	for n, v := range tr.Nodes {
 		if n > 0 {

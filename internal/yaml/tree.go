@@ -118,8 +118,8 @@ func (t *Tree) Get(n int32, key string) int32 {
 	return 0
 }
 
-// second returns the second entry of a mapping with the key, or 0.
-func (t *Tree) second(n int32, key string) int32 {
+// Second returns the second entry of a mapping with the key, or 0.
+func (t *Tree) Second(n int32, key string) int32 {
 	c := t.Nodes[t.Get(n, key)].Next
 	for c != 0 && t.KeyOf(c) != key {
 		c = t.Nodes[c].Next
