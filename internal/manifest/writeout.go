@@ -30,18 +30,16 @@ func editText(t *yaml.Tree, root *editNode) (edited *editNode, why map[int32]str
 		}
 	}
 	edited = x.edited(root)
-	for again := true; again; {
-		again = false
-		x.change(edited)
-		for _, n := range t.Aliases {
-			if x.changed[t.Source[n]] && x.why[n] == "" {
-				again = x.writeOut(edited, n, fmt.Sprintf("the alias %s was written out, because its anchor has another value now", t.Text[t.Nodes[n].Start:t.Nodes[n].End])) || again
-			}
+	x.change(edited)
+	for _, n := range slices.Sorted(maps.Keys(t.Merges)) {
+		if x.why[n] == "" && slices.ContainsFunc(t.Merges[n], func(source int32) bool { return x.changed[source] }) {
+			x.writeOut(edited, n, "the mapping with the merge key (<<) was written out, because the anchor has another value now")
+			x.change(edited) // anchors in it have gone
 		}
-		for _, n := range slices.Sorted(maps.Keys(t.Merges)) {
-			if x.why[n] == "" && slices.ContainsFunc(t.Merges[n], func(source int32) bool { return x.changed[source] }) {
-				again = x.writeOut(edited, n, "the mapping with the merge key (<<) was written out, because the anchor has another value now") || again
-			}
+	}
+	for _, n := range t.Aliases {
+		if x.changed[t.Source[n]] && x.why[n] == "" {
+			x.writeOut(edited, n, fmt.Sprintf("the alias %s was written out, because its anchor has another value now", t.Text[t.Nodes[n].Start:t.Nodes[n].End]))
 		}
 	}
 	return edited, x.why
@@ -128,31 +126,30 @@ func (x *textEdit) changeAll(n int32) {
 	}
 }
 
-// writeOut has a node written out that no edit names. It returns false if the node is
-// within one that is written anew already.
-func (x *textEdit) writeOut(edited *editNode, n int32, why string) bool {
+// writeOut has a node written out that no edit names, unless it is within one that is written anew already.
+func (x *textEdit) writeOut(edited *editNode, n int32, why string) {
 	var path []int32
 	for at := n; at != 1; at = x.parents[at] {
 		if at == 0 { // in the value of a merge key
-			return false
+			return
 		}
 		path = append(path, at)
 	}
 	for _, at := range slices.Backward(path) {
 		if edited.set || edited.deleted || x.t.Nodes[edited.node].Marks&yaml.IsAlias != 0 {
-			return false
+			return
 		}
 		if !edited.open {
 			edited.open, edited.kind, edited.children = true, x.t.Nodes[edited.node].Kind, edited.originals(&original{Tree: x.t})
 		}
 		i := slices.IndexFunc(edited.children, func(k *editNode) bool { return k.node == at })
 		if i < 0 {
-			return false
+			return
 		}
 		edited = edited.children[i]
 	}
 	if edited.set || edited.deleted || len(path) == 0 {
-		return false
+		return
 	}
 	val := x.t.Raw(n)
 	if o := x.read[n]; o != nil {
@@ -160,5 +157,4 @@ func (x *textEdit) writeOut(edited *editNode, n int32, why string) bool {
 	}
 	edited.assignWhole(val)
 	x.why[n] = why
-	return true
 }
