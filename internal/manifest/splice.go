@@ -413,7 +413,7 @@ func (s *splicer) changeInFlow(k *editNode, l *layout, childCol int) {
 			s.put(s.t.BehindColon(n), int(n.End), text)
 			break
 		}
-		text := string(l.replacing(v.Style, s.t.Str(k.node)).flow(nil, k.value(s.t), v.Style, childCol))
+		text := string(l.flow(nil, k.value(s.t), v.Style, childCol))
 		if n.Style == yaml.Absent && s.t.Text[n.Start-1] == ':' {
 			text = " " + text
 		}
@@ -421,17 +421,6 @@ func (s *splicer) changeInFlow(k *editNode, l *layout, childCol int) {
 	case k.open:
 		s.flow(k, l.json)
 	}
-}
-
-// replacing returns the layout of what replaces a scalar in flow style. A string
-// that JSON would have in double quotes shows that the text is no JSON.
-func (l *layout) replacing(old yaml.Style, text string) *layout {
-	if !l.json || old != yaml.Single && !(old == yaml.Plain && yaml.ReadsAsString(text)) {
-		return l
-	}
-	plain := *l
-	plain.json = false
-	return &plain
 }
 
 // upToComment returns the start of the first comment behind the line of an offset, and to if

@@ -131,10 +131,10 @@ func (p *entryText) comesBack(instead field.Value) bool {
 	if have, ok := keepsLines(p.t, &p.Node, instead); ok {
 		return p.linesOf(&p.Node, have) == string(p.t.Text[p.eol(int(p.Start)):p.End])
 	}
-	text, old := p.t.Str(p.n), p.Style
+	text, old := "", p.Style
 	for _, v := range []field.Value{instead, p.t.Any(p.n)} {
 		if p.inFlow {
-			text = string(p.l.replacing(old, text).flow(nil, v, old, 0))
+			text = string(p.l.flow(nil, v, old, 0))
 		} else {
 			text = string(p.l.inline(nil, v, old))
 		}
