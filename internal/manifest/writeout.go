@@ -15,20 +15,14 @@ import (
 type textEdit struct {
 	t       *yaml.Tree
 	read    map[int32]*editNode // what nodes read as now, if something in them is edited
-	parents []int32
-	changed map[int32]bool   // nodes whose text reads differently now
-	why     map[int32]string // the nodes that are written out
+	changed map[int32]bool      // nodes whose text reads differently now
+	why     map[int32]string    // the nodes that are written out
 }
 
 // editText returns the edited tree of the text, and which nodes are written out.
 func editText(t *yaml.Tree, root *editNode) (edited *editNode, why map[int32]string) {
-	x := textEdit{t: t, read: map[int32]*editNode{}, changed: map[int32]bool{}, why: map[int32]string{}, parents: make([]int32, len(t.Nodes))}
+	x := textEdit{t: t, read: map[int32]*editNode{}, changed: map[int32]bool{}, why: map[int32]string{}}
 	x.note(root)
-	for i := range t.Nodes {
-		for c := t.Nodes[i].Child; c != 0; c = t.Nodes[c].Next {
-			x.parents[c] = int32(i)
-		}
-	}
 	edited = x.edited(root)
 	x.change(edited)
 	for _, n := range slices.Sorted(maps.Keys(t.Merges)) {
@@ -126,27 +120,17 @@ func (x *textEdit) changeAll(n int32) {
 	}
 }
 
-// writeOut has a node written out that no edit names, unless it is within one that is written anew already.
+// writeOut has a node written out that no edit names, unless it is within one that is written anew already,
+// or in the value of a merge key.
 func (x *textEdit) writeOut(edited *editNode, n int32, why string) {
-	var path []int32
-	for at := n; at != 1; at = x.parents[at] {
-		if at == 0 { // in the value of a merge key
+	path := x.t.Path(n)
+	for _, step := range path {
+		if edited.set || edited.deleted || x.t.Nodes[edited.node].Marks&yaml.IsAlias != 0 || edited.openAs(&original{Tree: x.t}, step) != nil {
 			return
 		}
-		path = append(path, at)
-	}
-	for _, at := range slices.Backward(path) {
-		if edited.set || edited.deleted || x.t.Nodes[edited.node].Marks&yaml.IsAlias != 0 {
+		if edited = edited.find(step); edited == nil {
 			return
 		}
-		if !edited.open {
-			edited.open, edited.kind, edited.children = true, x.t.Nodes[edited.node].Kind, edited.originals(&original{Tree: x.t})
-		}
-		i := slices.IndexFunc(edited.children, func(k *editNode) bool { return k.node == at })
-		if i < 0 {
-			return
-		}
-		edited = edited.children[i]
 	}
 	if edited.set || edited.deleted || len(path) == 0 {
 		return
