@@ -193,7 +193,7 @@ proof: ## write what conformance, e2e and meshes find into docs/proof, with whic
 MESH_SOURCES ?= .meshes
 
 .PHONY: meshes
-meshes: ## fetch Linkerd, Consul, Kuma and Flomesh, and run their own injectors and redirection on our output
+meshes: ## fetch Linkerd, Consul and Kuma, and run their own injectors and redirection on our output
 	build/mesh-sources.sh $(MESH_SOURCES)
 	MESH_SOURCES=$(abspath $(MESH_SOURCES)) $(GO) -C test test -count=1 -v -timeout 50m ./conformance/meshes
 

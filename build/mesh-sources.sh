@@ -22,5 +22,4 @@ linkerd/linkerd2 b24cd4059841f8cee2fb7a9c2ac23a693c583579
 linkerd/linkerd2-proxy-init refs/tags/proxy-init/v2.4.9
 hashicorp/consul-k8s a507b1d1e3061996dbed00cde73bba2bf068379f
 kumahq/kuma refs/tags/v2.14.3
-flomesh-io/fsm f1b55bd84a78ed19b7a672d2e9672a019b602a0d
 EOF

@@ -13,7 +13,7 @@ import (
 
 // retired are words that only this project had, with what says the same.
 var retired = map[string]string{
-	"dialect": "mesh, or convention",
+	"dialect": "mesh",
 	"adopter": "findOriginal",
 	"outline": "tree",
 	"shed":    "free",

@@ -96,28 +96,20 @@ func run(template *corev1.PodTemplateSpec, owner Owner, c *RewriteProbes, mode p
 	if !s.Changed() {
 		return out, nil
 	}
-	return out, out.read(s.Objects()[0], &seen.Templates[0], template)
+	return out, takeBack(template, s.Objects()[0], seen.Templates[0].Path)
 }
 
-// read takes the rewritten template from its owner.
-func (r *Report) read(owner *manifest.Object, plan *report.Template, template *corev1.PodTemplateSpec) error {
+// takeBack takes the rewritten template from its owner.
+func takeBack(template *corev1.PodTemplateSpec, owner *manifest.Object, path field.Path) error {
 	var rewritten corev1.PodTemplateSpec
-	value, _ := owner.Value(plan.Path)
-	if err := convert(value, &rewritten); err != nil {
-		return err
+	value, _ := owner.Value(path)
+	if err := json.Unmarshal(field.AppendJSON(nil, value), &rewritten); err != nil {
+		return fmt.Errorf("internal error: what was rewritten cannot be read: %w", err)
 	}
-	if len(plan.Path) == 0 { // a Pod: its metadata are the template's
+	if len(path) == 0 { // a Pod: its metadata are the template's
 		rewritten.Name, rewritten.Namespace = template.Name, template.Namespace
 	}
 	*template = rewritten
-	return nil
-}
-
-// convert makes one of the API's types of a value.
-func convert(v field.Value, into any) error {
-	if err := json.Unmarshal(field.AppendJSON(nil, v), into); err != nil {
-		return fmt.Errorf("internal error: what was rewritten cannot be read: %w", err)
-	}
 	return nil
 }
 

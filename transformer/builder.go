@@ -9,23 +9,22 @@ import (
 )
 
 type planBuilder struct {
-	p                 *Planner
-	in                *Input
-	metadata          field.Path // with the pods' labels and annotations; nil if not known
-	spec              field.Path
-	names             []string // of all containers
-	sites             []*handlerSite
-	holders           []*originalsHolder // containers that carry originals
-	annotationHolders []*originalsHolder // annotations that do
-	record            Record             // what the annotations carry for an exact restore
-	userAnnotations   field.KeyValues    // without what was added for past answerers in any mesh
-	detected          detection
-	inspection        inspection
-	pod               *podResources // nil until they are needed
-	edits             []field.Edit
-	addedAnnotations  field.KeyValues // those that the edits set
-	excluded          []int           // the ports on which the app itself answers
-	findings          []Finding
+	p                *Planner
+	in               *Input
+	metadata         field.Path // with the pods' labels and annotations; nil if not known
+	spec             field.Path
+	names            []string // of all containers
+	sites            []*handlerSite
+	holders          []*originalsHolder // what carries originals
+	record           Record             // what the annotations carry for an exact restore
+	userAnnotations  field.KeyValues    // without what was added for past answerers in any mesh
+	detected         detection
+	inspection       inspection
+	pod              *podResources // nil until they are needed
+	edits            []field.Edit
+	addedAnnotations field.KeyValues // those that the edits set
+	excluded         []int           // the ports on which the app itself answers
+	findings         []Finding
 }
 
 // newPlanBuilder reads the template: first the holders of originals, then the probes
@@ -60,12 +59,11 @@ func (b *planBuilder) sourceMap(path field.Path) field.Map {
 	return m
 }
 
-// previousAnswerers returns the answerers of the probes that were rewritten in a mesh, or
-// in another of the same convention.
-func (b *planBuilder) previousAnswerers(d *serviceMesh) []answerer {
+// previousAnswerers returns the answerers of the probes that were rewritten.
+func (b *planBuilder) previousAnswerers() []answerer {
 	var past []answerer
 	for _, k := range b.holders {
-		if k.isOf(d) {
+		if !k.earlier() { // whose mesh needed no annotation
 			past = append(past, k.answerer())
 		}
 	}
@@ -74,7 +72,7 @@ func (b *planBuilder) previousAnswerers(d *serviceMesh) []answerer {
 
 // hasOurs reports whether the template carries our rewriting.
 func (b *planBuilder) hasOurs() bool {
-	return len(b.annotationHolders) > 0 || len(b.record) > 0 || slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.used() || k.ours })
+	return len(b.record) > 0 || slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.used() || k.ours || k.container == nil })
 }
 
 func (b *planBuilder) isOurs(at containerRef) bool {

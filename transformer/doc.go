@@ -6,6 +6,5 @@
 // undone. A [Planner] takes an [Input] and returns a [Plan] of edits and findings.
 // It reads no files and knows no YAML.
 //
-// What depends on a mesh is in the files mesh_*.go (who is injected, what is
-// captured, annotations) and convention_*.go (paths, ports and the env var).
+// What depends on a mesh is in the files mesh_*.go: who is injected, what is captured, annotations.
 package transformer

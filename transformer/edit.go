@@ -10,9 +10,8 @@ import (
 
 // editAll plans the edits: annotations, containers, probes.
 func (b *planBuilder) editAll(toRewrite []*handlerSite) {
-	env := b.p.mesh.encode(toRewrite)
-	b.editAnnotations(toRewrite, env)
-	b.editContainers(toRewrite, env)
+	b.editAnnotations(toRewrite)
+	b.editContainers(toRewrite, encode(toRewrite))
 	for _, s := range b.sites {
 		switch {
 		case s.target != nil:
@@ -28,7 +27,7 @@ func (b *planBuilder) edit(edits ...field.Edit) { b.edits = append(b.edits, edit
 
 // editAnnotations plans the annotations that the mesh needs. If annotations or
 // metadata become empty that we filled, they are removed.
-func (b *planBuilder) editAnnotations(toRewrite []*handlerSite, env string) {
+func (b *planBuilder) editAnnotations(toRewrite []*handlerSite) {
 	if b.metadata == nil {
 		return // there is no known place for annotations, and none is needed
 	}
@@ -37,7 +36,7 @@ func (b *planBuilder) editAnnotations(toRewrite []*handlerSite, env string) {
 	if len(toRewrite) > 0 {
 		user := want
 		want = b.withDefaultContainer(b.p.mesh.annotate(b.withInherited(user), have, b.inspection.answerer), toRewrite)
-		if value := b.recordFor(toRewrite, env, user, want).Encode(); value != "" {
+		if value := b.recordFor(toRewrite, user, want).Encode(); value != "" {
 			want = want.With(OriginalsAnnotation, value)
 		}
 	}
@@ -67,7 +66,7 @@ func (b *planBuilder) editAnnotations(toRewrite []*handlerSite, env string) {
 // withoutOurs returns the annotations of the template without what was added for past
 // answerers in any mesh.
 func (b *planBuilder) withoutOurs() field.KeyValues {
-	user := undoAll(b.withoutExcluded(b.annotations().Without(OriginalsAnnotation)), b.previousAnswerers, b.record.Values(recordAnnotations))
+	user := undoAll(b.withoutExcluded(b.annotations().Without(OriginalsAnnotation)), b.previousAnswerers(), b.record.Values(recordAnnotations))
 	for _, p := range b.record.Values(recordInherited) { // the template would have replaced them
 		if user.Get(p.Key) == p.Value {
 			user = user.Without(p.Key)
@@ -88,9 +87,9 @@ func (b *planBuilder) withInherited(user field.KeyValues) field.KeyValues {
 
 // undoAll returns the annotations without what any mesh added for past
 // answerers.
-func undoAll(annotations field.KeyValues, past func(*serviceMesh) []answerer, recorded field.KeyValues) field.KeyValues {
+func undoAll(annotations field.KeyValues, past []answerer, recorded field.KeyValues) field.KeyValues {
 	for _, d := range serviceMeshes {
-		annotations = d.undo(annotations, past(d), recorded)
+		annotations = d.undo(annotations, past, recorded)
 	}
 	return annotations.Without(earlierAnnotation)
 }
@@ -101,7 +100,7 @@ func (b *planBuilder) editContainers(toRewrite []*handlerSite, env string) {
 	var keep, added *containerRef // what stays of the holders, and where a container is inserted
 	var container field.Map
 	switch {
-	case b.adds(toRewrite):
+	case env != "" && b.answeredByUs():
 		container = b.probeProxy(env, toRewrite)
 		isOwned := func(key string) bool { return slices.Contains(ownedKeys, key) }
 		existing := b.existingProbeProxy()
@@ -117,7 +116,7 @@ func (b *planBuilder) editContainers(toRewrite []*handlerSite, env string) {
 		added = &at
 	case env != "":
 		if keep = b.editProxy(env); keep == nil {
-			container = append(b.declaration(), field.Entry{Key: "env", Value: field.List{b.p.envVar(env)}})
+			container = append(b.declaration(), field.Entry{Key: "env", Value: field.List{envVar(env)}})
 			added = &containerRef{index: len(b.in.Template.Spec.Containers)}
 		}
 	}
@@ -125,11 +124,6 @@ func (b *planBuilder) editContainers(toRewrite []*handlerSite, env string) {
 	if added != nil {
 		b.edit(field.Edit{Op: field.Insert, Path: b.containerPath(*added), Before: "containers", Value: container})
 	}
-}
-
-// adds reports whether a probe-proxy makes the probes.
-func (b *planBuilder) adds(toRewrite []*handlerSite) bool {
-	return b.answeredByUs() && len(toRewrite) > 0
 }
 
 // answeredByUs reports whether a probe-proxy is to make rewritten probes.
@@ -208,9 +202,9 @@ func (b *planBuilder) editDeclared(k *originalsHolder) {
 // setEnv sets the env var in a container's list at path. If there are several with its name,
 // the last stays.
 func (b *planBuilder) setEnv(path field.Path, c *Container, value string) {
-	at := c.envVars(b.p.mesh.format.EnvName)
+	at := c.envVars(prober.EnvName)
 	if len(at) == 0 {
-		b.edit(field.Edit{Op: field.Insert, Path: path.Index(len(c.Env)), Value: b.p.envVar(value)})
+		b.edit(field.Edit{Op: field.Insert, Path: path.Index(len(c.Env)), Value: envVar(value)})
 		return
 	}
 	last := len(at) - 1
@@ -232,7 +226,8 @@ func (b *planBuilder) removeHolders(keep, added *containerRef) {
 	for _, k := range b.holders {
 		kept := keep != nil && k.at == *keep
 		switch {
-		case kept && (k.isOf(b.p.mesh) || !k.proxy && k.ours):
+		case k.container == nil: // undoAll takes the annotation away
+		case kept && (k.ours || !k.earlier()):
 		case kept || !k.ours:
 			b.removeEnv(k, kept)
 		case !slices.Contains(gone, k.at):
@@ -254,7 +249,7 @@ func (b *planBuilder) removeHolders(keep, added *containerRef) {
 // removeEnv plans the removal of a holder's env var, and of its list if that has no
 // other. added is set if another env var is added to the list.
 func (b *planBuilder) removeEnv(k *originalsHolder, added bool) {
-	path, at := k.path.Key("env"), k.container.envVars(k.mesh.format.EnvName)
+	path, at := k.path.Key("env"), k.container.envVars(k.env)
 	if len(at) == len(k.container.Env) && !added {
 		b.edit(b.record.Emptied(path))
 		return

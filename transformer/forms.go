@@ -48,19 +48,6 @@ func (s *handlerSite) readForm() field.Map {
 	return form
 }
 
-// withEmptyHeaders returns the form of the original httpGet with the list of headers
-// that is empty in the rewritten request, and must be so again.
-func (s *handlerSite) withEmptyHeaders(form field.Map) field.Map {
-	headers, found := field.As[field.Map](s.source, kindHTTPGet).Get(headersField)
-	if _, known := form.Get(headersField); known || !found || !isEmpty(headers) {
-		return form
-	}
-	if form == nil {
-		form = s.original.Value()
-	}
-	return append(field.Map{{Key: headersField, Value: headers}}, form...)
-}
-
 // needsForm reports whether the env var, and what the rewritten request keeps,
 // would give back another handler than the one that was written.
 func (s *handlerSite) needsForm() bool {
@@ -71,14 +58,7 @@ func (s *handlerSite) needsForm() bool {
 	if h == nil {
 		return !same(s.form, handlerOf(s.prober(), nil).Value())
 	}
-	return h.Port.IsString || h.Path == "" || h.Protocol != "" && following(s.form, "protocol") != "" || s.fillsHeaders()
-}
-
-// fillsHeaders reports whether the original has a list of headers that is empty
-// or null, and the rewritten request has headers.
-func (s *handlerSite) fillsHeaders() bool {
-	_, has := s.form.Get(headersField)
-	return has && len(s.original.HTTPGet.HTTPHeaders) == 0 && len(s.target.HTTPGet.HTTPHeaders) > 0
+	return h.Port.IsString || h.Path == "" || h.Protocol != "" && following(s.form, "protocol") != ""
 }
 
 // shortForm returns the form without the fields of an httpGet that the env var
@@ -89,14 +69,13 @@ func (s *handlerSite) shortForm() field.Map {
 		return s.form
 	}
 	return slices.DeleteFunc(slices.Clone(s.form), func(e field.Entry) bool {
-		return e.Key != "path" && e.Key != "port" && !(e.Key == headersField && s.fillsHeaders())
+		return e.Key != "path" && e.Key != "port"
 	})
 }
 
 // recordFor returns what the annotation must carry for the rewritten probes, given
-// the value of the env var, the user's annotations, and all others that will be
-// written.
-func (b *planBuilder) recordFor(toRewrite []*handlerSite, env string, user, written field.KeyValues) Record {
+// the user's annotations, and all others that will be written.
+func (b *planBuilder) recordFor(toRewrite []*handlerSite, user, written field.KeyValues) Record {
 	var r Record
 	sorted := slices.Clone(toRewrite)
 	slices.SortFunc(sorted, func(s, t *handlerSite) int { return strings.Compare(s.key, t.key) })
@@ -108,13 +87,7 @@ func (b *planBuilder) recordFor(toRewrite []*handlerSite, env string, user, writ
 			r.Add(RecordTexts, field.Entry{Key: s.key, Value: texts.Map()})
 		}
 	}
-	now := []answerer{b.inspection.answerer}
-	undone := undoAll(written, func(d *serviceMesh) []answerer {
-		if d.convention != b.p.mesh.convention {
-			return nil
-		}
-		return now
-	}, nil)
+	undone := undoAll(written, []answerer{b.inspection.answerer}, nil)
 	r.Add(recordAnnotations, slices.DeleteFunc(user.Map(), func(e field.Entry) bool {
 		v, set := undone.Lookup(e.Key)
 		return set && v == e.Value
@@ -123,10 +96,10 @@ func (b *planBuilder) recordFor(toRewrite []*handlerSite, env string, user, writ
 		_, set := user.Lookup(e.Key)
 		return set
 	})...)
-	if b.native() && b.adds(toRewrite) {
+	if b.native() && b.answeredByUs() {
 		b.noteEmpty(&r, b.spec.Key("initContainers"), len(b.in.Template.Spec.InitContainers) == 0)
 	}
-	if env != "" && !b.adds(toRewrite) {
+	if !b.answeredByUs() {
 		if at, proxy := b.proxyOf(b.p.mesh.isProxy); proxy != nil {
 			b.noteEmpty(&r, b.containerPath(at).Key("env"), len(proxy.Env) == 0)
 		} else if b.p.opts.IstioProxy.Image != autoImage || len(merge(nil, b.p.opts.IstioProxy.Resources)) > 0 {
@@ -140,7 +113,7 @@ func (b *planBuilder) recordFor(toRewrite []*handlerSite, env string, user, writ
 }
 
 // textsOf returns the texts of a handler's fields that restore would write in another way,
-// and of an alias for the handler. Another mesh may have left some of the fields as
+// and of an alias for the handler. A mesh's own tool may have left some of the fields as
 // their author wrote them.
 func (b *planBuilder) textsOf(s *handlerSite) field.KeyValues {
 	texts := slices.Clip(s.texts)

@@ -180,15 +180,3 @@ func TestAnEmptyListThatStaysSoIsNotNoted(t *testing.T) {
 		wantText(t, restore(t, r.text), before)
 	}
 }
-
-// A field that the other mesh leaves as it was gets back how it was written.
-func TestATextComesBackWhereTheNextMeshKeepsTheField(t *testing.T) {
-	before := pod("", app("livenessProbe:\n  httpGet:\n    path: \"/x\" # quoted\n    port: 8443\n    scheme: HTTPS\n"))
-	inIstio := plan(t, before, answeredBy("istio-proxy"))
-	if strings.Contains(inIstio.text, "path: \"/x\"") {
-		t.Fatalf("not rewritten:\n%s", inIstio.text)
-	}
-	moved := plan(t, inIstio.text, inMesh("osm"))
-	wantParts(t, moved.text, "            path: \"/x\" # quoted\n            port: 15901\n")
-	wantText(t, restore(t, moved.text), before)
-}

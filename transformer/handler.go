@@ -27,7 +27,7 @@ type handlerSite struct {
 	form             field.Map        // its fields as they were written; nil if not known
 	texts            field.KeyValues  // what its text was, of fields that restore would write in another way
 	alreadyRewritten bool             // current is our rewriting of original
-	foreign          bool             // it is the rewriting of another mesh than the planner's
+	foreign          bool             // it is of another form than ours
 	holder           *originalsHolder // carries the original; nil if there is none
 	entry            *prober.Prober   // the original as the holder has it; nil without a holder
 	lost             bool             // a mesh's own tool has rewritten it, and the template does not have its original
@@ -219,6 +219,23 @@ func (n outOfRange) Error() string {
 	return fmt.Sprintf("is %d, but must be a port from 1 to 65535", int64(n))
 }
 
+// rewritten returns what the handler becomes: an httpGet of a path that names its container
+// and type, on one port for all. It is what Istio's injector makes of it.
+func (s *handlerSite) rewritten(port int) *HTTPGet {
+	h := &HTTPGet{Path: s.key, Port: field.Number(port)}
+	if o := s.original.HTTPGet; o != nil {
+		h.Scheme, h.HTTPHeaders = o.Scheme, o.HTTPHeaders
+		if s.isHTTPS() {
+			h.Scheme = "HTTP"
+		}
+	}
+	return h
+}
+
+func (s *handlerSite) isHTTPS() bool {
+	return s.original.HTTPGet != nil && s.original.HTTPGet.Scheme == "HTTPS"
+}
+
 // prober returns the env var's entry for the original of the probe.
 func (s *handlerSite) prober() *prober.Prober {
 	p := s.original.entry(field.Number(s.port))
@@ -226,28 +243,22 @@ func (s *handlerSite) prober() *prober.Prober {
 	return p
 }
 
-// entriesOf returns the env var's entries for the originals of probes, by the keys
-// that key returns.
-func entriesOf(sites []*handlerSite, key func(*handlerSite) string) map[string]*prober.Prober {
-	entries := make(map[string]*prober.Prober, len(sites))
-	for _, s := range sites {
-		entries[key(s)] = s.prober()
-	}
-	return entries
-}
-
-// decodeEnv returns the originals in the env var of a container that has the format; nil if
-// the container has no such env var.
-func decodeEnv(c *Container, f *prober.Format) (map[string]*prober.Prober, error) {
-	at := c.envVars(f.EnvName)
+// decodeEnv returns the originals in an env var of a container; nil if the container has no
+// such env var.
+func decodeEnv(c *Container, env string) (map[string]*prober.Prober, error) {
+	at := c.envVars(env)
 	if len(at) == 0 {
 		return nil, nil
 	}
 	value := c.Env[at[len(at)-1]].Value // of several, the last one counts
 	if value == nil {
-		return nil, fmt.Errorf("%s must have its value here, not come from elsewhere", f.EnvName)
+		return nil, fmt.Errorf("%s must have its value here, not come from elsewhere", env)
 	}
-	return decodeOriginals(f, strings.ReplaceAll(*value, "$$", "$"))
+	text := strings.ReplaceAll(*value, "$$", "$")
+	if env != prober.EnvName {
+		return decodeEarlier(env, text)
+	}
+	return decodeOriginals(text)
 }
 
 // envVars returns the indexes of those of a name.
@@ -261,15 +272,15 @@ func (c *Container) envVars(name string) (at []int) {
 }
 
 // decodeOriginals returns the originals in a text; an entry that is wrong is an error.
-func decodeOriginals(f *prober.Format, text string) (map[string]*prober.Prober, error) {
-	originals, bad, err := f.Decode(text)
+func decodeOriginals(text string) (map[string]*prober.Prober, error) {
+	originals, bad, err := prober.Istio.Decode(text)
 	if len(bad) > 0 {
 		err = bad[0]
 	}
 	return originals, err
 }
 
-// edits returns the edits that make the handler want. If another mesh added a
+// edits returns the edits that make the handler want. If another form added a
 // scheme, that is removed.
 func (s *handlerSite) edits(want *Handler) []field.Edit {
 	var form field.Map
@@ -279,9 +290,9 @@ func (s *handlerSite) edits(want *Handler) []field.Edit {
 	edits := HandlerEdits(s.path, s.current, want, form)
 	if want == s.original {
 		edits = s.withTexts(edits)
-	}
-	for i := range edits {
-		edits[i].Texts = s.texts // of another mesh's request too, which may have a field as it was
+		for i := range edits {
+			edits[i].Texts = s.texts
+		}
 	}
 	if h := s.current.HTTPGet; s.foreign && h != nil && h.Scheme != "" && want.HTTPGet != nil && want.HTTPGet.Scheme == "" {
 		edits = append(edits, field.Edit{Op: field.Delete, Path: s.path.Key(kindHTTPGet, "scheme")})

@@ -8,7 +8,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// A convention may tell its answerer something in headers.
+// Another form of rewritten probes may say something in headers.
 func TestHeadersOfARewrittenProbeAreWrittenAndTakenBack(t *testing.T) {
 	path := field.NewPath("livenessProbe")
 	tcp := &Handler{TCPSocket: &TCPSocket{Port: field.IntOrString{Int: 5}, Host: "h"}}

@@ -60,8 +60,7 @@ func TestEveryHandlerHasARow(t *testing.T) {
 	}
 }
 
-// Every probe type is a field of a container or its lifecycle, is planned, and
-// has in the mesh osm a port and a cluster.
+// Every probe type is a field of a container or its lifecycle, and is planned.
 func TestEveryProbeTypeIsPlanned(t *testing.T) {
 	c := Container{Lifecycle: new(Lifecycle)}
 	fill := func(v reflect.Value) (fields []string) {

@@ -13,21 +13,19 @@ import (
 type istio struct{}
 
 var istioData = meshData{
-	name: "istio", title: "Istio", proxyAnswerer: AnsweredByIstioProxy, proxy: istioProxyName, uid: prober.IstioProxyID,
+	name: "istio", title: "Istio", proxy: istioProxyName, uid: prober.IstioProxyID,
 	reserved: []int{15000, 15001, 15004, 15006, 15008, 15021, 15053, 15090}, // but for the status server's
 	excluded: portList{key: istioExcludePorts, full: true},
 	off:      rewriterOff{key: istioRewrite, value: "false", means: isFalse},
-	// The template may have been rewritten for another port.
-	proxyPorts: func(annotations field.KeyValues) []int {
-		return []int{istioStatusOr(annotations), prober.StatusPort}
-	},
-	// Without imagePullPolicy the API server would set Always, its default for an untagged
-	// image, and the image that the injector puts in would get that too.
-	placeholder: field.Map{
-		{Key: "name", Value: istioProxyName},
-		{Key: "image", Value: autoImage},
-		{Key: "imagePullPolicy", Value: "IfNotPresent"},
-	},
+}
+
+// istioPlaceholder is the container, without env and securityContext, that holds the place of
+// the proxy until it is injected. Without imagePullPolicy the API server would set Always, its
+// default for an untagged image, and the image that the injector puts in would get that too.
+var istioPlaceholder = field.Map{
+	{Key: "name", Value: istioProxyName},
+	{Key: "image", Value: autoImage},
+	{Key: "imagePullPolicy", Value: "IfNotPresent"},
 }
 
 const (
@@ -112,7 +110,7 @@ func (d istio) proxyConflicts(b *planBuilder, badStatus bool) []Finding {
 // optOut returns why the probes of the pod need no rewriting, or must not be
 // rewritten; nil if they are to be.
 func (d istio) optOut(b *planBuilder, said membership, known *facts) *Finding {
-	ours := slices.ContainsFunc(b.previousAnswerers(b.p.mesh), func(a answerer) bool { return d.needsRewriterOff(b.annotations(), a) })
+	ours := slices.ContainsFunc(b.previousAnswerers(), func(a answerer) bool { return d.needsRewriterOff(b.annotations(), a) })
 	off, invalid := optOutSource{&b.in.Template.Metadata, b.metadata, "the pods"}.switchedOff(istioRewrite, "istio-opt-out")
 	if invalid != nil {
 		b.addFinding(*invalid)

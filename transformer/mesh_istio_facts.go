@@ -458,7 +458,7 @@ func (d istio) collisions(b *planBuilder, said membership) []Finding {
 	}
 	listens := istioListens(b)
 	for _, k := range b.holders {
-		if !k.proxy && k.mesh == b.p.mesh && slices.Contains(k.listens, listens) {
+		if !k.proxy && !k.earlier() && slices.Contains(k.listens, listens) {
 			found = append(found, containerFinding("port-collision", k.path, k.container.Name,
 				"listens on port %d, where istio-proxy answers in this pod: one of the two cannot start", listens))
 		}

@@ -116,15 +116,6 @@ func TestWhatConsulInjectedIsUnderstood(t *testing.T) {
 	}
 }
 
-// OSM keeps the original of a tcpSocket probe alone in the pod.
-func TestWhatOSMInjectedIsUnderstood(t *testing.T) {
-	r := plan(t, pod("", app("livenessProbe: {httpGet: {path: /osm-liveness-probe, port: 15901, scheme: HTTP}}\nreadinessProbe: {httpGet: {path: /osm-healthcheck, port: 15904, scheme: HTTP, httpHeaders: [{name: Original-Tcp-Port, value: \"9090\"}]}}")))
-	wantReason(t, r, "dangling")
-	if want := `{"/app-health/app/readyz":{"tcpSocket":{"port":9090},"timeoutSeconds":1}}`; r.env() != want || strings.Contains(r.text, "Original-Tcp-Port") {
-		t.Errorf("env %s in\n%s", r.env(), r.text)
-	}
-}
-
 // OpenKruise Agents (commit 0b72c83a, pkg/utils/sidecarutils/traffic-proxy) has
 // Istio's form, with the originals in the env of istio-proxy.
 func TestWhatOpenKruiseAgentsInjectedIsUnderstood(t *testing.T) {

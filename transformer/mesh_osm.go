@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
-	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
 // openServiceMesh is the profile of Open Service Mesh (osm, main of July 2023).
@@ -15,15 +14,15 @@ var openServiceMesh = osmProfile("openservicemesh.io", meshData{
 // osmProfile completes the profile of Open Service Mesh or its successor, whose labels and
 // annotations differ in their domain. Neither injects two namespaces, besides its own
 // (pkg/injector/webhook.go), nor captures its proxy's ports (admin, outbound, inbound and
-// metrics) and those of rewritten probes.
+// metrics) and those to which it sends the probes that it rewrites itself: probe-proxy is on
+// the last one.
 func osmProfile(domain string, data meshData) passiveProxy {
-	data.commonName, data.uid = true, prober.OSMProxyID
+	data.commonName, data.uid, data.port = true, 1500, 15904
 	data.excluded = portList{key: domain + "/inbound-port-exclusion-list"}
 	inject := domain + "/sidecar-injection"
 	return passiveProxy{
 		meshData: data,
-		port:     prober.OSMHealthcheckPort,
-		free:     append([]int{15000, 15001, 15003, 15010}, osmPorts...),
+		free:     []int{15000, 15001, 15003, 15010, 15901, 15902, 15903, 15904},
 		never:    []string{"kube-system", "kube-public"},
 		keepOut:  field.KeyValues{{Key: domain + "/ignore"}, {Key: "control-plane"}},
 		switched: func(b *planBuilder) membership {

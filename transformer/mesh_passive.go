@@ -1,7 +1,6 @@
 package transformer
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -14,7 +13,6 @@ import (
 // leave the probes alone.
 type passiveProxy struct {
 	meshData
-	port     int                           // where probe-proxy answers; 0 if the options say it
 	free     []int                         // the ports that are never captured
 	inherits bool                          // a pod without the annotation of excluded ports has its Namespace's
 	never    []string                      // the namespaces into which the mesh injects nothing, whatever its switches say there
@@ -39,7 +37,7 @@ func (p passiveProxy) membership(b *planBuilder) membership {
 
 func (p passiveProxy) inspect(b *planBuilder) inspection {
 	said := p.membership(b)
-	m := inspection{answerer: answerer{AnsweredByProbeProxy, cmp.Or(p.port, b.p.opts.Port)}}
+	m := inspection{answerer: answerer{AnsweredByProbeProxy, b.p.port()}}
 	if b.p.opts.AnsweredBy == AnsweredByApp {
 		m.answerer = answerer{who: AnsweredByApp}
 	}

@@ -45,11 +45,11 @@ func (o *Options) problemsIn(d *serviceMesh) []Problem {
 		}
 		add(field.NewPath("answeredBy"), "%q must be %s or %s %s", o.AnsweredBy, strings.Join(all[:last], ", "), all[last], in)
 	}
-	switch fixed := d.fixedPorts; {
+	switch {
 	case slices.Contains(d.reserved, o.Port):
 		add(field.NewPath("port"), "\"%d\" is one of %s's own ports (%s) and must be another", o.Port, d.title, joinPorts(d.reserved))
-	case fixed != nil && o.Port != prober.DefaultPort:
-		add(field.NewPath("port"), "\"%d\" must not be given: the ports of this mesh are fixed: %d to %d", o.Port, fixed[0], fixed[len(fixed)-1])
+	case d.port != 0 && o.Port != prober.DefaultPort:
+		add(field.NewPath("port"), "\"%d\" must not be given: in this mesh it is always %d", o.Port, d.port)
 	}
 	for _, x := range serviceMeshes {
 		if x.isProxy(&Container{Name: o.ProbeProxy.Name}) && (x == d || !x.commonName) {
@@ -64,7 +64,7 @@ func (o *Options) problemsIn(d *serviceMesh) []Problem {
 	for i, item := range o.ProbeProxy.Env {
 		env, _ := item.(field.Map)
 		name := field.As[string](env, "name")
-		if name == portEnv || slices.ContainsFunc(serviceMeshes, func(x *serviceMesh) bool { return name == x.format.EnvName }) {
+		if name == portEnv || slices.Contains(holderEnvs, name) {
 			add(field.NewPath("probeProxy").Item("env", i).Key("name"), "%q is written by rewrite-probes itself", name)
 		}
 	}

@@ -1,7 +1,6 @@
 package transformer
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,18 +12,17 @@ import (
 )
 
 // An originalsHolder is what carries the originals of rewritten probes: a
-// container with the env var of a mesh or, if container is nil, the
-// annotations of the template.
+// container with an env var or, if container is nil, an annotation of the template.
 type originalsHolder struct {
-	mesh      *serviceMesh
+	env       string // the name of the env var, or of the annotation
 	at        containerRef
 	container *Container
 	path      field.Path
 	originals map[string]*prober.Prober
 	claimed   []string // the keys of originals by which a probe was recognised
 	listens   []int
-	port      int // where the probes that it answers go
-	proxy     bool
+	port      int  // where the probes that it answers go
+	proxy     bool // Istio's, the only one that reads the env var
 	ours      bool // we added the whole container, not only its env var
 	raw       field.Map
 }
@@ -32,20 +30,20 @@ type originalsHolder struct {
 // goes reports whether the originals in k are removed unless they are written anew: an
 // env var that no probe refers to, outside of containers that we added, may be the
 // user's, and stays.
-func (k *originalsHolder) goes() bool { return k.ours || k.used() || k.proxy }
+func (k *originalsHolder) goes() bool { return k.ours || k.used() || k.proxy || k.container == nil }
 
 // used reports whether k carries the original of a probe.
 func (k *originalsHolder) used() bool { return len(k.claimed) > 0 }
 
 func (k *originalsHolder) answerer() answerer {
 	if k.proxy {
-		return answerer{k.mesh.proxyAnswerer, k.port}
+		return answerer{AnsweredByIstioProxy, k.port}
 	}
 	return answerer{AnsweredByProbeProxy, k.port}
 }
 
-// isOf reports whether k carries originals in the convention of a mesh.
-func (k *originalsHolder) isOf(d *serviceMesh) bool { return k.mesh.convention == d.convention }
+// earlier reports whether an earlier version wrote k, in a form that is only read.
+func (k *originalsHolder) earlier() bool { return k.env != prober.EnvName }
 
 // answersOn reports whether rewritten probes are answered on a port, if k carries their originals.
 func (k *originalsHolder) answersOn(port int) bool { return slices.Contains(k.listens, port) }
@@ -73,39 +71,51 @@ func (k *originalsHolder) name() string {
 	return "container `" + k.container.Name + "`"
 }
 
-// findHolders finds the containers and annotations that carry originals. A
-// container may have the env vars of several meshes.
+// findHolders finds the containers and the annotation that carry originals. A
+// container may have several such env vars.
 func (b *planBuilder) findHolders() {
 	var err error
 	if b.record, err = ReadRecord(b.annotations()); err != nil {
 		b.addUnreadable(b.metadata.Key("annotations", OriginalsAnnotation), "", fmt.Errorf("%s %w", OriginalsAnnotation, err))
 	}
 	for at, c := range b.in.Template.Spec.containers() {
-		for _, by := range conventions {
-			originals, err := decodeEnv(c, by.format)
+		for _, env := range holderEnvs {
+			originals, err := decodeEnv(c, env)
 			switch {
 			case err != nil:
 				b.addUnreadable(b.containerPath(at).Key("env"), c.Name, err)
 			case originals != nil:
-				path, d := b.containerPath(at), b.p.holderIn(by, c)
-				k := &originalsHolder{
-					mesh: d, at: at, container: c, path: path, originals: originals,
-					proxy: d.isProxy(c), listens: d.listens(b, c), raw: b.sourceMap(path),
-				}
-				k.port = k.listens[0]
-				k.ours = b.p.isOurs(k, field.As[bool](field.Map(b.record), recordDeclared))
-				b.holders = append(b.holders, k)
+				b.holders = append(b.holders, b.holderIn(at, c, env, originals))
 			}
 		}
 	}
 	if value, set := b.annotations().Lookup(earlierAnnotation); set {
-		d := meshNamed("osm")
-		originals, err := decodeOriginals(d.format, value)
+		originals, err := decodeEarlier(earlierAnnotation, value)
 		if err != nil {
 			b.addUnreadable(b.metadata.Key("annotations"), "", err)
 		}
-		b.annotationHolders = []*originalsHolder{{mesh: d, originals: originals, listens: d.fixedPorts}}
+		b.holders = append(b.holders, &originalsHolder{env: earlierAnnotation, originals: originals, listens: earlierPorts})
 	}
+}
+
+// holderEnvs are the env vars that may have originals.
+var holderEnvs = append([]string{prober.EnvName}, earlierEnvs...)
+
+// holderIn returns a container with originals in an env var as their holder.
+func (b *planBuilder) holderIn(at containerRef, c *Container, env string, originals map[string]*prober.Prober) *originalsHolder {
+	path := b.containerPath(at)
+	k := &originalsHolder{env: env, at: at, container: c, path: path, originals: originals, raw: b.sourceMap(path)}
+	switch {
+	case k.earlier():
+		k.listens = earlierPorts
+	case istioData.isProxy(c): // the template may have been rewritten for another port
+		k.proxy, k.listens = true, []int{istioStatusOr(b.annotations()), prober.StatusPort, b.p.opts.Port}
+	default:
+		k.listens = []int{probeProxyPort(c)}
+	}
+	k.port = k.listens[0]
+	k.ours = b.p.isOurs(k, field.As[bool](field.Map(b.record), recordDeclared))
+	return k
 }
 
 func (b *planBuilder) addUnreadable(path field.Path, container string, err error) {
@@ -123,19 +133,19 @@ func (b *planBuilder) recognise(s *handlerSite) {
 	}
 	port := int(s.current.HTTPGet.Port.Int) // 0 if it is a name
 	onPort := slices.DeleteFunc(slices.Clone(b.holders), func(k *originalsHolder) bool { return !k.answersOn(port) })
-	if !b.recogniseIn(onPort, s) && !b.recogniseIn(b.holders, s) && !b.recogniseIn(b.annotationHolders, s) {
+	if !b.recogniseIn(onPort, s) && !b.recogniseIn(b.holders, s) {
 		b.findMeshOriginal(s)
 	}
 }
 
 // recogniseIn finds the original of a rewritten probe among those that holders carry, and
-// reports whether there is one. The container may be what is the proxy in another mesh.
+// reports whether there is one.
 func (b *planBuilder) recogniseIn(holders []*originalsHolder, s *handlerSite) bool {
 	var holder *originalsHolder
 	var key string
 	var entry *prober.Prober
 	for _, k := range holders {
-		at, p := k.mesh.original(k.originals, s, b.names)
+		at, p := k.original(s, b.names)
 		switch {
 		case p == nil:
 		case holder == nil:
@@ -150,19 +160,33 @@ func (b *planBuilder) recogniseIn(holders []*originalsHolder, s *handlerSite) bo
 		return false
 	}
 	h := s.current.HTTPGet
-	s.original = handlerOf(entry, holder.mesh.unrewritten(h))
-	s.alreadyRewritten, s.foreign, s.holder, s.entry = true, !holder.isOf(b.p.mesh), holder, entry
+	s.original = handlerOf(entry, h)
+	noted := key
+	if holder.earlier() {
+		s.original, noted = handlerOf(entry, withoutEarlierHeaders(h)), s.key
+	}
+	s.alreadyRewritten, s.foreign, s.holder, s.entry = true, holder.earlier(), holder, entry
 	holder.claimed = append(holder.claimed, key)
 	if port := int(h.Port.Int); holder.answersOn(port) {
 		holder.port = port
 	}
-	container, _, _ := holder.mesh.format.ParseKey(key)
-	noted := prober.Key(cmp.Or(container, s.container.Name), s.name)
 	s.form, s.texts = b.record.handler(noted, s.original), field.As[field.Map](b.record.Section(RecordTexts), noted).KeyValues()
-	if s.original.HTTPGet != nil {
-		s.form = s.withEmptyHeaders(s.form)
-	}
 	return true
+}
+
+// original returns the original of a rewritten probe that k carries, and its key; nil if there
+// is none. A path belongs to the probe that it names. If it names a container that the pod does
+// not have, it belongs to the probe that has the path: a renamed container keeps the paths of
+// its old name.
+func (k *originalsHolder) original(s *handlerSite, names []string) (key string, p *prober.Prober) {
+	if k.earlier() {
+		return k.earlierOriginal(s)
+	}
+	key = s.current.HTTPGet.Path
+	if container, _, _ := prober.ParseKey(key); key != s.key && slices.Contains(names, container) {
+		return "", nil
+	}
+	return key, k.originals[key]
 }
 
 // astray returns why a rewritten probe of a pod is not made as its author wants, with or
@@ -181,7 +205,7 @@ func (s *handlerSite) astray(spec *PodSpec) string {
 		return fmt.Sprintf("%s, which is to answer, listens on port %s", k.name(), joinPorts(k.listens))
 	case !k.proxy && s.gates() && k.at.startsAfter(s.at):
 		return k.name() + ", which is to answer, starts later, when the probe or hook has passed"
-	case k.mesh.fixedPorts == nil && s.current.HTTPGet.Scheme == "HTTPS":
+	case !k.earlier() && s.current.HTTPGet.Scheme == "HTTPS":
 		return k.name() + ", which is to answer, speaks plain HTTP"
 	case s.port != 0 && int64(s.port) != noted.Int:
 		return fmt.Sprintf("its original in %s goes to port %s, and `%s` is %d now", k.name(), noted, port, s.port)
@@ -203,12 +227,11 @@ func (s *handlerSite) hurriedFate() (f fate, unless string) {
 // recognised, and a holder carries an original that may be the probe's: without
 // the holder the only copy of the original would be lost.
 func (b *planBuilder) keepOriginals() {
-	holders := slices.Concat(b.holders, b.annotationHolders)
 	for _, s := range b.sites {
 		if s.alreadyRewritten {
 			continue
 		}
-		for _, k := range holders {
+		for _, k := range b.holders {
 			if key, ok := b.candidate(k, s); ok {
 				cure := "the probe must have that path, or its original back"
 				if h := s.current.HTTPGet; h != nil && h.Path == key {
@@ -230,7 +253,6 @@ func (b *planBuilder) keepReplaced() {
 	if b.failed() {
 		return
 	}
-	holders := slices.Concat(b.holders, b.annotationHolders)
 	for _, s := range b.sites {
 		if s.alreadyRewritten || s.target != nil {
 			continue
@@ -240,8 +262,8 @@ func (b *planBuilder) keepReplaced() {
 				"looks rewritten, and the annotation `%s` has all that is left of its original; the probe must have its original back, or the annotation must go", OriginalsAnnotation))
 			continue
 		}
-		for _, k := range holders {
-			if key, ok := k.unclaimed(func(key string) bool { return b.isOf(k, key, s) && !s.has(k.originals[key]) }); ok {
+		for _, k := range b.holders {
+			if key, ok := k.unclaimed(func(key string) bool { return s.owns(key) && !s.has(k.originals[key]) }); ok {
 				b.addFinding(containerFinding("original-replaced", s.path, s.container.Name,
 					"is %s since it was rewritten, and %s carries its original under `%s` (%s), which would be lost; the probe must have that path or that original again, or the entry must be removed from there",
 					s.current, k.name(), key, handlerOf(k.originals[key], &HTTPGet{})))
@@ -256,7 +278,7 @@ func (b *planBuilder) keepReplaced() {
 func (b *planBuilder) seemsRewritten(s *handlerSite) bool {
 	n := s.dialed()
 	answers := func(k *originalsHolder) bool { return k.answersOn(n) }
-	return s.isDangling() || n != 0 && (slices.ContainsFunc(b.holders, answers) || slices.ContainsFunc(b.annotationHolders, answers))
+	return s.isDangling() || n != 0 && slices.ContainsFunc(b.holders, answers)
 }
 
 // resembles reports whether a path may be a rewritten one with a mistake: the two
@@ -288,8 +310,8 @@ func (b *planBuilder) candidate(k *originalsHolder, s *handlerSite) (key string,
 		return path, true
 	}
 	return k.unclaimed(func(key string) bool {
-		isBack := func(s *handlerSite) bool { return b.isOf(k, key, s) && s.has(k.originals[key]) }
-		container, of, _ := k.mesh.format.ParseKey(key)
+		isBack := func(s *handlerSite) bool { return s.owns(key) && s.has(k.originals[key]) }
+		container, of, _ := prober.ParseKey(key)
 		return !slices.ContainsFunc(b.sites, isBack) && (seems && (of == s.name || container == s.container.Name) || resembles(path, key))
 	})
 }
@@ -303,13 +325,6 @@ func (k *originalsHolder) unclaimed(fits func(key string) bool) (key string, ok 
 		}
 	}
 	return "", false
-}
-
-// isOf reports whether an original is that of a probe. A key without a container is
-// that of the only one.
-func (b *planBuilder) isOf(k *originalsHolder, key string, s *handlerSite) bool {
-	container, of, _ := k.mesh.format.ParseKey(key)
-	return of == s.name && (container == s.container.Name || container == "" && len(namesOf(b.containers())) == 1)
 }
 
 // has reports whether a probe, as it was read, is an original. Headers and the
@@ -330,7 +345,7 @@ func (s *handlerSite) has(original *prober.Prober) bool {
 // of the two the original belongs.
 func (b *planBuilder) checkPaths(toRewrite []*handlerSite) {
 	for _, s := range b.sites {
-		if !s.isDangling() || !b.p.mesh.byPath {
+		if !s.isDangling() {
 			continue
 		}
 		i := slices.IndexFunc(toRewrite, func(c *handlerSite) bool { return c.target.HTTPGet.Path == s.current.HTTPGet.Path })
@@ -345,13 +360,10 @@ func (b *planBuilder) checkPaths(toRewrite []*handlerSite) {
 // the template.
 func (b *planBuilder) findMeshOriginal(s *handlerSite) {
 	for _, d := range serviceMeshes {
-		var original *Handler
-		found := false
-		if d.findOriginal != nil {
-			original, found = d.findOriginal(b, s)
-		} else if _, p := d.original(nil, s, nil); p != nil { // the request itself says it
-			original, found = handlerOf(p, d.unrewritten(s.current.HTTPGet)), true
+		if d.findOriginal == nil {
+			continue
 		}
+		original, found := d.findOriginal(b, s)
 		if !found {
 			continue
 		}

@@ -126,16 +126,6 @@ func TestTheProbesOfAnAppNamedLikeTheOtherMeshsProxyComeBack(t *testing.T) {
 	}
 }
 
-// TestOriginalsOfTheOtherMeshAreFoundBehindOwnOnes: the container with both
-// env vars does not answer for the app istio-proxy in the mesh istio, and
-// does in the other.
-func TestOriginalsOfTheOtherMeshAreFoundBehindOwnOnes(t *testing.T) {
-	original := pod("", app(httpProbe+"startupProbe:\n  tcpSocket:\n    port: 8002\n")+"- name: istio-proxy\n  image: x\n"+strings.TrimPrefix(indent("", httpProbe, 0), "\n"))
-	text := plan(t, strings.Replace(original, "startupProbe:\n          tcpSocket:\n            port: 8002\n", "startupProbe:\n          httpGet:\n            path: /app-health/app/startupz\n            port: 15020\n", 1), inOSM).text
-	both := strings.Replace(text, "        - name: OSM_KUBE_APP_PROBERS\n", "        - name: ISTIO_KUBE_APP_PROBERS\n          value: '{\"/app-health/app/startupz\":{\"tcpSocket\":{\"port\":8002}}}'\n        - name: OSM_KUBE_APP_PROBERS\n", 1)
-	wantText(t, restore(t, both), original)
-}
-
 // TestAMessageNamesNoContainerOfOurs: a name that is not there is answered with
 // those that are the app's.
 func TestAMessageNamesNoContainerOfOurs(t *testing.T) {
@@ -293,26 +283,6 @@ func TestAnOriginalThatIsBackIsNobodyElses(t *testing.T) {
 	wantParts(t, restore(t, twice).text, "path: /foo\n", "livenessProbe: {exec: {command: [x]}}")
 }
 
-// TestAnOriginalInOSMIsOneOfThePodsIfItNamesNoContainer: a path without a container is
-// that of the only one.
-func TestAnOriginalInOSMIsOneOfThePodsIfItNamesNoContainer(t *testing.T) {
-	const handler = "httpGet:\n            path: /osm-liveness-probe\n            port: 15901\n"
-	const exec = "exec: {command: [x]}\n"
-	for name, opts := range map[string][]option{"probe-proxy": {inOSM}} {
-		text := plan(t, pod("labels: {a: b}", app(httpProbe)), opts...).text
-		if !strings.Contains(text, handler) {
-			t.Fatalf("%s: not rewritten as expected:\n%s", name, text)
-		}
-		wantReason(t, restore(t, strings.Replace(text, handler, exec, 1)), "original-replaced")
-		wantReason(t, restore(t, strings.Replace(text, "/osm-liveness-probe\n", "/x\n", 1)), "originals-ambiguous")
-		wantReason(t, restore(t, strings.Replace(text, handler, "tcpSocket: {port: 15902}\n", 1)), "originals-ambiguous")
-		two := plan(t, pod("labels: {a: b}", app(httpProbe)+"- name: b\n  image: b\n  livenessProbe: {exec: {command: [x]}}\n"), opts...).text
-		if r := restore(t, strings.Replace(two, "        livenessProbe:\n          "+handler, "", 1)); strings.Contains(r.text, "osm-liveness") {
-			t.Errorf("%s: the entry of the deleted probe stays:\n%s", name, r.text)
-		}
-	}
-}
-
 // The port is that of the argument, of the env var of that name, or of the startup probe.
 func TestThePortOfAProbeProxyIsReadWhereItMayBe(t *testing.T) {
 	before := pod("", app(httpProbe))
@@ -354,5 +324,88 @@ func TestAProbeProxyThatCannotRunIsFound(t *testing.T) {
 	// A container needs no restartPolicy.
 	if v := plan(t, plan(t, pod("", app(httpProbe)), asContainer).text, asContainer).Probes[0]; v.StrictTLS != transformer.Unaffected {
 		t.Errorf("%+v", v)
+	}
+}
+
+// earlier returns a pod that an earlier version has rewritten for Open Service Mesh or Flomesh
+// Service Mesh, with the entries of the env var and the probes.
+func earlier(env, entries, spec string) string {
+	return pod("", "initContainers:\n- name: probe-proxy\n  image: p\n  restartPolicy: Always\n  env:\n  - name: "+env+"\n    value: '"+entries+"'\n"+spec)
+}
+
+// TestAnEarlierFormIsBroughtToThePresentOne: the env var and the annotation may be in one pod.
+func TestAnEarlierFormIsBroughtToThePresentOne(t *testing.T) {
+	original := pod("", app("livenessProbe: {httpGet: {path: /l, port: 80, protocol: HTTP1}}\nreadinessProbe: {httpGet: {path: /r, port: 443, scheme: HTTPS}}\nstartupProbe: {tcpSocket: {port: 81}}"))
+	http, tls, tcp := `{"httpGet":{"path":"/l","port":80,"scheme":"HTTP","protocol":"HTTP1"},"timeoutSeconds":1}`, `{"httpGet":{"path":"/r","port":443,"scheme":"HTTPS"},"timeoutSeconds":1}`, `{"tcpSocket":{"port":81},"timeoutSeconds":1}`
+	inHeader := `{httpGet: {path: /osm-healthcheck, port: 15904, scheme: HTTP, httpHeaders: [{name: Original-Tcp-Port, value: "81"}]}}`
+	osm := app("livenessProbe: {httpGet: {path: /osm-liveness-probe, port: 15901}}\nreadinessProbe: {httpGet: {path: /r, port: 15902, scheme: HTTPS}}\nstartupProbe: " + inHeader)
+	for name, text := range map[string]string{
+		"osm": earlier("OSM_KUBE_APP_PROBERS", `{"/osm-liveness-probe":`+http+`,"/osm-readiness-probe/app":`+tls+`,"/osm-startup-probe/app":`+tcp+`}`, osm),
+		"annotation": strings.Replace(earlier("OSM_KUBE_APP_PROBERS", `{"/osm-startup-probe/app":`+tcp+`}`, osm), "    spec:\n",
+			"    metadata:\n      annotations:\n        rewrite-probes.io/osm-probers: '{\"/osm-liveness-probe\":"+http+`,"/osm-readiness-probe/app":`+tls+"}'\n    spec:\n", 1),
+		"fsm": earlier("FSM_KUBE_APP_PROBERS", `{"/fsm-liveness-probe/app":`+http+`,"/fsm-readiness-probe/app":`+tls+`,"/fsm-startup-probe/app":`+tcp+`}`,
+			app(`livenessProbe: {httpGet: {path: /fsm-healthcheck, port: 15901, httpHeaders: [{name: Original-Http-Port, value: "80"}, {name: Original-Http-Path, value: /l}]}}`+"\n"+
+				`readinessProbe: {httpGet: {path: /fsm-healthcheck, port: 15902, scheme: HTTP, httpHeaders: [{name: Original-Tcp-Port, value: "443"}, {name: Original-Http-Path, value: /r}]}}`+"\n"+
+				"startupProbe: "+strings.Replace(inHeader, "osm", "fsm", 1))),
+	} {
+		wantText(t, restore(t, text), original)
+		for _, opts := range [][]option{{inOSM}, {inMesh("linkerd")}, {answeredBy("istio-proxy")}} {
+			r, want := plan(t, text, opts...), plan(t, original, opts...)
+			if sortedLines(r.text) != sortedLines(want.text) || len(r.Findings) > 0 || r.Probes[0].State != transformer.WouldRewrite {
+				t.Errorf("%s: findings %v, %+v, got\n%s\nwant\n%s", name, r.Findings, r.Probes, r.text, want.text)
+			}
+			wantNoEdits(t, plan(t, r.text, opts...))
+		}
+	}
+}
+
+// TestNoOriginalOfAnEarlierFormIsLost: what was edited since is refused.
+func TestNoOriginalOfAnEarlierFormIsLost(t *testing.T) {
+	const (
+		entries = `{"/osm-liveness-probe":{"httpGet":{"path":"/l","port":80}},"/osm-readiness-probe/app":{"httpGet":{"path":"/r","port":443,"scheme":"HTTPS"}},"/osm-startup-probe/app":{"tcpSocket":{"port":81}}}`
+		probes  = "livenessProbe: {httpGet: {path: /osm-liveness-probe, port: 15901}}\nreadinessProbe: {httpGet: {path: /r, port: 15902, scheme: HTTPS}}\nstartupProbe: {httpGet: {path: /osm-healthcheck, port: 15904, httpHeaders: [{name: Original-Tcp-Port, value: \"81\"}]}}"
+	)
+	for _, c := range []struct{ was, is, reason string }{
+		{"path: /osm-liveness-probe, port: 15901", "path: /osm-liveness-prob, port: 15901", "originals-ambiguous"},
+		{"path: /osm-liveness-probe, port: 15901", "path: /osm-liveness-probe, port: 80", "originals-ambiguous"},
+		{"path: /osm-liveness-probe, port: 15901", "path: /osm-liveness-probe/other, port: 15901", "originals-ambiguous"},
+		{"path: /osm-liveness-probe, port: 15901", "path: /osm-readiness-probe, port: 15901", "originals-ambiguous"},
+		{"path: /r, port: 15902", "path: /new, port: 15902", "originals-ambiguous"},
+		{`value: "81"`, `value: "82"`, "originals-ambiguous"},
+		{"livenessProbe: {httpGet: {path: /osm-liveness-probe, port: 15901}}", "livenessProbe: {exec: {command: [x]}}", "original-replaced"},
+		{"startupProbe: {httpGet", "startupProbe: {exec: {command: [x]}, httpGet", "originals-ambiguous"},
+		{"- name: app", "- name: new", "originals-ambiguous"},
+	} {
+		text := strings.Replace(earlier("OSM_KUBE_APP_PROBERS", entries, app(probes)), c.was, c.is, 1)
+		for _, r := range []result{restore(t, text), plan(t, text, inOSM), plan(t, text)} {
+			if r.text != text {
+				t.Errorf("%s: changed to\n%s", c.is, r.text)
+			}
+			wantReason(t, r, c.reason)
+		}
+	}
+	for _, entries := range []string{"[", `{"/osm-liveness-probe":{"tcpSocket":{"port":"x"}}}`, `{"/x":{"tcpSocket":{"port":1}}}`, `{"/osm-liveness-probe/a":{"tcpSocket":{"port":1}},"/fsm-liveness-probe/a":{"tcpSocket":{"port":1}}}`} {
+		for _, text := range []string{
+			earlier("FSM_KUBE_APP_PROBERS", entries, app(httpProbe)),
+			pod("annotations:\n  rewrite-probes.io/osm-probers: '"+entries+"'\n", app(httpProbe)),
+		} {
+			wantReason(t, plan(t, text, inOSM), "env-unreadable")
+			wantReason(t, restore(t, text), "env-unreadable")
+		}
+	}
+	// The entry of a probe that is gone goes.
+	gone := earlier("OSM_KUBE_APP_PROBERS", entries, app(""))
+	wantText(t, restore(t, gone), pod("", app("")))
+}
+
+// What the injectors of these meshes have rewritten themselves is left alone.
+func TestWhatOSMAndFlomeshInjectedDangles(t *testing.T) {
+	injected := pod("", app("livenessProbe: {httpGet: {path: /osm-liveness-probe, port: 15901, scheme: HTTP}}\nreadinessProbe: {httpGet: {path: /fsm-healthcheck, port: 15904, httpHeaders: [{name: Original-Tcp-Port, value: \"8002\"}]}}"))
+	for _, mesh := range []string{"osm", "fsm", "auto", "linkerd"} {
+		r := plan(t, injected, inMesh(mesh))
+		wantText(t, r, injected)
+		if got := strings.Join(r.reasons(), " "); got != "dangling dangling" || r.Probes[0].StrictTLS != transformer.Fails {
+			t.Errorf("%s: %s, %+v", mesh, got, r.Probes)
+		}
 	}
 }

@@ -212,7 +212,7 @@ type Plan struct {
 type Answer struct {
 	By         string // one of the AnsweredBy constants but auto; "" if no probe is rewritten
 	Mesh       string // the name of the mesh that the pod is in, such as "Linkerd"; "" if it is not known
-	Port       int    // 0 if the convention has one for each type of probe
+	Port       int    // where they go; 0 if the app answers
 	AppWouldDo bool   // the app itself could answer, on ports that no Service among the manifests leads to
 	Because    string // why By is not Istio's sidecar although the pod has it; "" if the options say so
 	Injected   bool   // the pod has Istio's sidecar, or will have it

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
 // A Planner plans for one set of options. It holds no state between calls and
@@ -47,17 +48,6 @@ func newPlanner(o Options, d *serviceMesh) *Planner {
 	return p
 }
 
-// holderIn returns the mesh in which a container carries originals in a convention, which
-// cannot tell one mesh from another: the mesh whose proxy it is, else the first.
-func (p *Planner) holderIn(by *convention, c *Container) (found *serviceMesh) {
-	for _, d := range p.meshes {
-		if d.convention == by && (found == nil || d.isProxy(c)) {
-			found = d
-		}
-	}
-	return found
-}
-
 // Plan plans the rewriting of one template. A template that was rewritten
 // before is brought to the planner's options, or restored if it has opted out.
 func (p *Planner) Plan(in Input) Plan {
@@ -71,11 +61,10 @@ func (p *Planner) Plan(in Input) Plan {
 	if b.answersItself() {
 		b.excludePorts(b.undecided())
 	} else {
-		b.p.mesh.skipUnsupported(b, b.undecided())
 		b.skipNewer()
 		toRewrite = b.undecided()
 		for _, s := range toRewrite {
-			s.target = &Handler{HTTPGet: b.p.mesh.assign(s, toRewrite, b.inspection.answerer)}
+			s.target = &Handler{HTTPGet: s.rewritten(b.inspection.answerer.port)}
 		}
 	}
 	if len(toRewrite) > 0 && !b.failed() {
@@ -109,7 +98,11 @@ const danglingText = "looks like a rewritten probe, but no container of the pod 
 // isDangling reports whether a probe looks rewritten and was not recognised.
 func (s *handlerSite) isDangling() bool {
 	h := s.current.HTTPGet
-	return s.lost || !s.alreadyRewritten && h != nil && slices.ContainsFunc(conventions, func(by *convention) bool { return by.looksRewritten(h) })
+	if h == nil || s.alreadyRewritten {
+		return s.lost
+	}
+	_, _, ok := prober.ParseKey(h.Path)
+	return s.lost || ok || presentKey(h.Path) != "" || isHealthcheck(h)
 }
 
 // skip leaves a probe alone and reports the reason.
@@ -210,7 +203,7 @@ func (b *planBuilder) classifyEndpoint(s *handlerSite, kind string) {
 		b.skip(s, "timeout-invalid", s.path.Key("timeoutSeconds"), "%d must be a number of seconds from 1 to %d", s.timeout, math.MaxInt32)
 	case s.portErr != nil:
 		b.skipPort(s, kind, *port)
-	case slices.Contains(b.p.mesh.ports(a), s.port):
+	case s.port == a.port:
 		b.skip(s, "aims-at-probe-port", s.path.Key(kind, "port"), "%s is the port of the rewritten probes, and the probe is not one of them", port)
 	case !b.inspection.captures(s.port):
 		b.skip(s, "port-not-captured", s.path.Key(kind, "port"), "the mesh does not capture port %d, so the probe works as it is", s.port)
@@ -258,8 +251,6 @@ func (b *planBuilder) startsEarlierCure(s *handlerSite) string {
 		return "a " + b.in.Kind + " can have no native sidecars, which would start first"
 	case b.answeredByUs():
 		return "`placement: native` starts probe-proxy first"
-	case b.p.mesh.fixedPorts != nil:
-		return "probe-proxy, with `answeredBy: probe-proxy` and `placement: native`, would start first"
 	}
 	return "probe-proxy with `placement: native`, on a port of its own, would start first"
 }
@@ -275,29 +266,26 @@ func (b *planBuilder) check(toRewrite []*handlerSite) {
 	b.findings = append(b.findings, b.inspection.warnings...)
 	b.checkPaths(toRewrite)
 	a := b.inspection.answerer
-	ports := b.p.mesh.ports(a)
 	for at, c := range b.containers() {
-		if b.adds(toRewrite) && c.Name == b.p.opts.ProbeProxy.Name {
+		if b.answeredByUs() && c.Name == b.p.opts.ProbeProxy.Name {
 			b.addFinding(containerFinding("name-taken", b.containerPath(at).Key("name"), c.Name, "%q is the name of the container to be added; one of the two must have another (`probeProxy.name`)", c.Name))
 		}
-		if a.who != AnsweredByProbeProxy && b.p.mesh.isProxy(c) {
+		if !b.answeredByUs() && b.p.mesh.isProxy(c) {
 			continue
 		}
 		for i, p := range c.Ports {
-			if slices.Contains(ports, int(p.ContainerPort)) && (p.Protocol == "" || p.Protocol == "TCP") {
+			if int(p.ContainerPort) == a.port && (p.Protocol == "" || p.Protocol == "TCP") {
 				b.addFinding(containerFinding("port-taken", b.containerPath(at).Key("ports").Index(i).Key("containerPort"), c.Name, "%d is the port where rewritten probes are answered; the app must have another%s", p.ContainerPort, b.portCure()))
 			}
 		}
 	}
-	if a.who == AnsweredByProbeProxy {
+	if b.answeredByUs() {
 		b.checkOwnPort()
-	}
-	if b.adds(toRewrite) {
 		b.checkProbeProxy(toRewrite)
 	}
 	b.checkBareSpec()
 	b.checkIngresses(toRewrite)
-	if a.who != AnsweredByProbeProxy {
+	if !b.answeredByUs() {
 		b.checkProxyLimits()
 	}
 	for _, s := range toRewrite {
@@ -357,7 +345,7 @@ func (b *planBuilder) servedByRewriter(s *handlerSite) bool {
 	if b.p.mesh.serves != nil {
 		return b.p.mesh.serves(s)
 	}
-	byProxy := answerer{who: b.p.mesh.proxyAnswerer}
+	byProxy := answerer{who: AnsweredByIstioProxy}
 	return slices.ContainsFunc(b.inspection.facts.worlds(), func(w world) bool { return w.rewrites && b.runsBefore(w, s, byProxy) })
 }
 
@@ -378,7 +366,7 @@ func (b *planBuilder) checkBareSpec() {
 // on which istio-proxy answers is a fact of the mesh, which another `port` would only deny.
 func (b *planBuilder) portCure() string {
 	switch {
-	case b.p.mesh.fixedPorts != nil:
+	case b.p.mesh.port != 0:
 		return ""
 	case b.p.opts.AnsweredBy == AnsweredByIstioProxy:
 		return ", or probe-proxy must answer (`answeredBy: probe-proxy`)"
@@ -412,19 +400,14 @@ func (b *planBuilder) answer(toRewrite []*handlerSite) Answer {
 	if b.failed() || len(toRewrite)+len(b.excluded) == 0 {
 		return a
 	}
-	a.By, a.Mesh, a.Because, a.AddsAnnotations = b.inspection.answerer.who, b.detected.title, b.inspection.because, b.addedAnnotations
-	if ports := b.p.mesh.ports(b.inspection.answerer); len(ports) == 1 {
-		a.Port = ports[0]
-	}
+	a.By, a.Port = b.inspection.answerer.who, b.inspection.answerer.port
+	a.Mesh, a.Because, a.AddsAnnotations = b.detected.title, b.inspection.because, b.addedAnnotations
 	a.AppWouldDo = !b.in.OnlyEdits && a.By == AnsweredByProbeProxy && b.appWouldDo(toRewrite)
-	var container string
-	switch {
-	case b.adds(toRewrite):
+	container := istioProxyName
+	if b.answeredByUs() {
 		container = b.p.opts.ProbeProxy.Name
-	case len(toRewrite) > 0:
-		container = field.As[string](b.p.mesh.placeholder, "name")
 	}
-	if !slices.Contains(b.names, container) {
+	if len(toRewrite) > 0 && !slices.Contains(b.names, container) {
 		a.AddsContainer = container
 	}
 	return a

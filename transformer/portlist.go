@@ -99,3 +99,12 @@ func (l portList) allowed() string {
 	}
 	return "must be ports joined by commas"
 }
+
+// portIn returns the port that a text is; ok is false if it is none.
+func portIn(text string) (port field.IntOrString, ok bool) {
+	if text == "" { // of most headers and annotations; an error of strconv takes memory
+		return port, false
+	}
+	n, err := strconv.Atoi(text)
+	return field.Number(n), err == nil && n > 0 && n <= 65535
+}

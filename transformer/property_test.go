@@ -156,7 +156,7 @@ func TestAnyTemplateSurvivesAnyConfiguration(t *testing.T) {
 }
 
 var (
-	rewrittenPath = regexp.MustCompile(`path: ['"]?(/(?:app-health|app-lifecycle|osm-|fsm-)[^,}'"]*)['"]?`)
+	rewrittenPath = regexp.MustCompile(`path: ['"]?(/(?:app-health|app-lifecycle)[^,}'"]*)['"]?`)
 	rewrittenPort = regexp.MustCompile(`(path: /(?:app-health|app-lifecycle)[^,}]*, (?:protocol: [^,]*, )?port: )[0-9]+`)
 	probeLine     = regexp.MustCompile(`^ *(- )?(readinessProbe|livenessProbe|startupProbe|lifecycle): `)
 	withMistakes  = func(g generator, path string, n int) string {

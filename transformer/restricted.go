@@ -25,7 +25,7 @@ var restrictedFields = field.Map{
 // none is declared if the template asks for a privileged proxy, and none of the
 // fields that the pod's own securityContext already has.
 func (b *planBuilder) declaration() field.Map {
-	m := merge(b.p.mesh.placeholder, field.Map{{Key: "image", Value: b.p.opts.IstioProxy.Image}})
+	m := merge(istioPlaceholder, field.Map{{Key: "image", Value: b.p.opts.IstioProxy.Image}})
 	if r := merge(nil, b.p.opts.IstioProxy.Resources); len(r) > 0 {
 		m = append(m, field.Entry{Key: "resources", Value: r})
 	}

@@ -8,15 +8,13 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// A serviceMesh is a mesh's profile and the convention by which rewritten probes are
-// answered in it. Only the files of meshes know a mesh's ports, paths, env vars, uids,
+// A serviceMesh is a mesh's profile. Only the files of meshes know a mesh's ports, uids,
 // labels and annotations; the options for Istio and [FactsOfIstio] are the exception.
 type serviceMesh struct {
 	meshData
-	*convention
 	meshProfile
 	// findOriginal understands a probe that the mesh's own tool has rewritten in another form
-	// than the convention's, and for which no container of the template carries originals.
+	// than ours, and for which no container of the template carries originals.
 	// found reports whether the probe is one; original is nil if the template does not say
 	// what it was. It is nil if there is no such form.
 	findOriginal func(b *planBuilder, s *handlerSite) (original *Handler, found bool)
@@ -26,17 +24,12 @@ type serviceMesh struct {
 type meshData struct {
 	name  string // in the functionConfig
 	title string // in messages
-	// proxyAnswerer is the value of [Options].AnsweredBy that means the mesh's own proxy; ""
-	// if that answers no rewritten probes.
-	proxyAnswerer string
 	// proxy is the name of the proxy's container, and image a part of its image. commonName
 	// is set if other containers may have the same name, so that one in a template does not
 	// say that the pod is in the mesh.
 	proxy, image string
 	commonName   bool
-	// proxyPorts returns the ports where the proxy may answer rewritten probes, by the pod's
-	// annotations, besides the one that the options have; nil if it has only that.
-	proxyPorts func(field.KeyValues) []int
+	port         int // where probe-proxy answers; 0 if the options say it
 	// uid is the uid and gid of the proxy. What such a process sends does not reach the app,
 	// so probe-proxy must have another.
 	uid int64
@@ -50,52 +43,16 @@ type meshData struct {
 	// whether that serves a captured probe as it was read; nil if there is none, or worlds say it.
 	off    rewriterOff
 	serves func(*handlerSite) bool
-	// placeholder is the container, without env and securityContext, that holds the place of
-	// the proxy until it is injected; nil if the proxy is never declared.
-	placeholder field.Map
 }
 
-// serviceMeshes are all meshes. A new one is a file with the mesh's profile, a file
-// with its convention unless it uses an existing one, and an entry here.
+// serviceMeshes are all meshes. A new one is a file with the mesh's profile and an entry here.
 var serviceMeshes = []*serviceMesh{
-	{meshData: istioData, convention: appHealthConvention, meshProfile: istio{}},
-	{meshData: linkerd.meshData, convention: appHealthConvention, meshProfile: linkerd},
-	{meshData: kuma.meshData, convention: appHealthConvention, meshProfile: kuma, findOriginal: kumaOriginal},
-	{meshData: consul.meshData, convention: appHealthConvention, meshProfile: consul, findOriginal: consulOriginal},
-	{meshData: openServiceMesh.meshData, convention: openServiceMeshConvention, meshProfile: openServiceMesh},
-	{meshData: flomesh.meshData, convention: flomeshConvention, meshProfile: flomesh},
-}
-
-var conventions = []*convention{appHealthConvention, openServiceMeshConvention, flomeshConvention}
-
-// A convention says where rewritten probes go, and how their originals are
-// written into an env var and read back. Meshes that share one share the pointer.
-type convention struct {
-	fixedPorts []int          // of rewritten probes; nil if the options choose one
-	format     *prober.Format // of the env var with the originals
-	byPath     bool           // the path of a rewritten request names its original
-	conventionRules
-}
-
-// conventionRules are the rules of a convention.
-type conventionRules interface {
-	// skipUnsupported skips, with a reason, every handler that the convention cannot
-	// express.
-	skipUnsupported(b *planBuilder, sites []*handlerSite)
-	// assign returns what a handler becomes. The paths of some conventions depend on how many
-	// containers have a probe of one type, so that sites are all that are rewritten.
-	assign(s *handlerSite, sites []*handlerSite, a answerer) *HTTPGet
-	// looksRewritten reports whether a request is of a form that assign returns.
-	looksRewritten(h *HTTPGet) bool
-	// unrewritten returns a rewritten request without what assign added to it, except
-	// for path, port and scheme.
-	unrewritten(h *HTTPGet) *HTTPGet
-	// key returns the key of an original in the env var.
-	key(s *handlerSite) string
-	// original returns the original of a rewritten probe, and its key, by the
-	// probe's path; nil if there is none. names are those of the pod's
-	// containers.
-	original(originals map[string]*prober.Prober, s *handlerSite, names []string) (key string, p *prober.Prober)
+	{meshData: istioData, meshProfile: istio{}},
+	{meshData: linkerd.meshData, meshProfile: linkerd},
+	{meshData: kuma.meshData, meshProfile: kuma, findOriginal: kumaOriginal},
+	{meshData: consul.meshData, meshProfile: consul, findOriginal: consulOriginal},
+	{meshData: openServiceMesh.meshData, meshProfile: openServiceMesh},
+	{meshData: flomesh.meshData, meshProfile: flomesh},
 }
 
 // A meshProfile says who is in a mesh, what the mesh captures, and which annotations
@@ -152,49 +109,27 @@ func Meshes() []string {
 // Answerers returns the values that [Options].AnsweredBy may have in any
 // mesh.
 func Answerers() []string {
-	var all []string
-	for _, d := range serviceMeshes {
-		for _, a := range d.answerers() {
-			if !slices.Contains(all, a) {
-				all = append(all, a)
-			}
-		}
-	}
-	return all
+	return []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByIstioProxy, AnsweredByApp}
 }
 
 func (d *meshData) isProxy(c *Container) bool {
 	return c.Name == d.proxy && strings.Contains(c.Image, d.image)
 }
 
-// answerers returns the values that [Options].AnsweredBy may have.
+// answerers returns those of [Answerers] that there are in the mesh: Istio's is the only proxy
+// that reads the env var.
 func (d *meshData) answerers() []string {
-	all := []string{AnsweredByAuto, AnsweredByProbeProxy, d.proxyAnswerer, AnsweredByApp}
-	return slices.DeleteFunc(all, func(who string) bool { return who == "" })
-}
-
-func (d *serviceMesh) ports(a answerer) []int {
-	if fixed := d.fixedPorts; fixed != nil {
-		return fixed
-	}
-	return []int{a.port}
-}
-
-// listens returns the ports on which a container with originals answers.
-func (d *serviceMesh) listens(b *planBuilder, c *Container) []int {
-	switch fixed := d.fixedPorts; {
-	case fixed != nil:
-		return fixed
-	case d.isProxy(c) && d.proxyPorts != nil:
-		return append(d.proxyPorts(b.annotations()), b.p.opts.Port)
-	}
-	return []int{probeProxyPort(c)}
+	return slices.DeleteFunc(Answerers(), func(who string) bool { return who == AnsweredByIstioProxy && d.proxy != istioProxyName })
 }
 
 // encode returns the env var's value for the originals of probes; "" if there are none. The
 // kubelet expands $(NAME) in env values and makes one $ of $$.
-func (d *serviceMesh) encode(sites []*handlerSite) string {
-	return strings.ReplaceAll(prober.Encode(entriesOf(sites, d.key)), "$", "$$")
+func encode(sites []*handlerSite) string {
+	entries := make(map[string]*prober.Prober, len(sites))
+	for _, s := range sites {
+		entries[s.key] = s.prober()
+	}
+	return strings.ReplaceAll(prober.Encode(entries), "$", "$$")
 }
 
 // An answerer is the process that answers rewritten probes.

@@ -9,7 +9,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// toy is the profile of a mesh that uses Istio's convention with its own
+// toy is the profile of a mesh with its own
 // annotation: what a new mesh has to say, and all that it has to say.
 var toy = passiveProxy{
 	meshData: meshData{
@@ -20,14 +20,15 @@ var toy = passiveProxy{
 	switched: func(*planBuilder) membership { return membership{} },
 }
 
-func TestAnswerersAreThoseOfAllMeshes(t *testing.T) {
-	before := serviceMeshes
-	t.Cleanup(func() { serviceMeshes = before })
-	lonely := meshData{name: "lonely", proxyAnswerer: toy.proxy}
-	serviceMeshes = append(serviceMeshes[:len(serviceMeshes):len(serviceMeshes)], &serviceMesh{meshData: lonely, convention: appHealthConvention, meshProfile: toy})
-	want := []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByIstioProxy, AnsweredByApp, toy.proxy}
-	if got := Answerers(); !slices.Equal(got, want) {
-		t.Errorf("answerers %q, want %q", got, want)
+func TestIstiosProxyAnswersInIstioAlone(t *testing.T) {
+	for _, d := range serviceMeshes {
+		want := Answerers()
+		if d.name != "istio" {
+			want = []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByApp}
+		}
+		if got := d.answerers(); !slices.Equal(got, want) {
+			t.Errorf("%s: answerers %q, want %q", d.name, got, want)
+		}
 	}
 }
 
@@ -35,7 +36,7 @@ func TestAnswerersAreThoseOfAllMeshes(t *testing.T) {
 func TestAMeshIsOneProfileAndOneEntry(t *testing.T) {
 	before := serviceMeshes
 	t.Cleanup(func() { serviceMeshes = before })
-	serviceMeshes = append(serviceMeshes[:len(serviceMeshes):len(serviceMeshes)], &serviceMesh{meshData: toy.meshData, convention: appHealthConvention, meshProfile: toy})
+	serviceMeshes = append(serviceMeshes[:len(serviceMeshes):len(serviceMeshes)], &serviceMesh{meshData: toy.meshData, meshProfile: toy})
 	if all := Meshes(); all[len(all)-1] != "toy" {
 		t.Errorf("the functionConfig may name the meshes %q", all)
 	}

@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,9 +65,9 @@ func (p *Planner) fixedContainer(native bool) field.Map {
 	if native {
 		m = append(m, field.Entry{Key: "restartPolicy", Value: "Always"})
 	}
-	var args field.List // without a port, probe-proxy knows it by the name of its env var
-	if p.mesh.fixedPorts == nil && p.opts.Port != prober.DefaultPort {
-		args = field.List{portFlag + "=" + strconv.Itoa(p.opts.Port)}
+	var args field.List
+	if port := p.port(); port != prober.DefaultPort {
+		args = field.List{portFlag + "=" + strconv.Itoa(port)}
 	}
 	if !native {
 		args = append(args, hooksFlag)
@@ -101,7 +102,7 @@ func (b *planBuilder) probeProxy(originals string, toRewrite []*handlerSite) fie
 		fixed = b.p.sidecar()
 	}
 	env := slices.Clip(field.As[field.List](fixed, "env"))
-	m := merge(fixed, field.Map{{Key: "env", Value: append(env, b.p.envVar(originals))}})
+	m := merge(fixed, field.Map{{Key: "env", Value: append(env, envVar(originals))}})
 	if v := b.probeProxyResources(b.resources(), toRewrite); len(v) > 0 {
 		m = append(m, field.Entry{Key: "resources", Value: v})
 	}
@@ -117,12 +118,11 @@ const livenessTimeout = 10
 
 // ownProbe returns the handler of a probe that asks probe-proxy itself.
 func (p *Planner) ownProbe(path string) field.Map {
-	port := p.opts.Port
-	if p.mesh.fixedPorts != nil {
-		port = prober.OSMHealthcheckPort
-	}
-	return field.Map{{Key: "httpGet", Value: field.Map{{Key: "path", Value: path}, {Key: "port", Value: port}}}}
+	return field.Map{{Key: "httpGet", Value: field.Map{{Key: "path", Value: path}, {Key: "port", Value: p.port()}}}}
 }
+
+// port returns the port on which probe-proxy answers.
+func (p *Planner) port() int { return cmp.Or(p.mesh.port, p.opts.Port) }
 
 // defaultContainer is the annotation that names the container which kubectl takes for
 // exec, logs and attach. Without it, that is the first container.
@@ -132,7 +132,7 @@ const defaultContainer = "kubectl.kubernetes.io/default-container"
 // container the default if probe-proxy comes before it. Restore takes it back, since it
 // is noted like the annotations of a Namespace that the template repeats.
 func (b *planBuilder) withDefaultContainer(annotations field.KeyValues, toRewrite []*handlerSite) field.KeyValues {
-	if _, set := annotations.Lookup(defaultContainer); set || b.native() || !b.adds(toRewrite) {
+	if _, set := annotations.Lookup(defaultContainer); set || b.native() || !b.answeredByUs() {
 		return annotations
 	}
 	at := b.probeProxyPlace(b.existingProbeProxy(), toRewrite)
@@ -148,8 +148,8 @@ func (b *planBuilder) withDefaultContainer(annotations field.KeyValues, toRewrit
 }
 
 // envVar returns the env var that carries the originals.
-func (p *Planner) envVar(originals string) field.Map {
-	return field.Map{{Key: "name", Value: p.mesh.format.EnvName}, {Key: "value", Value: originals}}
+func envVar(originals string) field.Map {
+	return field.Map{{Key: "name", Value: prober.EnvName}, {Key: "value", Value: originals}}
 }
 
 // probeProxyPort returns the port on which a probe-proxy listens: that of its
@@ -185,14 +185,13 @@ func (p *Planner) isOurs(k *originalsHolder, declared bool) bool {
 		return c.Name == p.opts.ProbeProxy.Name || c.Name == Defaults().ProbeProxy.Name ||
 			c.StartupProbe != nil && c.StartupProbe.HTTPGet != nil && c.StartupProbe.HTTPGet.Path == prober.HealthPath
 	}
-	placeholder := k.mesh.placeholder
-	for _, e := range placeholder {
+	for _, e := range istioPlaceholder {
 		if v, _ := k.raw.Get(e.Key); v != e.Value && !(declared && e.Key == "image") {
 			return false
 		}
 	}
 	return len(k.container.Env) == 1 && !slices.ContainsFunc(k.raw, func(e field.Entry) bool {
-		_, placed := placeholder.Get(e.Key)
+		_, placed := istioPlaceholder.Get(e.Key)
 		return !placed && e.Key != "env" && !(e.Key == "securityContext" && isRestrictedContext(e.Value)) &&
 			!(e.Key == "resources" && declared) && !isFilledIn(e, k.raw)
 	})

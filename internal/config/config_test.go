@@ -330,8 +330,8 @@ func TestTheProseOfTheReferenceFollowsTheListOfMeshes(t *testing.T) {
 		if err != nil {
 			fixed = append(fixed, m)
 		}
-		if err != nil && !strings.Contains(err.Error(), "15901 to 15904") {
-			t.Errorf("mesh %s: %v; the reference of port says 15901 to 15904", m, err)
+		if err != nil && !strings.Contains(err.Error(), "always 15904") {
+			t.Errorf("mesh %s: %v; the reference of port says that it is always 15904", m, err)
 		}
 		for _, a := range transformer.Answerers() {
 			_, err := decode(t, typed+"spec: {mesh: "+m+", answeredBy: "+a+"}")
@@ -395,7 +395,7 @@ func TestTheSchemaRequiresWhatDecodeDoes(t *testing.T) {
 
 func TestWhatTheMeshOSMCannotHaveIsRefused(t *testing.T) {
 	for spec, want := range map[string]string{
-		"{mesh: osm, port: 15098}":                                      "`spec.port`: \"15098\" must not be given: the ports of this mesh are fixed",
+		"{mesh: osm, port: 15098}":                                      "`spec.port`: \"15098\" must not be given: in this mesh it is always 15904",
 		"{mesh: osm, answeredBy: istio-proxy}":                          "`spec.answeredBy`: \"istio-proxy\" must be auto, probe-proxy or app with `mesh: osm`",
 		"{answeredBy: envoy}":                                           "`spec.answeredBy`: \"envoy\" must be auto, probe-proxy, istio-proxy or app\n",
 		"{mesh: osm, probeProxy: {name: envoy}}":                        "`spec.probeProxy.name`: \"envoy\"",

@@ -83,15 +83,13 @@ func (o *Object) Annotations() field.KeyValues { return o.metadata().Annotations
 
 // String returns the object's name in messages: "Deployment default/web".
 func (o *Object) String() string {
+	var name, namespace string
 	if o.meta != nil {
-		return fullName(o.kind, o.meta.Namespace, o.meta.Name)
+		name, namespace = o.meta.Name, o.meta.Namespace
+	} else {
+		name, namespace = o.nameAndNamespace()
 	}
-	name, namespace := o.nameAndNamespace()
-	return fullName(o.kind, namespace, name)
-}
-
-func fullName(kind, namespace, name string) string {
-	return string(field.AppendName(nil, cmp.Or(kind, "object"), namespace, name))
+	return string(field.AppendName(nil, cmp.Or(o.kind, "object"), namespace, name))
 }
 
 // nameAndNamespace returns the name and namespace even if other fields are

@@ -191,8 +191,7 @@ func (r *run) plan(o *manifest.Object, owner *transformer.Metadata, ref workload
 		in.Texts = texts
 		return r.planner.Plan(in)
 	})
-	by := t.Answer.By
-	r.injects = r.injects || len(t.Edits) > 0 && by != "" && by != transformer.AnsweredByIstioProxy && by != transformer.AnsweredByApp
+	r.injects = r.injects || len(t.Edits) > 0 && t.Answer.By == transformer.AnsweredByProbeProxy
 	return t, nil
 }
 

@@ -16,14 +16,11 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/rewriting"
 )
 
-// flomesh is Flomesh Service Mesh. Only its rewriter is run.
-var flomesh = mesh{name: "fsm", title: "Flomesh Service Mesh", module: "fsm"}
-
 // TestWhatTheInjectorsHaveRewrittenIsRestored restores the probes of pods that a
 // mesh's own injector has rewritten, as far as the pods say what the probes were.
 func TestWhatTheInjectorsHaveRewrittenIsRestored(t *testing.T) {
 	sources, stream := checkouts(t), workloads(t)
-	for _, m := range append(meshes[1:len(meshes):len(meshes)], flomesh) {
+	for _, m := range meshes[1:] {
 		t.Run(m.name, func(t *testing.T) {
 			program := m.build(t, sources)
 			var pods []*corev1.Pod
@@ -76,7 +73,7 @@ func (m mesh) knowable(c *corev1.Container, p *corev1.Probe) *corev1.Probe {
 	p = p.DeepCopy()
 	if h := p.HTTPGet; h != nil {
 		// Neither has the fields of Kubernetes 1.37, nor a host.
-		if h.Protocol != nil && *h.Protocol != corev1.HTTPProtocolHTTP1 || h.Host != "" || m.name == "fsm" && h.Scheme == corev1.URISchemeHTTPS || !numbered(&h.Port, c) {
+		if h.Protocol != nil && *h.Protocol != corev1.HTTPProtocolHTTP1 || h.Host != "" || !numbered(&h.Port, c) {
 			return nil
 		}
 		if !strings.HasPrefix(h.Path, "/") && m.name == "kuma" {

@@ -10,8 +10,6 @@
 //
 // Kuma's module replaces Envoy's API by a copy that the module proxy may not
 // have. The copy is not needed here, so the program is compiled with the original.
-// Of Flomesh's injector only the part that rewrites probes is run: the whole
-// issues certificates and creates Secrets in a cluster.
 //
 // The programs of Linkerd's and Kuma's redirection print the rules that they
 // would apply. The mesh stand-in of the end-to-end tests must have the same rules.

@@ -56,9 +56,6 @@ func expected() []string {
 			add("TestIstiosStatusServerGivesTheSameVerdicts", p.name+"/istio-status")
 		}
 	}
-	for _, p := range osmPods {
-		add("TestPodsFareAsExpectedInTheMeshOSM", p.name)
-	}
 	for _, mesh := range otherMeshes {
 		for _, c := range meshCases {
 			add("TestPodsFareAsExpectedInOtherMeshes", mesh+"/"+c.variant())
@@ -215,5 +212,5 @@ func sentence(name string) string {
 		}
 		b.WriteString(strings.ToLower(string(r)))
 	}
-	return strings.NewReplacer("istios", "Istio's", "a p i", "API", "o s m", "OSM").Replace(b.String())
+	return strings.NewReplacer("istios", "Istio's", "a p i", "API").Replace(b.String())
 }

@@ -98,13 +98,6 @@ var Explanations = []Explanation{
 			}
 			return holders > 1 && slices.ContainsFunc(r.Messages, func(m report.Message) bool { return m.Reason == "originals-ambiguous" })
 		}},
-	{"rewritten for another mesh: the policy knows Istio's convention alone", 1,
-		func(pod *corev1.Pod, _ *report.Report, _, _ []string) bool {
-			return pod.Annotations["rewrite-probes.io/osm-probers"] != "" ||
-				slices.ContainsFunc(slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers), func(c corev1.Container) bool {
-					return slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == "OSM_KUBE_APP_PROBERS" })
-				})
-		}},
 	{"injection template that only the mesh's config knows: check then heeds no annotation for single containers", 1,
 		func(pod *corev1.Pod, r *report.Report, _, _ []string) bool {
 			return pod.Annotations["rewrite-probes.io/skip-containers"] != "" && slices.ContainsFunc(r.Messages, func(m report.Message) bool { return m.Reason == "unknown-template" })
