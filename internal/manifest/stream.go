@@ -178,9 +178,12 @@ type identity struct{ apiVersion, kind string }
 // identify returns what the node n says it is, which ends at an offset. A node that is no
 // mapping is nothing.
 func (s *Stream) identify(t *yaml.Tree, n int32, end int) (id identity, isMapping bool, err error) {
-	for _, key := range []string{"apiVersion", "kind", "items", "functionConfig", "results"} {
-		if c := t.Second(n, key); c != 0 {
-			return id, false, s.errorAt(int(t.Nodes[c].Key), fmt.Errorf("key %q must stand only once in its mapping, and is here again", key))
+	for c := t.Nodes[n].Child; c != 0; c = t.Nodes[c].Next {
+		switch key := t.KeyOf(c); key {
+		case "apiVersion", "kind", "items", "functionConfig", "results":
+			if t.Get(n, key) != c {
+				return id, false, s.errorAt(int(t.Nodes[c].Key), fmt.Errorf("key %q must stand only once in its mapping, and is here again", key))
+			}
 		}
 	}
 	v, at := &t.Nodes[n], 0

@@ -34,7 +34,7 @@ func (t *Tree) EntryAt(n, c int32, key string) int32 {
 	switch {
 	case c != 0 && t.KeyOf(c) == key:
 		return c
-	case t.Nodes[n].Marks&HasMergeKey == 0 || t.Second(n, key) != 0:
+	case t.Nodes[n].Marks&HasMergeKey == 0 || t.second(n, key) != 0:
 		return 0
 	}
 	return t.Get(n, key)

@@ -50,8 +50,8 @@ func (d *decoder) find(path field.Path) int32 {
 		case d.t.Nodes[n].Kind != want:
 			d.wrongType(n, want.String())
 			return 0
-		case !step.IsIndex && d.t.Second(n, step.Key) != 0:
-			d.duplicate(d.t.Second(n, step.Key))
+		case !step.IsIndex && d.t.second(n, step.Key) != 0:
+			d.duplicate(d.t.second(n, step.Key))
 			return 0
 		}
 		n = d.t.Child(n, step)

@@ -56,7 +56,7 @@ func headingOf(tr *Tree, n int32) (h string) {
 		if c := tr.Get(n, key); c != 0 {
 			h += fmt.Sprintf(" %s: %d", key, c)
 		}
-		if c := tr.Second(n, key); c != 0 {
+		if c := tr.second(n, key); c != 0 {
 			h += fmt.Sprintf(" and %d", c)
 		}
 	}

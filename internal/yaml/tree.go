@@ -118,8 +118,8 @@ func (t *Tree) Get(n int32, key string) int32 {
 	return 0
 }
 
-// Second returns the second entry of a mapping with the key, or 0.
-func (t *Tree) Second(n int32, key string) int32 {
+// second returns the second entry of a mapping with the key, or 0.
+func (t *Tree) second(n int32, key string) int32 {
 	c := t.Nodes[t.Get(n, key)].Next
 	for c != 0 && t.KeyOf(c) != key {
 		c = t.Nodes[c].Next
@@ -221,10 +221,7 @@ func ScalarText(b []byte, col int) string {
 func unquote(b []byte, quotes Style) string {
 	b = b[1 : len(b)-1]
 	if quotes == Single {
-		if bytes.IndexByte(b, '\'') < 0 {
-			return View(b)
-		}
-		return strings.ReplaceAll(string(b), "''", "'")
+		return strings.ReplaceAll(View(b), "''", "'")
 	}
 	if bytes.IndexByte(b, '\\') < 0 {
 		return View(b)
@@ -232,10 +229,13 @@ func unquote(b []byte, quotes Style) string {
 	return unescape(b)
 }
 
-var escapes = map[byte]string{
+// escapes has what the escapes of one character mean, and hexDigits how many digits follow the others.
+var escapes = [256]string{
 	'0': "\x00", 'a': "\a", 'b': "\b", 't': "\t", '\t': "\t", 'n': "\n", 'v': "\v", 'f': "\f", 'r': "\r", 'e': "\x1b",
 	' ': " ", '"': "\"", '\'': "'", '/': "/", '\\': "\\", 'N': "\u0085", '_': "\u00a0", 'L': "\u2028", 'P': "\u2029",
 }
+
+var hexDigits = [256]int{'x': 2, 'u': 4, 'U': 8}
 
 func unescape(b []byte) string {
 	out := make([]byte, 0, len(b))
