@@ -322,17 +322,14 @@ func blockText(b []byte, col int) string {
 	indicators, _, _ := bytes.Cut(head[1:], []byte("#"))
 	strip, keep := bytes.IndexByte(indicators, '-') >= 0, bytes.IndexByte(indicators, '+') >= 0
 	if col < 0 { // all lines are blank
-		if !keep {
-			return ""
-		}
-		return strings.Repeat("\n", 1+bytes.Count(rest, []byte("\n")))
+		col = len(b)
 	}
 	var out strings.Builder
 	out.Grow(len(b))
 	breaks, more, first := 0, false, true // line feeds that wait; the last line was indented by more
 	for line := range bytes.SplitSeq(rest, []byte("\n")) {
 		line = bytes.TrimSuffix(line, []byte("\r"))
-		if line = line[min(max(col, 0), len(line)):]; len(line) == 0 {
+		if line = line[min(col, len(line)):]; len(line) == 0 {
 			breaks++
 			continue
 		}
