@@ -10,16 +10,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
 )
 
-// WriteTo writes what [Stream.Text] returns.
-func (s *Stream) WriteTo(w io.Writer) (int64, error) {
-	text, err := s.Text()
-	if err != nil {
-		return 0, err
-	}
-	n, err := WriteOutput(w, text)
-	return int64(n), err
-}
-
 // WriteOutput writes the output of a process. A pipe is made wider first.
 func WriteOutput(w io.Writer, text []byte) (int, error) {
 	if len(text) > usualPipe {
