@@ -25,45 +25,40 @@ func (o *Object) Texts(edits []field.Edit) []field.Text {
 	if err != nil {
 		return nil
 	}
-	r := textReader{splicer: &splicer{t: t, l: layout{eol: lineBreak(o.source(), o.stream.eol)}}}
-	r.read(entryText{Node: t.Nodes[1], splicer: r.splicer, n: 1}, root)
-	return r.texts
+	s := splicer{t: t, l: layout{eol: lineBreak(o.source(), o.stream.eol)}}
+	whole := entryText{Node: t.Nodes[1], splicer: &s, n: 1}
+	return whole.texts(nil, root)
 }
 
-// A textReader reads the texts of entries.
-type textReader struct {
-	*splicer // of the tree, which it does not change
-	texts    []field.Text
-}
-
-// read reads the texts below an entry or item that keeps some of its contents.
-func (r *textReader) read(p entryText, o *editNode) {
+// texts appends the texts below an entry or item that keeps some of its contents.
+func (p *entryText) texts(to []field.Text, o *editNode) []field.Text {
 	for _, k := range o.children {
 		if k.node == 0 || !k.deleted && !k.set && !k.open {
 			continue
 		}
-		if c := r.within(p, k.node); k.open && c.Child != 0 {
-			r.read(c, k)
+		if c := p.within(k.node); k.open && c.Child != 0 {
+			to = c.texts(to, k)
 		} else if o.kind == yaml.Mapping && k.differs() {
-			r.note(c, k)
+			to = c.note(to, k)
 		}
 	}
+	return to
 }
 
-// note notes the text of an entry unless undoing its edit would give the same.
-func (r *textReader) note(p entryText, k *editNode) {
-	if p.Child != 0 || !k.deleted && p.comesBack(k.value(r.t)) || k.deleted && p.Marks&yaml.IsMerged != 0 {
-		return
+// note appends the text of an entry unless undoing its edit would give the same.
+func (p *entryText) note(to []field.Text, k *editNode) []field.Text {
+	if p.Child != 0 || !k.deleted && p.comesBack(k.value(p.t)) || k.deleted && p.Marks&yaml.IsMerged != 0 {
+		return to
 	}
 	text, above := p.entry(k.deleted)
 	if p.inFlow && strings.Contains(text, "\n") || k.deleted && above == "" && p.isUsual(text) {
-		return
+		return to
 	}
-	path := r.t.Path(k.node)
+	path := p.t.Path(k.node)
 	for i := range path {
 		path[i].Key = strings.Clone(path[i].Key)
 	}
-	r.texts = append(r.texts, field.Text{Path: path, Text: above + text})
+	return append(to, field.Text{Path: path, Text: above + text})
 }
 
 // An entryText is an entry of a mapping, or an item of a list, in an object's text.
@@ -76,11 +71,10 @@ type entryText struct {
 }
 
 // within returns an entry or item of a collection.
-func (r *textReader) within(p entryText, n int32) entryText {
-	v := r.t.Written(n)
-	in := entryText{Node: v, splicer: r.splicer, n: n, parent: p.n, l: p.l, inFlow: p.Style == yaml.Flow}
+func (p *entryText) within(n int32) entryText {
+	in := entryText{Node: p.t.Written(n), splicer: p.splicer, n: n, parent: p.n, l: p.l, inFlow: p.Style == yaml.Flow}
 	if in.inFlow {
-		in.l = r.flowLayout(p.n, p.l.json)
+		in.l = p.flowLayout(p.n, p.l.json)
 	}
 	return in
 }
