@@ -76,6 +76,9 @@ func decodeEarlier(where, text string) (map[string]*prober.Prober, error) {
 func (k *originalsHolder) earlierOriginal(s *handlerSite) (key string, p *prober.Prober) {
 	h := s.current.HTTPGet
 	byPath := presentKey(h.Path)
+	if k.originals[h.Path] != nil {
+		byPath = h.Path // as the messages about edited probes propose
+	}
 	key = cmp.Or(byPath, s.key)
 	p = k.originals[key]
 	if p == nil || !s.owns(key) || !k.answersOn(int(h.Port.Int)) {
