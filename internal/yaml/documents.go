@@ -243,11 +243,10 @@ func (t *Tree) IsHidden(n int32) bool {
 		return true
 	}
 	for c := t.Nodes[n].Child; c != 0; c = t.Nodes[c].Next {
-		marks := isMergeKey | isExplicit | specialKey
-		if key := t.KeyOf(c); key == "apiVersion" || key == "kind" {
-			marks |= IsAlias | HasProperties
-		}
-		if t.Nodes[c].Marks&marks != 0 {
+		switch marks := t.Nodes[c].Marks; {
+		case marks&(isMergeKey|isExplicit|specialKey) != 0:
+			return true
+		case marks&(IsAlias|HasProperties) != 0 && (t.KeyOf(c) == "apiVersion" || t.KeyOf(c) == "kind"):
 			return true
 		}
 	}
