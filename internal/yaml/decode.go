@@ -352,10 +352,17 @@ func (d *decoder) isMapping(n int32) bool {
 	if d.t.Length(n) > 16 {
 		return d.hasEachOnce(n)
 	}
+	seen := uint64(0) // of length and last letter of each key, one bit
 	for c := d.t.Nodes[n].Child; c != 0; c = d.t.Nodes[c].Next {
-		if d.t.Get(n, d.t.KeyOf(c)) != c {
+		key := d.t.KeyOf(c)
+		bit := uint64(1)
+		if len(key) > 0 {
+			bit <<= (5*len(key) + int(key[len(key)-1])) & 63
+		}
+		if seen&bit != 0 && d.t.Get(n, key) != c {
 			return d.duplicate(c)
 		}
+		seen |= bit
 	}
 	return true
 }
