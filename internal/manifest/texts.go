@@ -30,8 +30,9 @@ func (o *Object) Texts(edits []field.Edit) []field.Text {
 	return whole.texts(nil, root)
 }
 
-// texts appends the texts below an entry or item that keeps some of its contents.
-func (p *entryText) texts(to []field.Text, o *editNode) []field.Text {
+// texts appends the texts below an entry or item that keeps some of its contents. (An entry that is passed by
+// value is not on the heap.)
+func (p entryText) texts(to []field.Text, o *editNode) []field.Text {
 	for _, k := range o.children {
 		if k.node == 0 || !k.deleted && !k.set && !k.open {
 			continue
@@ -46,7 +47,7 @@ func (p *entryText) texts(to []field.Text, o *editNode) []field.Text {
 }
 
 // note appends the text of an entry unless undoing its edit would give the same.
-func (p *entryText) note(to []field.Text, k *editNode) []field.Text {
+func (p entryText) note(to []field.Text, k *editNode) []field.Text {
 	if p.Child != 0 || !k.deleted && p.comesBack(k.value(p.t)) || k.deleted && p.Marks&yaml.IsMerged != 0 {
 		return to
 	}
