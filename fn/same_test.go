@@ -97,11 +97,11 @@ func command(t *testing.T, text []byte, c *fn.RewriteProbes) ([]byte, *report.Re
 		t.Fatal(err)
 	}
 	r := pipeline.Run([]*manifest.Stream{s}, decoded, pipeline.Rewrite)
-	var b bytes.Buffer
-	if _, err := s.WriteTo(&b); err != nil {
+	out, err := s.Text()
+	if err != nil {
 		t.Fatal(err)
 	}
-	return b.Bytes(), r
+	return out, r
 }
 
 // findingsOf returns the findings of a Go program, and messagesOf those of the command,

@@ -417,12 +417,12 @@ func (x *samples) of(what, text, compare string, opts []option, do func(*transfo
 	if err := o.Apply(plan.Edits); err != nil {
 		x.t.Fatalf("%v: %v in\n%s", plan.Edits, err, text)
 	}
-	var out bytes.Buffer
-	if _, err := s.WriteTo(&out); err != nil {
+	out, err := s.Text()
+	if err != nil {
 		x.t.Fatal(err)
 	}
-	x.write(what, cmp.Or(compare, text), out.String(), plan)
-	return out.String()
+	x.write(what, cmp.Or(compare, text), string(out), plan)
+	return string(out)
 }
 
 // short returns a mark instead of a long text that is there already. A mark says nothing but

@@ -1,7 +1,6 @@
 package transformer_test
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
@@ -157,11 +156,11 @@ func run(t testing.TB, yaml string, do func(*transformer.Planner, transformer.In
 			t.Fatalf("applying %v: %v to\n%s", r.Edits, err, yaml)
 		}
 	}
-	var out bytes.Buffer
-	if _, err := stream.WriteTo(&out); err != nil {
+	out, err := stream.Text()
+	if err != nil {
 		t.Fatal(err)
 	}
-	r.text = out.String()
+	r.text = string(out)
 	failed := false
 	note(r.Plan)
 	for _, f := range r.Findings {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"net"
@@ -47,8 +46,8 @@ func inject(t *testing.T, pod, placement string, port int, set ...func(*config.R
 		t.Fatal(err)
 	}
 	r := pipeline.Run([]*manifest.Stream{s}, c, pipeline.Rewrite)
-	var out bytes.Buffer
-	if _, err := s.WriteTo(&out); err != nil {
+	out, err := s.Text()
+	if err != nil {
 		t.Fatal(err)
 	}
 	var got struct {
@@ -57,7 +56,7 @@ func inject(t *testing.T, pod, placement string, port int, set ...func(*config.R
 			InitContainers []*injected `yaml:"initContainers"`
 		}
 	}
-	if err := yaml.Unmarshal(out.Bytes(), &got); err != nil {
+	if err := yaml.Unmarshal(out, &got); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range append(got.Spec.InitContainers, got.Spec.Containers...) {

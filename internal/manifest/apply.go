@@ -45,18 +45,17 @@ func (o *Object) Apply(edits []field.Edit) error {
 		return nil
 	}
 	text := o.source()
-	if err := o.canBeEdited(text); err != nil {
+	if err := o.canBeEdited(); err != nil {
 		return err
 	}
 	eol := lineBreak(text, s.eol)
 	changes, notices, ok := newSplicer(t, eol, &s.scratch).rewrite(root, &s.check)
-	// As their author once wrote them, some entries may mean something else now, above
-	// all an alias.
-	for _, drop := range []func(text field.KeyValue) bool{isSpecial, func(field.KeyValue) bool { return true }} {
-		if ok {
-			break
+	if !ok { // as their author once wrote them, some entries may mean something else now, above all an alias
+		edits = slices.Clone(edits)
+		for i := range edits {
+			edits[i].Texts = nil
 		}
-		if root, err = s.scratch.original.overlay(t, withoutTexts(edits, drop)); err != nil {
+		if root, err = s.scratch.original.overlay(t, edits); err != nil {
 			return o.error(nil, o.Line(), err)
 		}
 		changes, notices, ok = newSplicer(t, eol, &s.scratch).rewrite(root, &s.check)
@@ -94,27 +93,16 @@ func (o *Object) tooUnusual(t *yaml.Tree) error {
 }
 
 // canBeEdited returns an error if the object is written in a form that is only read.
-func (o *Object) canBeEdited(text []byte) error {
+func (o *Object) canBeEdited() error {
 	switch s := o.stream; {
 	case s.shared[o] != "":
 		return o.error(nil, o.Line(), fmt.Errorf("must be edited, and shares the anchor %q with another object of its list: write it out in both", s.shared[o]))
-	case (o.hasDash || o.isFlowItem()) && bytes.IndexByte(s.in[o.start:o.start+yaml.ContentStart(s.in[o.start:o.end])], '!') >= 0:
-		return o.error(nil, o.Line(), errors.New("cannot be edited: an item that has a tag is only read; take the tag out"))
-	case o.isFlowItem() && text[yaml.ContentStart(text)] != '{':
+	case o.isPair:
 		return o.error(nil, o.Line(), errors.New("cannot be edited: an item without braces in a list in brackets is only read; put it in braces"))
-	case s.text.OddFrom(o.start) < o.end:
-		return o.error(nil, s.line(s.text.OddFrom(o.start)), errors.New("must be edited, and has a line break here that is neither LF nor CRLF: write it as \\n, \\N, \\L or \\P in double quotes"))
+	case s.text.OddBreak(o.start, o.end) >= 0:
+		return o.error(nil, s.line(s.text.OddBreak(o.start, o.end)), errors.New("must be edited, and has a line break here that is neither LF nor CRLF: write it as \\n, \\N, \\L or \\P in double quotes"))
 	}
 	return nil
-}
-
-// isFlowItem reports whether an object in braces is an item of a list in
-// brackets: there are commas or brackets on both sides.
-func (o *Object) isFlowItem() bool {
-	const blank = " \t\r\n"
-	before, after := bytes.TrimRight(o.stream.in[:o.start], blank), bytes.TrimLeft(o.stream.in[o.end:], blank)
-	return (bytes.HasSuffix(before, []byte("[")) || bytes.HasSuffix(before, []byte(","))) &&
-		(bytes.HasPrefix(after, []byte("]")) || bytes.HasPrefix(after, []byte(",")))
 }
 
 // lineBreak returns what the first line of a text ends with, CRLF or LF. If that is empty, or there

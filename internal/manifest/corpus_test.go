@@ -49,11 +49,11 @@ func mustRead(tb testing.TB, in []byte) *Stream {
 
 func output(tb testing.TB, s *Stream) []byte {
 	tb.Helper()
-	var b bytes.Buffer
-	if _, err := s.WriteTo(&b); err != nil {
+	text, err := s.Text()
+	if err != nil {
 		tb.Fatal(err)
 	}
-	return b.Bytes()
+	return bytes.Clone(text)
 }
 
 func TestRealManifestsAreRead(t *testing.T) {

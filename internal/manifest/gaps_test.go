@@ -238,19 +238,23 @@ func TestOtherLineBreaks(t *testing.T) {
 	}
 }
 
-// An item with a tag is read and passed on, but not edited.
-func TestAnItemWithATagIsOnlyRead(t *testing.T) {
-	for _, item := range []string{"!!map {kind: A}", "!!map {}", "!!map\n  kind: A", "&a !!map\n  {kind: A}"} {
-		in := "kind: List\nitems:\n- kind: B\n  c: 1\n- " + item + "\n"
+// An item with a tag is edited as others are. The tag of one without entries goes with its braces.
+func TestAnItemWithATagIsEdited(t *testing.T) {
+	for item, edited := range map[string]string{
+		"!!map {kind: A}":         "!!map {kind: A, c: 3}",
+		"!!map {}":                "{c: 3}",
+		"!!map\n  kind: A":        "!!map\n  kind: A\n  c: 3",
+		"&a !!map\n  {kind: A}":   "&a !!map\n  {kind: A,\n  c: 3}",
+		"&a !!map\n  kind: A # c": "&a !!map\n  kind: A # c\n  c: 3",
+	} {
+		in := "kind: List\nitems:\n- kind: B\n  c: 1\n- " + item + "\n- kind: C\n"
 		s := mustRead(t, []byte(in))
-		err := s.Objects()[1].Apply([]field.Edit{set("c", 3)})
-		if want := "cannot be edited: an item that has a tag is only read; take the tag out"; err == nil || !strings.HasPrefix(err.Error(), "<stdin>:5: ") || !strings.HasSuffix(err.Error(), want) {
-			t.Errorf("%q: %v", in, err)
+		for _, o := range s.Objects()[:2] {
+			if err := o.Apply([]field.Edit{set("c", 3)}); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if err := s.Objects()[0].Apply([]field.Edit{set("c", 3)}); err != nil {
-			t.Fatal(err)
-		}
-		if got, want := string(output(t, s)), strings.Replace(in, "c: 1", "c: 3", 1); got != want {
+		if got, want := string(output(t, s)), strings.Replace(strings.Replace(in, "c: 1", "c: 3", 1), item, edited, 1); got != want {
 			t.Errorf("%q gives %q", in, got)
 		}
 	}

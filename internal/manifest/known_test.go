@@ -18,7 +18,7 @@ func TestOfAnOutputOnlyWhatIsNewIsReadAgain(t *testing.T) {
 		"kind: A\ne: 1\n---\nkind: B\n":                                             "A 0-15 col 0, B 19-27 col 0 checked",
 		"kind: A\ne: 1\nz: |\n  b\n---\nkind: B\n":                                  "B 28-36 col 0 checked",
 		"kind: A\ne: 1\nz: >-\n  b\n---\nkind: B\n":                                 "B 29-37 col 0 checked",
-		"kind: A\nz: \u2028\n---\nkind: B\n":                                        "A 0-15 col 0, B 19-27 col 0",
+		"kind: A\nz: \u2028\n---\nkind: B\n":                                        "A 0-15 col 0, B 19-27 col 0 checked",
 		"kind: List\nitems:\n- kind: A\n  a: &a b\n- kind: B\n  c: *a\n- kind: C\n": "C 58-66 col 2 checked",
 		"{kind: A, e: 1}\n":                                                         "A 0-18 col 0",
 	} {

@@ -56,38 +56,17 @@ func keepsLines(t *yaml.Tree, v *yaml.Node, val field.Value) (have string, ok bo
 	return have, strings.HasSuffix(have, "\n") == strings.HasSuffix(want, "\n")
 }
 
-// replaceLines replaces the value of a literal block scalar by changing only
-// the lines that differ. It returns false if the scalar must be written anew.
+// replaceLines replaces the lines of a literal block scalar, below its header. It returns
+// false if the scalar must be written anew.
 func (s *splicer) replaceLines(v *yaml.Node, val field.Value) bool {
-	have, ok := keepsLines(s.t, v, val)
-	if !ok {
-		return false
+	_, ok := keepsLines(s.t, v, val)
+	if ok {
+		s.put(s.eol(int(v.Start)), s.eol(int(v.End)), s.linesOf(v, val.(string)))
 	}
-	want := val.(string)
-	before, after := linesOf(have), linesOf(want)
-	same, last := 0, 0 // how many lines are the same at the start, and at the end
-	for same < min(len(before), len(after)) && before[same] == after[same] {
-		same++
-	}
-	for last < min(len(before), len(after))-same && before[len(before)-1-last] == after[len(after)-1-last] {
-		last++
-	}
-	text := s.l.lines(nil, after[same:len(after)-last], int(v.Col))
-	// The change starts at the end of the line before the first that differs.
-	start := s.eolOfLine(v, same)
-	end := s.eolOfLine(v, len(before)-last)
-	s.put(start, end, string(text))
-	return true
+	return ok
 }
 
-func linesOf(s string) []string { return strings.Split(strings.TrimSuffix(s, "\n"), "\n") }
-
-// eolOfLine returns the end of a line of a block scalar, counted from its
-// header.
-func (s *splicer) eolOfLine(v *yaml.Node, line int) int {
-	at := int(v.Start)
-	for range line {
-		at += bytes.IndexByte(s.t.Text[at:], '\n') + 1
-	}
-	return s.eol(at)
+// linesOf returns a string as the lines below the header of a literal block scalar.
+func (s *splicer) linesOf(v *yaml.Node, text string) string {
+	return string(s.l.lines(nil, strings.Split(strings.TrimSuffix(text, "\n"), "\n"), int(v.Col)))
 }

@@ -19,7 +19,7 @@ type Object struct {
 	stream           *Stream
 	start, end       int   // in the input
 	col              int32 // the column in which it starts
-	hasDash          bool  // an item of a list in block style
+	isPair           bool  // in brackets, without braces
 	apiVersion, kind string
 	changed          bool
 	endsPlainly      bool     // the edited text does not end in a block scalar

@@ -10,16 +10,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
 )
 
-// WriteTo writes what [Stream.Text] returns.
-func (s *Stream) WriteTo(w io.Writer) (int64, error) {
-	text, err := s.Text()
-	if err != nil {
-		return 0, err
-	}
-	n, err := WriteOutput(w, text)
-	return int64(n), err
-}
-
 // WriteOutput writes the output of a process. A pipe is made wider first.
 func WriteOutput(w io.Writer, text []byte) (int, error) {
 	if len(text) > usualPipe {
@@ -190,7 +180,7 @@ func (c *composer) object(o *Object) error {
 	s, at := o.stream, len(c.text)
 	if s.shared[o] == "" && (!o.changed || o.endsPlainly) {
 		c.known = append(c.known, yaml.Known{
-			At: at, End: at + o.length(), Col: int(o.col), Checked: !o.changed && len(s.text.Odd) == 0,
+			At: at, End: at + o.length(), Col: int(o.col), Checked: !o.changed && s.text.OddBreak(o.start, o.end) < 0,
 			APIVersion: o.apiVersion, Kind: o.kind,
 		})
 	}

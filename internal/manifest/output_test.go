@@ -293,11 +293,10 @@ func TestAnOutputThatIsNotAsPlannedIsNotWritten(t *testing.T) {
 				t.Fatal(err)
 			}
 			fault(o)
-			var out bytes.Buffer
-			_, err := s.WriteTo(&out)
+			out, err := s.Text()
 			var e *Error
-			if !errors.As(err, &e) || !strings.Contains(err.Error(), "internal error: the output is not what was planned") || out.Len() > 0 {
-				t.Errorf("%d bytes were written; error: %v", out.Len(), err)
+			if !errors.As(err, &e) || !strings.Contains(err.Error(), "internal error: the output is not what was planned") || len(out) > 0 {
+				t.Errorf("%d bytes were written; error: %v", len(out), err)
 			}
 			if _, err := Join([]*Stream{mustRead(t, []byte("kind: C\n")), s}); err == nil {
 				t.Error("with another file it is written")
@@ -306,16 +305,21 @@ func TestAnOutputThatIsNotAsPlannedIsNotWritten(t *testing.T) {
 	}
 }
 
-func TestTheErrorOfAnOutputNamesTheObject(t *testing.T) {
-	s := mustRead(t, []byte("kind: A\n---\nkind: B\nmetadata: {name: b}\nspec: {a: 1}\n"))
-	o := s.Objects()[1]
-	if err := o.Apply([]field.Edit{set("spec.a", 2)}); err != nil {
-		t.Fatal(err)
-	}
-	o.patch[0].text = "2}"
-	_, err := s.Text()
-	if err == nil || !strings.HasPrefix(err.Error(), "<stdin>: B b: internal error: ") {
-		t.Errorf("error: %v", err)
+// TestTheErrorOfAnOutputSaysWhere: it names the object, or the line of an output that cannot be read.
+func TestTheErrorOfAnOutputSaysWhere(t *testing.T) {
+	for in, want := range map[string]string{
+		"kind: A\n---\nkind: B\nmetadata: {name: b}\nspec: {a: 1}\n":               "<stdin>: B b: internal error: ",
+		"kind: A\n---\nkind: B\nmetadata: {name: b}\nspec: {a: 1}\nz: |\n  text\n": "<stdin>: internal error: the output is not what was planned (<stdin>:5: invalid YAML: ",
+	} {
+		s := mustRead(t, []byte(in))
+		o := s.Objects()[1]
+		if err := o.Apply([]field.Edit{set("spec.a", 2)}); err != nil {
+			t.Fatal(err)
+		}
+		o.patch[0].text = "2}"
+		if _, err := s.Text(); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: error: %v", in, err)
+		}
 	}
 }
 

@@ -2,10 +2,9 @@ package manifest
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"iter"
-	"slices"
-	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
@@ -112,21 +111,10 @@ func (s *Stream) appendResults(results iter.Seq[field.Map]) error {
 // fingerprint returns the same text for results that are equal, in whatever order their
 // fields are.
 func fingerprint(v field.Value) string {
-	return string(field.AppendJSON(nil, sorted(v)))
-}
-
-// sorted returns a value with the entries of its mappings in order; our results have no lists.
-func sorted(v field.Value) field.Value {
-	m, isMap := v.(field.Map)
-	if !isMap {
-		return v
-	}
-	m = slices.Clone(m)
-	for i := range m {
-		m[i].Value = sorted(m[i].Value)
-	}
-	slices.SortFunc(m, func(a, b field.Entry) int { return strings.Compare(a.Key, b.Key) })
-	return m
+	var m any // package json sorts the keys of its mappings
+	_ = json.Unmarshal(field.AppendJSON(nil, v), &m)
+	text, _ := json.Marshal(m)
+	return string(text)
 }
 
 // resultsObject returns the field, alone in its mapping, as an object. A field that a mapping
@@ -136,7 +124,7 @@ func (s *Stream) resultsObject() *Object {
 	o := &Object{stream: s, start: r.key, end: r.end, col: r.root.Col}
 	switch {
 	case r.end == 0:
-		o.start = int(r.root.Start) + 1
+		o.start = int(r.root.Start) + yaml.ContentStart(s.in[r.root.Start:]) + 1
 		o.end = o.start
 		text := `{"results": []}`
 		if s.in[o.start] == '"' { // compact JSON

@@ -304,7 +304,7 @@ func (b *blockEdit) delete(k *editNode, rest []*editNode) {
 func (b *blockEdit) addLines(at int) {
 	for _, x := range b.added {
 		at = skipBlankAndComments(b.t.Text, at, x.linesAbove())
-		b.put(at, at, b.render(spaces(b.col), x, x.lineBreak(b.l.eol)))
+		b.put(at, at, b.render(spaces(b.col), x, b.l.eol))
 	}
 	b.added = nil
 }
@@ -380,13 +380,12 @@ func (s *splicer) flow(o *editNode, inJSON bool) {
 			s.changeInFlow(k, &l, childCol)
 		}
 	}
-	end, onNewLine := s.cutFlow(o.children[lastKept:], len(added) > 0)
-	switch {
-	case len(added) == 0:
-	case onNewLine:
-		s.put(end, end, l.eol+spaces(childCol)+strings.Join(added, separator))
-	default:
-		s.appendInFlow(end, &l, childCol, separator, added)
+	at := s.cutFlow(o.children[lastKept:])
+	if len(added) > 0 {
+		if bytes.HasPrefix(bytes.TrimLeft(s.t.Text[at:], " \t,"), []byte("#")) { // the comment of the last entry stays on its line
+			separator = ", "
+		}
+		s.put(at, at, separator+strings.Join(added, separator))
 	}
 }
 
@@ -414,7 +413,7 @@ func (s *splicer) changeInFlow(k *editNode, l *layout, childCol int) {
 			s.put(s.t.BehindColon(n), int(n.End), text)
 			break
 		}
-		text := string(l.replacing(v.Style, s.t.Str(k.node)).flow(nil, k.value(s.t), v.Style, childCol))
+		text := string(l.flow(nil, k.value(s.t), v.Style, childCol))
 		if n.Style == yaml.Absent && s.t.Text[n.Start-1] == ':' {
 			text = " " + text
 		}
@@ -422,17 +421,6 @@ func (s *splicer) changeInFlow(k *editNode, l *layout, childCol int) {
 	case k.open:
 		s.flow(k, l.json)
 	}
-}
-
-// replacing returns the layout of what replaces a scalar in flow style. A string
-// that JSON would have in double quotes shows that the text is no JSON.
-func (l *layout) replacing(old yaml.Style, text string) *layout {
-	if !l.json || old != yaml.Single && !(old == yaml.Plain && yaml.ReadsAsString(text)) {
-		return l
-	}
-	plain := *l
-	plain.json = false
-	return &plain
 }
 
 // upToComment returns the start of the first comment behind the line of an offset, and to if
@@ -443,70 +431,30 @@ func (s *splicer) upToComment(at, to int) int {
 	return at + len(before)
 }
 
-// cutFlow deletes the original entries behind the first of the children and
-// returns the offset behind them. If the first one has a comment on its line,
-// new entries must start on a new line; more says that there are some.
-func (s *splicer) cutFlow(children []*editNode, more bool) (end int, onNewLine bool) {
-	keptEnd := int(s.t.Nodes[children[0].node].End)
-	first, end := 0, keptEnd
-	for _, k := range children[1:] {
-		if k.node == 0 {
-			continue
-		}
-		n := &s.t.Nodes[k.node]
-		if first == 0 {
-			first = int(n.Key)
-		}
-		end = int(n.End)
-	}
-	if first == 0 {
-		return end, false
-	}
+// cutFlow deletes the original entries behind the first of the children, and returns the offset at
+// which new ones may come.
+func (s *splicer) cutFlow(children []*editNode) (at int) {
 	text := s.t.Text
-	eol := s.eol(keptEnd)
-	comma := bytes.IndexByte(text[keptEnd:first], ',')
-	if eol > first || bytes.IndexByte(text[keptEnd:eol], '#') < comma {
-		s.put(keptEnd, end, "")
-		return end, false
+	at = int(s.t.Nodes[children[0].node].End)
+	first, end := at, at
+	for _, k := range slices.Backward(children[1:]) {
+		if k.node != 0 {
+			first, end = int(s.t.Nodes[k.node].Key), max(end, int(s.t.Nodes[k.node].End))
+		}
 	}
-	behind := yaml.SkipBlanks(text, end)
-	switch {
-	case more:
-	case text[behind] == ',':
-		// The comma behind the kept entry becomes the last one.
-		end = behind + 1
-		behind = yaml.SkipBlanks(text, end)
-	default:
-		s.put(keptEnd+comma, keptEnd+comma+1, "")
+	if bytes.IndexByte(text[at:first], '#') < 0 {
+		s.put(at, end, "")
+		return end
 	}
-	if text[behind] == '#' {
-		end = s.eol(end)
-	} else if !more && behind < s.eol(end) {
-		// The bracket that follows must not become a part of the comment.
-		s.put(first, behind, "")
-		return end, true
+	// Comments in front of them stay, with the comma.
+	if comma := yaml.SkipBlanks(text, end); text[comma] == ',' {
+		end = comma + 1
 	}
-	s.put(eol, end, "")
-	return end, true
-}
-
-// appendInFlow adds entries behind the last one, which ends at the offset. A
-// comment on its line stays there.
-func (s *splicer) appendInFlow(at int, l *layout, childCol int, separator string, texts []string) {
-	eol := s.eol(at)
-	rest := s.t.Text[at:eol]
-	i := bytes.IndexByte(rest, '#')
-	if !l.pretty || i < 0 || len(bytes.Trim(rest[:i], " \t,")) > 0 {
-		s.put(at, at, separator+strings.Join(texts, separator))
-		return
+	if eol := s.eol(end); isBlankText(text[end:eol]) { // nothing else is on their lines
+		first, end = len(bytes.TrimRight(text[:first], " \t\r\n")), eol
 	}
-	trailing := "" // the comma behind the last entry
-	if bytes.IndexByte(rest[:i], ',') >= 0 {
-		trailing = ","
-	} else {
-		s.put(at, at, ",")
-	}
-	s.put(eol, eol, l.eol+spaces(childCol)+strings.Join(texts, separator)+trailing)
+	s.put(first, end, "")
+	return at
 }
 
 // indentOf returns the indentation of the line that contains the offset.

@@ -173,45 +173,43 @@ func (s *Stream) noteShared(objects []*Object, aliases []yaml.AliasUse) {
 }
 
 // An identity is what a mapping says it is.
-type identity struct {
-	yaml.Heading
-	apiVersion, kind string
-}
+type identity struct{ apiVersion, kind string }
 
 // identify returns what the node n says it is, which ends at an offset. A node that is no
 // mapping is nothing.
 func (s *Stream) identify(t *yaml.Tree, n int32, end int) (id identity, isMapping bool, err error) {
-	v := &t.Nodes[n]
-	id.Heading = t.Heading(n)
-	if c := id.Twice; c != 0 {
-		return id, false, s.errorAt(int(t.Nodes[c].Key), fmt.Errorf("key %q must stand only once in its mapping, and is here again", t.KeyOf(c)))
-	}
-	if k := yaml.Find(s.known, int(v.Start)); k != nil {
-		id.apiVersion, id.kind = k.APIVersion, k.Kind
-		return id, true, nil
-	}
-	from, h, at := t, id.Heading, 0
-	if special := t.Nodes[h.Kind].Marks | t.Nodes[h.APIVersion].Marks; h.IsHidden || v.Marks&yaml.IsAlias != 0 || special&(yaml.IsAlias|yaml.HasProperties) != 0 {
-		ok := false
-		from = &s.check
-		if at, ok = s.text.Parse(from, int(v.Start), end, s.text.ColumnOf(v)); !ok {
-			return id, false, s.placed(yaml.Invalid(at, from.Refused))
+	for c := t.Nodes[n].Child; c != 0; c = t.Nodes[c].Next {
+		switch key := t.KeyOf(c); key {
+		case "apiVersion", "kind", "items", "functionConfig", "results":
+			if t.Get(n, key) != c {
+				return id, false, s.errorAt(int(t.Nodes[c].Key), fmt.Errorf("key %q must stand only once in its mapping, and is here again", key))
+			}
 		}
-		h, v = from.Heading(1), &from.Nodes[1]
+	}
+	v, at := &t.Nodes[n], 0
+	if k := yaml.Find(s.known, int(v.Start)); k != nil {
+		return identity{k.APIVersion, k.Kind}, true, nil
+	}
+	if t.IsHidden(n) {
+		ok := false
+		if at, ok = s.text.Parse(&s.check, int(v.Start), end, s.text.ColumnOf(v)); !ok {
+			return id, false, s.placed(yaml.Invalid(at, s.check.Refused))
+		}
+		t, n = &s.check, 1
 	}
 	for _, e := range []struct {
-		n  int32
-		to *string
-	}{{h.APIVersion, &id.apiVersion}, {h.Kind, &id.kind}} {
-		switch {
-		case e.n == 0 || from.IsNull(e.n):
-		case from.Nodes[e.n].Kind != yaml.Scalar:
-			return id, false, s.errorAt(at+int(from.Nodes[e.n].Start), fmt.Errorf("`%s` must be a string, not %s", from.KeyOf(e.n), from.Describe(e.n)))
+		key string
+		to  *string
+	}{{"apiVersion", &id.apiVersion}, {"kind", &id.kind}} {
+		switch c := t.Get(n, e.key); {
+		case c == 0 || t.IsNull(c):
+		case t.Nodes[c].Kind != yaml.Scalar:
+			return id, false, s.errorAt(at+int(t.Nodes[c].Start), fmt.Errorf("`%s` must be a string, not %s", e.key, t.Describe(c)))
 		default:
-			*e.to = from.Str(e.n)
+			*e.to = t.Str(c)
 		}
 	}
-	return id, v.Kind == yaml.Mapping, nil
+	return id, t.Nodes[n].Kind == yaml.Mapping, nil
 }
 
 func (s *Stream) addDocument(t *yaml.Tree, end int, found bool) error {
@@ -222,24 +220,25 @@ func (s *Stream) addDocument(t *yaml.Tree, end int, found bool) error {
 	if id.kind != "ResourceList" || !strings.HasPrefix(id.apiVersion, "config.kubernetes.io/") && id.apiVersion != "" {
 		return s.addObject(t, 1, end, id)
 	}
-	start := int(t.Nodes[1].Start)
+	start, items := int(t.Nodes[1].Start), t.Get(1, "items")
 	switch {
 	case found:
 		return s.errorAt(start, errors.New("a ResourceList must be alone in its stream, and other documents come before it"))
-	case id.Items == 0:
+	case items == 0:
 		return s.errorAt(start, fmt.Errorf("ResourceList: `items` must be there, if only as an empty list"))
 	}
 	s.isList = true
-	s.results = resultsPosition{itemsCol: t.Nodes[id.Items].Col, root: t.Nodes[1], docEnd: end}
-	if v := &t.Nodes[id.Results]; id.Results != 0 {
+	s.results = resultsPosition{itemsCol: t.Nodes[items].Col, root: t.Nodes[1], docEnd: end}
+	if n := t.Get(1, "results"); n != 0 {
+		v := &t.Nodes[n]
 		s.results.key, s.results.end = int(v.Key), max(int(v.End), t.BehindColon(v))
 	}
-	if c := id.FunctionConfig; c != 0 && !t.IsNull(c) {
+	if c := t.Get(1, "functionConfig"); c != 0 && !t.IsNull(c) {
 		if s.config, err = s.configObject(t, c); err != nil {
 			return err
 		}
 	}
-	return s.addItems(t, id.Items, end, "ResourceList", identity{})
+	return s.addItems(t, items, end, "ResourceList", identity{})
 }
 
 // addItems adds the items of a list that ends at an offset; each says by default that it is
@@ -261,11 +260,12 @@ func (s *Stream) addItems(t *yaml.Tree, items int32, end int, list string, byDef
 	return nil
 }
 
-// itemEnd returns the end of an item of a list, or an entry of a mapping, that ends at an offset.
+// itemEnd returns the end of an item of a list, or an entry of a mapping, that ends at an offset
+// unless it is in braces or brackets.
 func (s *Stream) itemEnd(t *yaml.Tree, n int32, end int) int {
 	v := &t.Nodes[n]
 	switch {
-	case s.text.Bytes[v.Start] == '{' || v.KeyEnd == v.Key: // in a flow collection, or one itself
+	case v.Style == yaml.Flow || v.KeyEnd == v.Key: // one itself, or in one
 		return int(v.End)
 	case v.Next != 0:
 		return yaml.LineStart(s.text.Bytes, int(t.Nodes[v.Next].Key))
@@ -291,28 +291,27 @@ func (s *Stream) addItem(t *yaml.Tree, n int32, i, end int, list string, byDefau
 
 // addObject adds an object or, if it is a List, its items.
 func (s *Stream) addObject(t *yaml.Tree, n int32, end int, id identity) error {
-	v := &t.Nodes[n]
+	v, items := &t.Nodes[n], t.Get(n, "items")
 	switch kind, isList := strings.CutSuffix(id.kind, "List"); {
 	case !isList:
-	case kind == "" && id.Items == 0:
+	case kind == "" && items == 0:
 		return s.errorAt(int(v.Start), fmt.Errorf("%s: `items` must be there, if only as an empty list", id.kind))
 	case kind == "":
-		return s.addItems(t, id.Items, end, id.kind, identity{})
-	case t.IsListOfMappings(id.Items): // else only its kind looks like that of one
-		return s.addItems(t, id.Items, end, id.kind, identity{apiVersion: id.apiVersion, kind: kind})
+		return s.addItems(t, items, end, id.kind, identity{})
+	case t.IsListOfMappings(items): // else only its kind looks like that of one
+		return s.addItems(t, items, end, id.kind, identity{apiVersion: id.apiVersion, kind: kind})
 	}
 	if len(s.slab) == cap(s.slab) {
 		s.slab = make([]Object, 0, min(max(64, len(s.objects)), 4096))
 	}
 	s.slab = append(s.slab, s.newObject(v, end, id))
-	o := &s.slab[len(s.slab)-1]
-	o.hasDash = v.KeyEnd > v.Key
-	s.objects = append(s.objects, o)
+	s.objects = append(s.objects, &s.slab[len(s.slab)-1])
 	return nil
 }
 
 func (s *Stream) newObject(v *yaml.Node, end int, id identity) Object {
-	return Object{stream: s, start: int(v.Start), end: end, col: int32(s.text.ColumnOf(v)), apiVersion: id.apiVersion, kind: id.kind}
+	isPair := v.Style == yaml.Flow && s.in[int(v.Start)+yaml.ContentStart(s.in[v.Start:])] != '{'
+	return Object{stream: s, start: int(v.Start), end: end, col: int32(s.text.ColumnOf(v)), isPair: isPair, apiVersion: id.apiVersion, kind: id.kind}
 }
 
 func (s *Stream) configObject(t *yaml.Tree, n int32) (*Object, error) {

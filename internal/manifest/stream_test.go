@@ -39,7 +39,7 @@ func TestObjectsAreFoundInEveryShape(t *testing.T) {
 		{"odd line breaks in an item", "kind: List\nitems:\n- kind: A\n  a: \"\u2028\"\n  b: |\n    - c\n- kind: D\n", " A@3; D@7;"},
 		{"the same in flow style", "kind: List\nitems: [{kind: A, a: &x [1]}, # c\n  {kind: \"B}\", d: 'e]'},\n]\n", " A@2; B}@3;"},
 		{"the kind in a merged mapping", "x: &x {kind: A}\n<<: *x\n", " A@1;"},
-		{"a document on the line of its marker", "--- {kind: A}\n--- !!map\nkind: B\n", " A@1; B@3;"},
+		{"a document on the line of its marker", "--- {kind: A}\n--- !!map\nkind: B\n", " A@1; B@2;"},
 		{"directives", "%YAML 1.1\n---\nkind: A\n---\nkind: B\n", " A@3; B@5;"},
 		{"odd line breaks", "kind: A\na: \"\u2028\"\n---\nkind: B\n", " A@1; B@4;"},
 	} {

@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -16,9 +15,7 @@ import (
 // not empty, has no text here.
 //
 // A text starts with a line feed for every line that is empty or a comment above an
-// entry that will be gone, and ends with a carriage return if its line ends with LF and the
-// object's with CRLF, or the other way round. Its other lines are indented as if its key were
-// in column 0.
+// entry that will be gone. Its other lines are indented as if its key were in column 0.
 func (o *Object) Texts(edits []field.Edit) []field.Text {
 	t, err := o.load()
 	if err != nil {
@@ -28,45 +25,41 @@ func (o *Object) Texts(edits []field.Edit) []field.Text {
 	if err != nil {
 		return nil
 	}
-	r := textReader{splicer: &splicer{t: t, l: layout{eol: lineBreak(o.source(), o.stream.eol)}}}
-	r.read(entryText{Node: t.Nodes[1], splicer: r.splicer, n: 1}, root)
-	return r.texts
+	s := splicer{t: t, l: layout{eol: lineBreak(o.source(), o.stream.eol)}}
+	whole := entryText{Node: t.Nodes[1], splicer: &s, n: 1}
+	return whole.texts(nil, root)
 }
 
-// A textReader reads the texts of entries.
-type textReader struct {
-	*splicer // of the tree, which it does not change
-	texts    []field.Text
-}
-
-// read reads the texts below an entry or item that keeps some of its contents.
-func (r *textReader) read(p entryText, o *editNode) {
+// texts appends the texts below an entry or item that keeps some of its contents. (An entry that is passed by
+// value is not on the heap.)
+func (p entryText) texts(to []field.Text, o *editNode) []field.Text {
 	for _, k := range o.children {
 		if k.node == 0 || !k.deleted && !k.set && !k.open {
 			continue
 		}
-		if c := r.within(p, k.node); k.open && c.Child != 0 {
-			r.read(c, k)
+		if c := p.within(k.node); k.open && c.Child != 0 {
+			to = c.texts(to, k)
 		} else if o.kind == yaml.Mapping && k.differs() {
-			r.note(c, k)
+			to = c.note(to, k)
 		}
 	}
+	return to
 }
 
-// note notes the text of an entry unless undoing its edit would give the same.
-func (r *textReader) note(p entryText, k *editNode) {
-	if p.Child != 0 || !k.deleted && p.comesBack(k.value(r.t)) || k.deleted && p.Marks&yaml.IsMerged != 0 {
-		return
+// note appends the text of an entry unless undoing its edit would give the same.
+func (p entryText) note(to []field.Text, k *editNode) []field.Text {
+	if p.Child != 0 || !k.deleted && p.comesBack(k.value(p.t)) || k.deleted && p.Marks&yaml.IsMerged != 0 {
+		return to
 	}
-	text, above, below := p.entry(k.deleted)
-	if p.inFlow && strings.Contains(text, "\n") || k.deleted && above+below == "" && p.isUsual(text) {
-		return
+	text, above := p.entry(k.deleted)
+	if p.inFlow && strings.Contains(text, "\n") || k.deleted && above == "" && p.isUsual(text) {
+		return to
 	}
-	path := r.t.Path(k.node)
+	path := p.t.Path(k.node)
 	for i := range path {
 		path[i].Key = strings.Clone(path[i].Key)
 	}
-	r.texts = append(r.texts, field.Text{Path: path, Text: above + text + below})
+	return append(to, field.Text{Path: path, Text: above + text})
 }
 
 // An entryText is an entry of a mapping, or an item of a list, in an object's text.
@@ -79,11 +72,10 @@ type entryText struct {
 }
 
 // within returns an entry or item of a collection.
-func (r *textReader) within(p entryText, n int32) entryText {
-	v := r.t.Written(n)
-	in := entryText{Node: v, splicer: r.splicer, n: n, parent: p.n, l: p.l, inFlow: p.Style == yaml.Flow}
+func (p *entryText) within(n int32) entryText {
+	in := entryText{Node: p.t.Written(n), splicer: p.splicer, n: n, parent: p.n, l: p.l, inFlow: p.Style == yaml.Flow}
 	if in.inFlow {
-		in.l = r.flowLayout(p.n, p.l.json)
+		in.l = p.flowLayout(p.n, p.l.json)
 	}
 	return in
 }
@@ -93,9 +85,8 @@ func (p *entryText) isSpecial() bool { return p.Marks&^yaml.IsMerged != 0 }
 
 // entry returns the text of the entry. If the entry will be gone, or its value is below its
 // key, its comment is a part of it. If it will be gone, above has a line feed for each line
-// above that is empty or a comment, and below a carriage return if its line break is not the
-// object's.
-func (p *entryText) entry(gone bool) (text, above, below string) {
+// above that is empty or a comment.
+func (p *entryText) entry(gone bool) (text, above string) {
 	key, end := int(p.Key), int(p.End)
 	if p.Style == yaml.Absent { // it ends behind the colon
 		end = p.t.BehindColon(&p.Node)
@@ -108,11 +99,8 @@ func (p *entryText) entry(gone bool) (text, above, below string) {
 	}
 	if gone && !p.inFlow {
 		above = strings.Repeat("\n", max(bytes.Count(p.t.Text[p.t.EndBefore(p.parent, p.n):key], []byte("\n"))-1, 0))
-		if lineBreak := string(p.t.Text[end:p.splicer.next(end)]); lineBreak != "" && lineBreak != p.splicer.l.eol {
-			below = "\r"
-		}
 	}
-	return outdented(p.t.Text[key:end], key-p.lineStart(key)), above, below
+	return outdented(p.t.Text[key:end], key-p.lineStart(key)), above
 }
 
 // isUsual reports whether the text of an entry is what a new entry gets.
@@ -135,13 +123,13 @@ func (p *entryText) comesBack(instead field.Value) bool {
 	if !stays || p.isSpecial() {
 		return false
 	}
-	if _, linesAreEdited := keepsLines(p.t, &p.Node, instead); linesAreEdited {
-		return true
+	if have, ok := keepsLines(p.t, &p.Node, instead); ok {
+		return p.linesOf(&p.Node, have) == string(p.t.Text[p.eol(int(p.Start)):p.End])
 	}
-	text, old := p.t.Str(p.n), p.Style
+	text, old := "", p.Style
 	for _, v := range []field.Value{instead, p.t.Any(p.n)} {
 		if p.inFlow {
-			text = string(p.l.replacing(old, text).flow(nil, v, old, 0))
+			text = string(p.l.flow(nil, v, old, 0))
 		} else {
 			text = string(p.l.inline(nil, v, old))
 		}
@@ -175,18 +163,6 @@ func (l *layout) indented(text string, col int) string {
 // when its author wrote it.
 func (k *editNode) linesAbove() int { return len(k.text) - len(strings.TrimLeft(k.text, "\n")) }
 
-// lineBreak returns what the entry's line ended with when its author wrote it, if the
-// object's lines end with eol.
-func (k *editNode) lineBreak(eol string) string {
-	switch {
-	case !strings.HasSuffix(k.text, "\r"):
-		return eol
-	case eol == "\n":
-		return "\r\n"
-	}
-	return "\n"
-}
-
 // skipBlankAndComments returns the start of the line below as many lines as given at most, from the
 // start of one; only empty lines and comments are passed.
 func skipBlankAndComments(text []byte, at, lines int) int {
@@ -204,7 +180,7 @@ func skipBlankAndComments(text []byte, at, lines int) int {
 // with the spaces in front; ok is false if that text is not known, or reads as something
 // else. An alias is taken on trust: the result is read.
 func (k *editNode) asWritten(inFlow bool) (entry, value string, ok bool) {
-	entry = strings.TrimSuffix(strings.TrimLeft(k.text, "\n"), "\r")
+	entry = strings.TrimSuffix(strings.TrimLeft(k.text, "\n"), "\r") // as earlier versions noted CRLF
 	if entry == "" || inFlow && strings.Contains(entry, "\n") {
 		return "", "", false
 	}
@@ -228,21 +204,6 @@ func (k *editNode) asWritten(inFlow bool) (entry, value string, ok bool) {
 		value = text[behind:v.End] // without a comment
 	}
 	return entry, value, true
-}
-
-// withoutTexts returns the edits without the texts that drop chooses.
-func withoutTexts(edits []field.Edit, drop func(text field.KeyValue) bool) []field.Edit {
-	edits = slices.Clone(edits)
-	for i := range edits {
-		edits[i].Texts = slices.DeleteFunc(slices.Clone(edits[i].Texts), drop)
-	}
-	return edits
-}
-
-// isSpecial reports whether a text has an alias, an anchor or a tag.
-func isSpecial(text field.KeyValue) bool {
-	t := yaml.Tree{Lenient: true}
-	return !t.Parse([]byte(strings.TrimLeft(text.Value, "\n")+"\n"), 0) || t.Special
 }
 
 // startsBelow reports whether the text of a value starts on the line below its key.

@@ -31,6 +31,8 @@ func TestTexts(t *testing.T) {
 		{"a: {x: 1}\nk: \"\\u002fa\"\n", "/b", "k: \"\\u002fa\""},
 		{"a: {x: 1}\nk: >-\n  /a\n", "/b", "k: >-\n  /a"},
 		{"a: {x: 1}\nk: |-\n  /a\n", "/b", ""},
+		{"a: {x: 1}\nk: | # c\n   x\n\n   y\n", "z\n", ""},
+		{"a: {x: 1}\nk: |\n   x\n   \n   y\n", "z\n", "k: |\n   x\n   \n   y"},
 		{"a: {x: 1}\nk:\n  http # c\n", 15020, "k:\n  http # c"},
 		{"a: {x: 1}\nk: !!int \"80\"\n", 15020, "k: !!int \"80\""},
 		{"a: &x {x: 1}\nk: *x\n", field.Map{}, "k: *x"},
@@ -49,9 +51,9 @@ func TestTexts(t *testing.T) {
 		{"a: {x: 1}\nk: 'b.C'\n", gone, "k: 'b.C'"},
 		{"a: {x: 1}\nk: b.C # c\n", gone, "k: b.C # c"},
 		{"a: {x: 1}\n# one\n\nk: b.C\n", gone, "\n\nk: b.C"},
-		{"a: {x: 1}\n\"k\":   b.C\r\n", gone, "\"k\":   b.C\r"},
+		{"a: {x: 1}\n\"k\":   b.C\r\n", gone, "\"k\":   b.C"},
 		{"a: {x: 1}\r\nk: b.C\r\n", gone, ""},
-		{"a: {x: 1}\r\nk: b.C\nz: 1\n", gone, "k: b.C\r"},
+		{"a: {x: 1}\r\nk: b.C\nz: 1\n", gone, ""},
 		{"a: {x: 1}\r\nk: b.C", gone, ""},
 		{"{a: {x: 1}, k: b.C}\n", gone, ""},
 		{"{a: {x: 1}, k: 'b.C'}\n", gone, "k: 'b.C'"},
@@ -87,6 +89,7 @@ func TestATextIsUsedOnlyWhereItReadsAsTheEntry(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"k: 'http'", "k: 'http'"},
 		{"k: 'http' # c", "k: 'http' # c"},
+		{"k: 'http' # c\r", "k: 'http' # c"},
 		{"'k':  \"http\"", "'k':  \"http\""},
 		{"k: !!str http", "k: !!str http"},
 		{"k: >-\n  http", "k: >-\n    http"},
@@ -112,10 +115,10 @@ func TestATextIsUsedOnlyWhereItReadsAsTheEntry(t *testing.T) {
 	}
 }
 
-// TestATextThatMeansSomethingElseNowTakesNoOtherAlong has an alias whose anchor has
-// another value now, and what was edited by hand.
-func TestATextThatMeansSomethingElseNowTakesNoOtherAlong(t *testing.T) {
-	for _, text := range []string{"l: *x", "l: 3", "l: '2'", "l:", "l: '2"} {
+// TestATextThatMeansSomethingElseNowIsNotUsed has an alias whose anchor has another value now, which drops all
+// texts of the edits, and what was edited by hand.
+func TestATextThatMeansSomethingElseNowIsNotUsed(t *testing.T) {
+	for text, other := range map[string]string{"l: *x": "http", "l: 3": "'http' # c", "l: '2'": "'http' # c", "l:": "'http' # c", "l: '2": "'http' # c"} {
 		s := mustRead(t, []byte("m:\n  a: &x 1\n  b: 2\n"))
 		edits := []field.Edit{set("m.k", "http"), set("m.l", 2)}
 		edits[0].Texts = field.KeyValues{{Key: "k", Value: "k: 'http' # c"}}
@@ -123,7 +126,7 @@ func TestATextThatMeansSomethingElseNowTakesNoOtherAlong(t *testing.T) {
 		if err := s.Objects()[0].Apply(edits); err != nil {
 			t.Fatal(err)
 		}
-		const want = "m:\n  a: &x 1\n  b: 2\n  k: 'http' # c\n  l: 2\n"
+		want := "m:\n  a: &x 1\n  b: 2\n  k: " + other + "\n  l: 2\n"
 		if got := string(output(t, s)); got != want {
 			t.Errorf("%q: got\n%swant\n%s", text, got, want)
 		}

@@ -18,7 +18,7 @@ import (
 func verify(text []byte, known []yaml.Known, streams []*Stream) error {
 	again, err := read(streams[0].name, text, known)
 	if err != nil {
-		return unreadable(streams, err)
+		return streams[0].unplanned("", err)
 	}
 	v := &verifier{again: again, text: text}
 	if err := send(v, streams); err != nil {
@@ -129,23 +129,4 @@ var ErrUnplanned = errors.New("internal error: the output is not what was planne
 func (s *Stream) unplanned(object string, err error) error {
 	err = fmt.Errorf("%w (%w); nothing was written, please report this with the input", ErrUnplanned, err)
 	return &Error{File: s.name, Object: object, Err: err}
-}
-
-// unreadable returns the error of an output that cannot be read, with the
-// edited object that is the reason, if it is one.
-func unreadable(streams []*Stream, err error) error {
-	if e := (*Error)(nil); errors.As(err, &e) {
-		err = e.Err
-	}
-	for _, s := range streams {
-		for _, o := range s.objects {
-			if !o.changed {
-				continue
-			}
-			if _, unread := Read("", append([]byte(spaces(int(o.col))), o.source()...)); unread != nil {
-				return s.unplanned(o.asRead(), err)
-			}
-		}
-	}
-	return streams[0].unplanned("", err)
 }

@@ -15,33 +15,25 @@ import (
 type textEdit struct {
 	t       *yaml.Tree
 	read    map[int32]*editNode // what nodes read as now, if something in them is edited
-	parents []int32
-	changed map[int32]bool   // nodes whose text reads differently now
-	why     map[int32]string // the nodes that are written out
+	changed map[int32]bool      // nodes whose text reads differently now
+	why     map[int32]string    // the nodes that are written out
 }
 
 // editText returns the edited tree of the text, and which nodes are written out.
 func editText(t *yaml.Tree, root *editNode) (edited *editNode, why map[int32]string) {
-	x := textEdit{t: t, read: map[int32]*editNode{}, changed: map[int32]bool{}, why: map[int32]string{}, parents: make([]int32, len(t.Nodes))}
+	x := textEdit{t: t, read: map[int32]*editNode{}, changed: map[int32]bool{}, why: map[int32]string{}}
 	x.note(root)
-	for i := range t.Nodes {
-		for c := t.Nodes[i].Child; c != 0; c = t.Nodes[c].Next {
-			x.parents[c] = int32(i)
+	edited = x.edited(root)
+	x.change(edited)
+	for _, n := range slices.Sorted(maps.Keys(t.Merges)) {
+		if x.why[n] == "" && slices.ContainsFunc(t.Merges[n], func(source int32) bool { return x.changed[source] }) {
+			x.writeOut(edited, n, "the mapping with the merge key (<<) was written out, because the anchor has another value now")
+			x.change(edited) // anchors in it have gone
 		}
 	}
-	edited = x.edited(root)
-	for again := true; again; {
-		again = false
-		x.change(edited)
-		for _, n := range t.Aliases {
-			if x.changed[t.Source[n]] && x.why[n] == "" {
-				again = x.writeOut(edited, n, fmt.Sprintf("the alias %s was written out, because its anchor has another value now", t.Text[t.Nodes[n].Start:t.Nodes[n].End])) || again
-			}
-		}
-		for _, n := range slices.Sorted(maps.Keys(t.Merges)) {
-			if x.why[n] == "" && slices.ContainsFunc(t.Merges[n], func(source int32) bool { return x.changed[source] }) {
-				again = x.writeOut(edited, n, "the mapping with the merge key (<<) was written out, because the anchor has another value now") || again
-			}
+	for _, n := range t.Aliases {
+		if x.changed[t.Source[n]] && x.why[n] == "" {
+			x.writeOut(edited, n, fmt.Sprintf("the alias %s was written out, because its anchor has another value now", t.Text[t.Nodes[n].Start:t.Nodes[n].End]))
 		}
 	}
 	return edited, x.why
@@ -89,31 +81,21 @@ func (o *editNode) assignWhole(v field.Value) {
 	o.set, o.val, o.open, o.children = true, v, false, nil
 }
 
-// editMerged sets the children that a mapping with a merge key has in the text: what the key
-// brings is set behind the mapping's own entries. ok is false if it has to be written out.
+// editMerged sets the children that a mapping with a merge key has in the text, which are its
+// own. ok is false if it has to be written out: if what the key brings is edited, or nothing else stays.
 func (x *textEdit) editMerged(o, out *editNode) (ok bool) {
-	var brought []*editNode
 	out.children = nil
 	stays := false
 	for _, k := range o.children {
 		isBrought := k.node != 0 && x.t.Nodes[k.node].Marks&yaml.IsMerged != 0
 		switch {
-		case k.deleted || isBrought && k.key != k.was:
+		case k.deleted || isBrought && k.differs():
 			return false
-		case isBrought && k.differs() && !isPlain(k.key, true):
-			return false // a number or a boolean as key, which the same text in quotes does not replace
 		case !isBrought:
 			stays = stays || k.node != 0
 			out.children = append(out.children, x.edited(k))
-		case k.differs():
-			brought = append(brought, &editNode{key: k.key, was: k.was, set: true, val: k.value(x.t), text: k.text})
 		}
 	}
-	behind := len(out.children)
-	for behind > 0 && out.children[behind-1].node == 0 {
-		behind--
-	}
-	out.children = slices.Insert(out.children, behind, brought...)
 	return stays
 }
 
@@ -138,31 +120,20 @@ func (x *textEdit) changeAll(n int32) {
 	}
 }
 
-// writeOut has a node written out that no edit names. It returns false if the node is
-// within one that is written anew already.
-func (x *textEdit) writeOut(edited *editNode, n int32, why string) bool {
-	var path []int32
-	for at := n; at != 1; at = x.parents[at] {
-		if at == 0 { // in the value of a merge key
-			return false
+// writeOut has a node written out that no edit names, unless it is within one that is written anew already,
+// or in the value of a merge key.
+func (x *textEdit) writeOut(edited *editNode, n int32, why string) {
+	path := x.t.Path(n)
+	for _, step := range path {
+		if edited.set || edited.deleted || x.t.Nodes[edited.node].Marks&yaml.IsAlias != 0 || edited.openAs(&original{Tree: x.t}, step) != nil {
+			return
 		}
-		path = append(path, at)
-	}
-	for _, at := range slices.Backward(path) {
-		if edited.set || edited.deleted || x.t.Nodes[edited.node].Marks&yaml.IsAlias != 0 {
-			return false
+		if edited = edited.find(step); edited == nil {
+			return
 		}
-		if !edited.open {
-			edited.open, edited.kind, edited.children = true, x.t.Nodes[edited.node].Kind, edited.originals(&original{Tree: x.t})
-		}
-		i := slices.IndexFunc(edited.children, func(k *editNode) bool { return k.node == at })
-		if i < 0 {
-			return false
-		}
-		edited = edited.children[i]
 	}
 	if edited.set || edited.deleted || len(path) == 0 {
-		return false
+		return
 	}
 	val := x.t.Raw(n)
 	if o := x.read[n]; o != nil {
@@ -170,5 +141,4 @@ func (x *textEdit) writeOut(edited *editNode, n int32, why string) bool {
 	}
 	edited.assignWhole(val)
 	x.why[n] = why
-	return true
 }

@@ -50,7 +50,10 @@ func rewrite(b *testing.B, in []byte, out *bytes.Buffer) {
 		err = s.AddResults(r.Results(false))
 	}
 	if err == nil {
-		_, err = s.WriteTo(out)
+		var text []byte
+		if text, err = s.Text(); err == nil {
+			_, err = manifest.WriteOutput(out, text)
+		}
 	}
 	if err != nil {
 		b.Fatal(err)

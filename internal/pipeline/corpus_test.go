@@ -47,11 +47,11 @@ func runWith(t testing.TB, c *config.RewriteProbes, name string, input []byte, m
 
 func written(t testing.TB, s *manifest.Stream) []byte {
 	t.Helper()
-	var b bytes.Buffer
-	if _, err := s.WriteTo(&b); err != nil {
+	text, err := s.Text()
+	if err != nil {
 		t.Fatal(err)
 	}
-	return b.Bytes()
+	return bytes.Clone(text)
 }
 
 func TestRealWorldManifestsAreRewrittenInPlace(t *testing.T) {

@@ -39,21 +39,21 @@ func process(input []byte) (v verdict, why string) {
 	if r := pipeline.Run([]*manifest.Stream{s}, config.Default(), pipeline.Rewrite); report.Count(r.Messages, transformer.Error) > 0 {
 		return refused, "an error was reported"
 	}
-	var once bytes.Buffer
-	if _, err := s.WriteTo(&once); err != nil {
+	once, err := s.Text()
+	if err != nil {
 		return refused, err.Error()
 	}
-	if why := objectsKept(input, once.Bytes(), s); why != "" {
+	if why := objectsKept(input, once, s); why != "" {
 		return broken, why
 	}
-	again, err := manifest.Read("output", bytes.Clone(once.Bytes()))
+	again, err := manifest.Read("output", bytes.Clone(once))
 	if err != nil {
 		return broken, "the result cannot be read: " + err.Error()
 	}
 	pipeline.Run([]*manifest.Stream{again}, config.Default(), pipeline.Rewrite)
-	var twice bytes.Buffer
-	if _, err := again.WriteTo(&twice); err != nil || !bytes.Equal(once.Bytes(), twice.Bytes()) {
-		return broken, "the second run changed the text: " + firstDifference(once.Bytes(), twice.Bytes())
+	twice, err := again.Text()
+	if err != nil || !bytes.Equal(once, twice) {
+		return broken, "the second run changed the text: " + firstDifference(once, twice)
 	}
 	return kept, ""
 }

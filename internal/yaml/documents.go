@@ -2,11 +2,8 @@ package yaml
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
-	"math"
-	"slices"
 )
 
 // An Error is why a text is refused, and where.
@@ -50,13 +47,6 @@ func (d *Documents) Next() (ok bool) {
 	return ok
 }
 
-// Read reads the document at hand; empty is true if it holds nothing.
-func (d *Documents) Read() (empty bool, err error) {
-	d.Tree.reset(d.text.Bytes, 0)
-	d.End, empty, err = d.text.index(&d.Tree, d.Start)
-	return empty, err
-}
-
 // NextDocument returns the offset of the line with the first content from p on
 // (which is at the start of a line or behind a document); ok is false if
 // there is none. A document that starts on the line of its marker, or with
@@ -79,7 +69,7 @@ func (x *Text) NextDocument(p int) (int, bool) {
 		}
 		p = LineEnd(in, q) + 1
 	}
-	return p, false
+	return len(in), false
 }
 
 func hasTab(b []byte) bool { return bytes.IndexByte(b, '\t') >= 0 }
@@ -87,123 +77,64 @@ func hasTab(b []byte) bool { return bytes.IndexByte(b, '\t') >= 0 }
 // A rootStart says where the root of a document starts.
 type rootStart struct {
 	at, line int  // its first character, and the start of the line of that
-	isMarked bool // the document's marker, or the root's anchor or tag, is on the line
-	anchor   bool // it has one
-	tag      string
+	isMarked bool // the document's marker is on the line
 }
 
-// rootStart returns where the root of the document starts that starts at p: behind its
-// directives, its marker, and the root's own anchor and tag.
-func (x *Text) rootStart(p int) (rootStart, error) {
-	var r rootStart
+// rootStart returns where the root of the document starts that [Text.NextDocument] returned: behind its
+// directives and its marker.
+func (x *Text) rootStart(p int) (r rootStart, err error) {
 	in := x.Bytes
-	r.line = p
 	if in[p] == '%' {
-		if p = x.documentEnd(p); p == len(in) || in[p] != '-' {
-			return r, errorAt(r.line, errors.New("invalid YAML: a directive (%) must be followed by the marker of its document (---)"))
+		marker := x.documentEnd(p)
+		if marker == len(in) || in[marker] != '-' {
+			return r, errorAt(p, errors.New("invalid YAML: a directive (%) must be followed by the marker of its document (---)"))
 		}
-		r.line = p
+		p, _ = x.NextDocument(marker)
 	}
+	r.line = p
 	if IsMarker(in, p) {
-		r.isMarked = in[p] == '-'
-		if !r.isMarked {
+		if in[p] == '.' {
 			return r, errorAt(p, errors.New("invalid YAML: nothing must come behind the end of a document (...)"))
 		}
 		p += 3
+		r.isMarked = true
 	}
-	for p < len(in) {
-		start := p
-		p = SkipBlanks(in, p)
-		if start == r.line && hasTab(in[start:p]) {
-			return r, errorAt(p, errors.New("invalid YAML: a tab must not be indentation"))
-		}
-		if atBreak(in, p) || in[p] == '#' {
-			p = LineEnd(in, p) + 1
-			if r.line, r.isMarked = p, false; IsMarker(in, p) {
-				break
-			}
-			continue
-		}
-		end, err := x.rootProperties(p, &r)
-		if err != nil {
-			return r, err
-		}
-		if end == p {
-			break
-		}
-		p = end
+	if r.at = SkipBlanks(in, p); !r.isMarked && hasTab(in[p:r.at]) {
+		return r, errorAt(r.at, errors.New("invalid YAML: a tab must not be indentation"))
 	}
-	r.at = p
 	return r, nil
 }
 
-// rootProperties returns the offset behind the root's own anchor and tag at p; p if there
-// are none, or if they are those of a key.
-func (x *Text) rootProperties(p int, r *rootStart) (int, error) {
-	in := x.Bytes
-	if in[p] != '&' && in[p] != '!' {
-		return p, nil
-	}
-	t := Tree{Text: in}
-	end, ok := t.properties(p)
-	if !ok {
-		return p, Invalid(0, t.Refused)
-	}
-	if _, _, isKey := scanKey(in, min(end, len(in)-1)); isKey && !r.isMarked {
-		return p, nil
-	}
-	anchor, tag, _ := splitProperties(in[p:end])
-	if len(tag) > 0 && r.tag != "" || len(anchor) > 0 && r.anchor {
-		return p, errorAt(p, errors.New("invalid YAML: a document must not have two anchors or two tags"))
-	}
-	r.isMarked, r.anchor, r.tag = true, r.anchor || len(anchor) > 0, cmp.Or(string(tag), r.tag)
-	return end, nil
-}
-
-// index reads the document that starts at an offset; empty is true if it holds nothing.
-func (x *Text) index(t *Tree, start int) (end int, empty bool, err error) {
-	in := x.Bytes
-	root, err := x.rootStart(start)
+// Read reads the document at hand; empty is true if it holds nothing.
+func (d *Documents) Read() (empty bool, err error) {
+	in, t := d.text.Bytes, &d.Tree
+	t.reset(in, 0)
+	root, err := d.text.rootStart(d.Start)
 	if err != nil {
-		return 0, false, err
+		return false, err
 	}
 	p := root.at
-	if p >= len(in) || IsMarker(in, p) && p == root.line {
-		return p, true, nil
+	if p >= len(in) {
+		d.End = p
+		return true, nil
 	}
-	ok := false
-	switch c := in[p]; {
-	case c == '{':
-		t.Nodes = append(t.Nodes, Node{Key: int32(p), KeyEnd: int32(p)})
-		end, ok = t.flowRoot(p)
-	case c == '[' || c == '-' && IsBlank(in, p+1):
-		return 0, false, errorAt(p, fmt.Errorf("%w, not a list", ErrNotObject))
-	case !x.startsWithKey(p):
-		return x.scalarDocument(p, root.tag)
-	case root.isMarked:
-		return 0, false, errorAt(p, errors.New("invalid YAML: a key must not be on the line of its document's marker, anchor or tag"))
-	default:
-		end, ok = t.document(p, p-root.line)
+	content := p + ContentStart(in[p:])
+	switch isFlow := content < len(in) && in[content] == '{'; {
+	case content < len(in) && (in[content] == '[' || in[content] == '-' && IsBlank(in, content+1)):
+		return false, errorAt(content, fmt.Errorf("%w, not a list", ErrNotObject))
+	case !isFlow && !startsWithKey(in, content):
+		return d.scalar(p, content)
+	case !isFlow && root.isMarked && !hasBreak(in[p:content]):
+		return false, errorAt(p, errors.New("invalid YAML: a key must not be on the line of its document's marker"))
 	}
-	switch {
-	case !ok:
-		return 0, false, Invalid(0, t.Refused)
-	case root.tag != "" && root.tag != "!!map":
-		return 0, false, errorAt(p, fmt.Errorf("a Kubernetes object must not have the tag %s", root.tag))
+	var ok bool
+	if d.End, ok = t.document(p, p-root.line); !ok {
+		return false, Invalid(0, t.Refused)
 	}
-	return end, false, nil
+	return false, nil
 }
 
-// startsWithKey reports whether a key, with its anchor and tag, or an indicator is at p.
-func (x *Text) startsWithKey(p int) bool {
-	in := x.Bytes
-	q := p + ContentStart(in[p:])
-	_, _, isKey := scanKey(in, min(q, len(in)-1))
-	return isKey || isIndicator(in, p)
-}
-
-// document reads a document in block style that starts at p, in column col. A known
-// object is stepped over.
+// document reads a document that starts at p, in column col. A known object is stepped over.
 func (t *Tree) document(p, col int) (end int, ok bool) {
 	t.Nodes = append(t.Nodes, Node{Key: int32(p), KeyEnd: int32(p)})
 	end, ok = t.stepOver(p, 1, col)
@@ -211,19 +142,35 @@ func (t *Tree) document(p, col int) (end int, ok bool) {
 		return end, true
 	}
 	t.Nodes = t.Nodes[:1]
-	return t.scan(p, col)
+	return t.root(p, col)
 }
 
-// scalarDocument reads a document that is a single value: it must be null, and the document
-// is empty then.
-func (x *Text) scalarDocument(p int, tag string) (end int, empty bool, err error) {
-	end = x.documentEnd(p)
-	value := View(x.Bytes[p:trimEnd(x.Bytes, plainEnd(x.Bytes, p))])
-	next, _ := x.NextDocument(LineEnd(x.Bytes, p) + 1)
-	if isNullText(value) && (tag == "" || tag == "!!null") && next >= end {
-		return end, true, nil
+// startsWithKey reports whether a key or an indicator is at p, behind its anchor and tag.
+func startsWithKey(in []byte, p int) bool {
+	if p == len(in) {
+		return false
 	}
-	return 0, false, errorAt(p, fmt.Errorf("%w, not %q", ErrNotObject, value))
+	_, _, isKey := scanKey(in, p)
+	return isKey || isIndicator(in, p)
+}
+
+// scalar reads a document that is a single value, which starts at content behind its anchor and
+// tag: it must be null, and the document is empty then.
+func (d *Documents) scalar(p, content int) (empty bool, err error) {
+	in := d.text.Bytes
+	if !d.Tree.rootProperties(p, content) {
+		return false, Invalid(0, d.Tree.Refused)
+	}
+	value, tag, line := "", []byte(nil), p
+	if d.End = d.text.documentEnd(p); content < d.End {
+		_, tag, _ = splitProperties(in[p:])
+		value, line = View(in[content:trimEnd(in, plainEnd(in, content))]), content
+	}
+	next, _ := d.text.NextDocument(LineEnd(in, line) + 1)
+	if isNullText(value) && (len(tag) == 0 || string(tag) == "!!null") && next >= d.End {
+		return true, nil
+	}
+	return false, errorAt(content, fmt.Errorf("%w, not %q", ErrNotObject, value))
 }
 
 // Parse parses a part of the input, which starts in column col, into the tree, whose text
@@ -235,6 +182,7 @@ func (x *Text) Parse(t *Tree, start, end, col int) (at int, ok bool) {
 	}
 	refused := t.Refused
 	at, end = x.documentAround(start)
+	at, _ = x.NextDocument(at)
 	if root, err := x.rootStart(at); err == nil {
 		at = root.at
 		if at < end && t.Parse(x.Bytes[at:end], at-root.line) {
@@ -256,14 +204,6 @@ func (x *Text) documentAround(at int) (start, end int) {
 		start = LineStart(x.Bytes, start-1)
 	}
 	return max(start, x.Start), x.documentEnd(at)
-}
-
-// OddFrom returns the first line break from p on that is neither LF nor CRLF.
-func (x *Text) OddFrom(p int) int {
-	if i, _ := slices.BinarySearch(x.Odd, p); i < len(x.Odd) {
-		return x.Odd[i]
-	}
-	return math.MaxInt
 }
 
 // endOfFlow skips what may follow a root in flow style, white space and
@@ -297,40 +237,20 @@ func (x *Text) documentEnd(p int) int {
 	return len(x.Bytes)
 }
 
-// A Heading has the nodes of the entries of a mapping that say what it is; 0 is none.
-type Heading struct {
-	APIVersion, Kind, Items, FunctionConfig, Results int32
-
-	Twice    int32 // one that is there already
-	IsHidden bool  // there may be others: some keys are not what their text says
-}
-
-// Heading returns that of a document or an item.
-func (t *Tree) Heading(n int32) (h Heading) {
-	const hides = isMergeKey | isExplicit | specialKey
-	for c := t.Nodes[n].Child; c != 0; c = t.Nodes[c].Next {
-		h.IsHidden = h.IsHidden || t.Nodes[c].Marks&hides != 0
-		var entry *int32
-		switch t.KeyOf(c) {
-		case "apiVersion":
-			entry = &h.APIVersion
-		case "kind":
-			entry = &h.Kind
-		case "items":
-			entry = &h.Items
-		case "functionConfig":
-			entry = &h.FunctionConfig
-		case "results":
-			entry = &h.Results
-		default:
-			continue
-		}
-		if *entry != 0 {
-			h.Twice = c
-		}
-		*entry = c
+// IsHidden reports whether a document or an item may have another apiVersion or kind than its text says.
+func (t *Tree) IsHidden(n int32) bool {
+	if t.Nodes[n].Marks&IsAlias != 0 {
+		return true
 	}
-	return h
+	for c := t.Nodes[n].Child; c != 0; c = t.Nodes[c].Next {
+		switch marks := t.Nodes[c].Marks; {
+		case marks&(isMergeKey|isExplicit|specialKey) != 0:
+			return true
+		case marks&(IsAlias|HasProperties) != 0 && (t.KeyOf(c) == "apiVersion" || t.KeyOf(c) == "kind"):
+			return true
+		}
+	}
+	return false
 }
 
 // ColumnOf returns the column in which the text of a value starts, 0 in braces.

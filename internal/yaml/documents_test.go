@@ -22,14 +22,13 @@ func read(in string, known []Known) (found []string, err error) {
 			found = append(found, "nothing")
 			continue
 		}
-		h := d.Tree.Heading(1)
-		of := func(n int32) string {
-			if n == 0 {
-				return "-"
+		of := func(key string) string {
+			if n := d.Tree.Get(1, key); n != 0 {
+				return d.Tree.Str(n)
 			}
-			return d.Tree.Str(n)
+			return "-"
 		}
-		found = append(found, fmt.Sprintf("%s %s %d %d", of(h.APIVersion), of(h.Kind), d.Start, d.End))
+		found = append(found, fmt.Sprintf("%s %s %d %d", of("apiVersion"), of("kind"), d.Start, d.End))
 	}
 	return found, nil
 }
@@ -61,29 +60,30 @@ func TestDocumentsAreFoundWithTheirPlaces(t *testing.T) {
 
 func TestARefusedTextSaysWhere(t *testing.T) {
 	for in, want := range map[string]string{
-		"a: b\n\x00":            "5: must be text, and has a NUL byte here",
-		"a: b\r\x00":            "5: must be text, and has a NUL byte here",
-		"a: \xff\n":             "3: must be UTF-8 text, and has the byte 0xff here, which is none",
-		"a: b\n\ufeffc: d\n":    "5: must not have a byte order mark but at its start: this line starts with one",
-		"\xff\xfea\x00":         "0: must be UTF-8 text, and is UTF-16 or UTF-32: convert it, for example with iconv -t UTF-8",
-		"a: b\n---\n- c\n":      "9: a document must be a Kubernetes object, which is a mapping, not a list",
-		"a: b\n---\nc d\n":      "9: a document must be a Kubernetes object, which is a mapping, not \"c d\"",
-		"a: b\n c: d\n":         "6: invalid YAML: a text of several lines must not have a colon and a space, or this line is indented too far",
-		"a: b\n... c\n":         "5: invalid YAML: nothing must come behind the end of a document (...)",
-		"%YAML 1.2\na: b\n":     "0: invalid YAML: a directive (%) must be followed by the marker of its document (---)",
-		"--- a: b\n":            "4: invalid YAML: a key must not be on the line of its document's marker, anchor or tag",
-		"!!map\t&a\n&b\nc: d\n": "9: invalid YAML: a document must not have two anchors or two tags",
-		"--- !!map\n!\na: b\n":  "10: invalid YAML: a document must not have two anchors or two tags",
-		"!!str\na: b\n":         "6: a Kubernetes object must not have the tag !!str",
-		"a:\nb\n":               "3: invalid YAML: a value must be indented further than its key, and come once only",
-		"a":                     "0: a document must be a Kubernetes object, which is a mapping, not \"a\"",
-		"a: b\nc\n":             "5: invalid YAML: a key and a colon must come here, or the indentation is wrong",
-		"a: b\n'c'\n":           "5: invalid YAML: a key and a colon must come here, or the indentation is wrong",
-		"\ta: b\n":              "1: invalid YAML: a tab must not be indentation",
-		"a: {\"b\": \"c\"\n":    "3: invalid YAML: a bracket must be closed before the document ends",
-		"a: *b\n":               "3: invalid YAML: the alias *b must be behind an anchor of this name",
-		"{a: b} c\n":            "7: invalid YAML: nothing must be behind the closing bracket, not even a tab at the start of a line",
-		"a: b\n---\nc: \"\\q\"": "12: invalid YAML: a text in quotes has no end, or a bad escape",
+		"a: b\n\x00":             "5: must be text, and has a NUL byte here",
+		"a: b\r\x00":             "5: must be text, and has a NUL byte here",
+		"a: \xff\n":              "3: must be UTF-8 text, and has the byte 0xff here, which is none",
+		"a: b\n\ufeffc: d\n":     "5: must not have a byte order mark but at its start: this line starts with one",
+		"\xff\xfea\x00":          "0: must be UTF-8 text, and is UTF-16 or UTF-32: convert it, for example with iconv -t UTF-8",
+		"a: b\n---\n- c\n":       "9: a document must be a Kubernetes object, which is a mapping, not a list",
+		"a: b\n---\nc d\n":       "9: a document must be a Kubernetes object, which is a mapping, not \"c d\"",
+		"a: b\n c: d\n":          "6: invalid YAML: a text of several lines must not have a colon and a space, or this line is indented too far",
+		"a: b\n... c\n":          "5: invalid YAML: nothing must come behind the end of a document (...)",
+		"%YAML 1.2\na: b\n":      "0: invalid YAML: a directive (%) must be followed by the marker of its document (---)",
+		"--- a: b\n":             "4: invalid YAML: a key must not be on the line of its document's marker",
+		"!!map\t&a\n&b\nc: d\n":  "9: invalid YAML: an anchor or a tag must be in front of a value",
+		"--- !!map\n!\na: b\n":   "10: invalid YAML: an anchor or a tag must be in front of a value",
+		"--- !!map\n!\n{a: b}\n": "10: invalid YAML: the anchor and the tag of an object must be on one line, with names of letters, digits, - and _",
+		"!!map\n! ~\n":           "6: invalid YAML: the anchor and the tag of an object must be on one line, with names of letters, digits, - and _",
+		"a:\nb\n":                "3: invalid YAML: a value must be indented further than its key, and come once only",
+		"a":                      "0: a document must be a Kubernetes object, which is a mapping, not \"a\"",
+		"a: b\nc\n":              "5: invalid YAML: a key and a colon must come here, or the indentation is wrong",
+		"a: b\n'c'\n":            "5: invalid YAML: a key and a colon must come here, or the indentation is wrong",
+		"\ta: b\n":               "1: invalid YAML: a tab must not be indentation",
+		"a: {\"b\": \"c\"\n":     "3: invalid YAML: a bracket must be closed before the document ends",
+		"a: *b\n":                "3: invalid YAML: the alias *b must be behind an anchor of this name",
+		"{a: b} c\n":             "7: invalid YAML: nothing must be behind the closing bracket, not even a tab at the start of a line",
+		"a: b\n---\nc: \"\\q\"":  "12: invalid YAML: a text in quotes has no end, or a bad escape",
 	} {
 		_, err := read(in, nil)
 		e := (*Error)(nil)

@@ -192,45 +192,25 @@ func flowSpace(in []byte, p int) (int, bool) {
 	return p, true
 }
 
-// What a character does in a plain scalar of a flow collection.
-const (
-	plainInside = 1 << iota // may stand inside
-	plainFirst              // may be the first
-)
-
-var flowPlainChar = func() (t [256]byte) {
-	for c := '!'; c < 256; c++ {
-		t[c] = plainInside | plainFirst
-	}
-	for _, c := range ",[]{}?" { // ? ends the scalar too
-		t[c] = 0
-	}
-	for _, c := range "#&*!|>'\"%@`:-" {
-		t[c] = plainInside
-	}
-	t['\x7f'] = 0
-	return t
-}()
-
 // flowPlain returns the end of the plain scalar that starts at p in a flow
 // collection, which may go over several lines; p if none may start there.
 func (t *Tree) flowPlain(p int) int {
 	in := t.Text
 	start, end := p, p
-	if flowPlainChar[in[p]]&plainFirst == 0 && (in[p] != '-' || IsBlank(in, p+1)) {
+	if !plainStart(in, p) || in[p] == ':' {
 		return start
 	}
 	for p < len(in) {
 		switch c := in[p]; {
 		case isColon(in, p), c == '#' && IsBlank(in, p-1), c == ',', c == ']', c == '}':
 			return end
-		case flowPlainChar[c] != 0:
-			p++
-			end = p
-		case c == ' ', c == '\t', c == '\r', c == '\n' && t.flowGoesOn(p+1):
+		case c == '[', c == '{', c == '?', c == '\n' && !t.flowGoesOn(p+1):
+			return start
+		case IsBlank(in, p):
 			p++
 		default:
-			return start
+			p++
+			end = p
 		}
 	}
 	return start

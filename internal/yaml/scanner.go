@@ -711,25 +711,14 @@ func escapeLen(in []byte, p int) int {
 	if p >= len(in) {
 		return 0
 	}
-	digits := 0
-	switch in[p] {
-	case '0', 'a', 'b', 't', 'n', 'v', 'f', 'r', 'e', ' ', '"', '\'', '/', '\\', 'N', '_', 'L', 'P', '\t', '\n':
+	if escapes[in[p]] != "" || in[p] == '\n' {
 		return 1
-	case '\r':
-		if p+1 < len(in) && in[p+1] == '\n' {
-			return 2
-		}
-		return 0
-	case 'x':
-		digits = 2
-	case 'u':
-		digits = 4
-	case 'U':
-		digits = 8
-	default:
-		return 0
 	}
-	if p+1+digits > len(in) {
+	if in[p] == '\r' && p+1 < len(in) && in[p+1] == '\n' {
+		return 2
+	}
+	digits := hexDigits[in[p]]
+	if digits == 0 || p+1+digits > len(in) {
 		return 0
 	}
 	if r, ok := hexRune(in[p+1 : p+1+digits]); !ok || digits == 8 && !utf8.ValidRune(r) {

@@ -16,7 +16,7 @@ var streams = []string{
 	"{kind: List, items: [{kind: A, spec: {b: c}}, {kind: B, items: [{c: {d: e}}]}], results: ~}\n{\"kind\":\"A\"} # c\n\n# d\n{kind: B}\n---\n{}",
 	"items:\n- a\n- b: c\n---\nitems: []\n---\nitems: {a: b}\n---\nitems:\n- {}\n- a: b\n---\nitems: a\n",
 	"\ufeff# c\n\n--- # d\nkind: A\n...\n# e\n---\n\n---\nkind: B\n...\n...\n\n%YAML 1.2\n# f\n---\n# g\nkind: C\n--- !!map # h\n  kind: D\n...\n",
-	"--- &a\n!!map\nkind: A\n---\n&b kind: B\n---\n!!map &c\n&d kind: &e C\n--- &f {kind: D}\n---\n!!str &g kind: E\n",
+	"--- &a !!map\nkind: A\n---\n&b kind: B\n---\n!!map &c\n&d kind: &e C\n--- &f {kind: D}\n---\n!!str &g kind: E\n",
 	"--- ~\n---\nnull # a\n---\n!!null ''\n", "--- !!null\n", "---\n!!null null\n# a\n---\na: b\n", "--- !!map\n---\na: b\n", "~\n# a\n\na: b\n", "--- !!str ~\n", "NULL", "Null\n...\n", "a b", "--- 'a'\n", "\"\"\n", "--- |\n  a\n", "---\n?\n", "--- a\n--- b\n",
 	"a: |\n  b\n---\nc: |+\n  d\n\n", "a: b\n---\nc: |\n  d", "c: >\n  d\n# e\n", "a: |-\n  b\n", "a: |+\n", "a:\n- |\n  b\n\n\n", "a: |\n  b\nc: |-\n  d\n", "a: >+ # -\n  b\n",
 	"kind: A\nkind: B\n", "kind: A\n\"kind\": B\napiVersion: a\nitems: b\nitems: c\nresults: d\nresults: e\nfunctionConfig: f\nfunctionConfig: g\napiVersion: h\n",
@@ -43,11 +43,24 @@ func TestWhatIsKeptOfDocuments(t *testing.T) {
 		if e := (*Error)(nil); errors.As(err, &e) {
 			fmt.Fprintf(&out, "  %d: %v, not an object: %v\n", e.At, e, errors.Is(err, ErrNotObject))
 		}
-		if len(text.Odd) > 0 {
-			fmt.Fprintf(&out, "  odd line breaks: %d, from 1 on at %d, from the last on at %d, %v\n", text.Odd, text.OddFrom(1), text.OddFrom(text.Odd[len(text.Odd)-1]), text.OddFrom(len(in)) > len(in))
+		if at := text.OddBreak(0, len(in)); at >= 0 {
+			fmt.Fprintf(&out, "  odd line breaks: from %d on, behind it %d, before it %d\n", at, text.OddBreak(at+1, len(in)), text.OddBreak(0, at))
 		}
 	}
 	golden.Compare(t, "testdata/documents.txt", []byte(out.String()))
+}
+
+// headingOf returns which entries say what a mapping is.
+func headingOf(tr *Tree, n int32) (h string) {
+	for _, key := range []string{"apiVersion", "kind", "items", "functionConfig", "results"} {
+		if c := tr.Get(n, key); c != 0 {
+			h += fmt.Sprintf(" %s: %d", key, c)
+		}
+		if c := tr.second(n, key); c != 0 {
+			h += fmt.Sprintf(" and %d", c)
+		}
+	}
+	return h
 }
 
 func writeDocument(out *strings.Builder, d *Documents, empty bool) {
@@ -69,8 +82,8 @@ func writeDocument(out *strings.Builder, d *Documents, empty bool) {
 	if empty {
 		return
 	}
-	if h := tr.Heading(1); h != (Heading{}) {
-		fmt.Fprintf(out, "    %+v, items are mappings: %v\n", h, tr.IsListOfMappings(h.Items))
+	if h := headingOf(tr, 1); h != "" {
+		fmt.Fprintf(out, "    hidden: %v,%s, items are mappings: %v\n", tr.IsHidden(1), h, tr.IsListOfMappings(tr.Get(1, "items")))
 	}
 	for n, v := range tr.Nodes {
 		if n > 0 {

@@ -3,7 +3,6 @@ package yaml
 import (
 	"bytes"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -37,38 +36,14 @@ type Tree struct {
 	flowIndent int            // tabs in columns before it are no indentation of a plain scalar in flow style
 }
 
-// largeText is more than the text of most objects.
-const largeText = 64 << 10
-
 // Parse parses a text that starts in column col and reports whether the scanner
 // accepts it. It uses the tree's memory again.
 func (t *Tree) Parse(text []byte, col int) bool {
 	if t.stack == nil {
 		t.Nodes, t.stack = make([]Node, 0, 512), newStack()
 	}
-	if len(text) > largeText {
-		// The results of many objects: most lines are a node, and to grow by
-		// appending would take the memory several times.
-		t.Nodes = slices.Grow(t.Nodes[:0], bytes.Count(text, []byte("\n"))*9/8)
-	}
 	t.reset(text, col)
-	var end int
-	var ok bool
-	if start := ContentStart(text); start < len(text) && text[start] == '{' {
-		t.Nodes = append(t.Nodes, Node{})
-		if end, ok = t.properties(0); ok {
-			if end, _ = flowSpace(text, end); end == start {
-				end, ok = t.flowRoot(start)
-			} else {
-				_, ok = t.invalid(end, "the anchor and the tag of an object must be on one line, with names of letters, digits, - and _")
-			}
-		}
-		if ok && start > 0 {
-			t.Nodes[1].Start, t.Nodes[1].Marks = 0, HasProperties
-		}
-	} else {
-		end, ok = t.scan(0, col)
-	}
+	end, ok := t.root(0, col)
 	if ok && end != len(text) {
 		_, ok = t.invalid(end, "nothing must come here")
 	}
@@ -82,15 +57,35 @@ func (t *Tree) reset(text []byte, col int) {
 
 func newStack() []frame { return make([]frame, 0, 64) }
 
-// flowRoot reads a root in flow style, whose brace is at p, into node 1.
-func (t *Tree) flowRoot(p int) (end int, ok bool) {
-	if end, ok = t.flow(p, 0, 1); !ok {
+// root reads the root, which starts at p in column col, into node 1.
+func (t *Tree) root(p, col int) (end int, ok bool) {
+	start := p + ContentStart(t.Text[p:])
+	if start == len(t.Text) || t.Text[start] != '{' {
+		return t.scan(p, col)
+	}
+	t.Nodes = append(t.Nodes, Node{Key: int32(p), KeyEnd: int32(p)})
+	if !t.rootProperties(p, start) {
+		return 0, false
+	}
+	if end, ok = t.flow(start, 0, 1); !ok {
 		return 0, false
 	}
 	if end, ok = endOfFlow(t.Text, end); !ok {
 		return t.invalid(end, "nothing must be behind the closing bracket, not even a tab at the start of a line")
 	}
+	if start > p {
+		t.Nodes[1].Start, t.Nodes[1].Marks = int32(p), HasProperties
+	}
 	return end, true
+}
+
+// rootProperties reads the anchor and the tag of a root, which are all that is between two offsets.
+func (t *Tree) rootProperties(p, end int) bool {
+	p, ok := t.properties(p)
+	if p, _ = flowSpace(t.Text, p); ok && p != end {
+		_, ok = t.invalid(p, "the anchor and the tag of an object must be on one line, with names of letters, digits, - and _")
+	}
+	return ok
 }
 
 // KeyOf returns a key without its quotes.
@@ -226,10 +221,7 @@ func ScalarText(b []byte, col int) string {
 func unquote(b []byte, quotes Style) string {
 	b = b[1 : len(b)-1]
 	if quotes == Single {
-		if bytes.IndexByte(b, '\'') < 0 {
-			return View(b)
-		}
-		return strings.ReplaceAll(string(b), "''", "'")
+		return strings.ReplaceAll(View(b), "''", "'")
 	}
 	if bytes.IndexByte(b, '\\') < 0 {
 		return View(b)
@@ -237,10 +229,13 @@ func unquote(b []byte, quotes Style) string {
 	return unescape(b)
 }
 
-var escapes = map[byte]string{
+// escapes has what the escapes of one character mean, and hexDigits how many digits follow the others.
+var escapes = [256]string{
 	'0': "\x00", 'a': "\a", 'b': "\b", 't': "\t", '\t': "\t", 'n': "\n", 'v': "\v", 'f': "\f", 'r': "\r", 'e': "\x1b",
 	' ': " ", '"': "\"", '\'': "'", '/': "/", '\\': "\\", 'N': "\u0085", '_': "\u00a0", 'L': "\u2028", 'P': "\u2029",
 }
+
+var hexDigits = [256]int{'x': 2, 'u': 4, 'U': 8}
 
 func unescape(b []byte) string {
 	out := make([]byte, 0, len(b))
@@ -327,17 +322,14 @@ func blockText(b []byte, col int) string {
 	indicators, _, _ := bytes.Cut(head[1:], []byte("#"))
 	strip, keep := bytes.IndexByte(indicators, '-') >= 0, bytes.IndexByte(indicators, '+') >= 0
 	if col < 0 { // all lines are blank
-		if !keep {
-			return ""
-		}
-		return strings.Repeat("\n", 1+bytes.Count(rest, []byte("\n")))
+		col = len(b)
 	}
 	var out strings.Builder
 	out.Grow(len(b))
 	breaks, more, first := 0, false, true // line feeds that wait; the last line was indented by more
 	for line := range bytes.SplitSeq(rest, []byte("\n")) {
 		line = bytes.TrimSuffix(line, []byte("\r"))
-		if line = line[min(max(col, 0), len(line)):]; len(line) == 0 {
+		if line = line[min(col, len(line)):]; len(line) == 0 {
 			breaks++
 			continue
 		}
@@ -528,5 +520,5 @@ func (t *Tree) EndBefore(parent, n int32) int {
 // ParseUsual parses a text; ok is false if it has a form that is not edited.
 func (t *Tree) ParseUsual(text []byte) (ok bool) {
 	checked, err := Check(text, nil)
-	return err == nil && len(checked.Odd) == 0 && t.Parse(text, 0) && t.Fixed.Why == ""
+	return err == nil && checked.OddBreak(0, len(text)) < 0 && t.Parse(text, 0) && t.Fixed.Why == ""
 }

@@ -3,7 +3,6 @@
 package nodes
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 
@@ -56,15 +55,15 @@ func Rewrite(nodes []*yaml.RNode, functionConfig []byte) ([]Change, *report.Repo
 		return nil, nil, err
 	}
 	r := pipeline.Run([]*manifest.Stream{s}, c, pipeline.Rewrite)
-	var b bytes.Buffer
-	if _, err := s.WriteTo(&b); err != nil {
+	out, err := s.Text()
+	if err != nil {
 		return nil, nil, err
 	}
 	before, err := itemsOf(text)
 	if err != nil {
 		return nil, nil, err
 	}
-	after, err := itemsOf(b.String())
+	after, err := itemsOf(string(out))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,7 +1,6 @@
 package openshift
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -98,11 +97,11 @@ func rewrite(t *testing.T, text, platform, placement string) string {
 	c := config.Default()
 	c.Spec.Mesh, c.Spec.AnsweredBy, c.Spec.Platform, c.Spec.ProbeProxy.Placement = "istio", "probe-proxy", platform, placement
 	pipeline.Run([]*manifest.Stream{s}, c, pipeline.Rewrite)
-	var b bytes.Buffer
-	if _, err := s.WriteTo(&b); err != nil {
+	out, err := s.Text()
+	if err != nil {
 		t.Fatal(err)
 	}
-	return b.String()
+	return string(out)
 }
 
 // probeProxy returns the container in a pod.

@@ -1,7 +1,6 @@
 package knative
 
 import (
-	"bytes"
 	"context"
 	"strings"
 	"testing"
@@ -42,11 +41,11 @@ func rewrite(t *testing.T, text string, change func(*config.Spec)) string {
 	c := config.Default()
 	change(&c.Spec)
 	pipeline.Run([]*manifest.Stream{s}, c, pipeline.Rewrite)
-	var b bytes.Buffer
-	if _, err := s.WriteTo(&b); err != nil {
+	out, err := s.Text()
+	if err != nil {
 		t.Fatal(err)
 	}
-	return b.String()
+	return string(out)
 }
 
 // service reads a Service as Knative's webhook does: decoded strictly, its
