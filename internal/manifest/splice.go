@@ -304,7 +304,7 @@ func (b *blockEdit) delete(k *editNode, rest []*editNode) {
 func (b *blockEdit) addLines(at int) {
 	for _, x := range b.added {
 		at = skipBlankAndComments(b.t.Text, at, x.linesAbove())
-		b.put(at, at, b.render(spaces(b.col), x, b.l.eol))
+		b.put(at, at, b.render(spaces(b.col), x, x.lineBreak(b.l.eol)))
 	}
 	b.added = nil
 }

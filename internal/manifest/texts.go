@@ -15,7 +15,9 @@ import (
 // not empty, has no text here.
 //
 // A text starts with a line feed for every line that is empty or a comment above an
-// entry that will be gone. Its other lines are indented as if its key were in column 0.
+// entry that will be gone, and ends with a carriage return if its line ends with LF and the
+// object's with CRLF, or the other way round. Its other lines are indented as if its key were
+// in column 0.
 func (o *Object) Texts(edits []field.Edit) []field.Text {
 	t, err := o.load()
 	if err != nil {
@@ -51,15 +53,15 @@ func (p entryText) note(to []field.Text, k *editNode) []field.Text {
 	if p.Child != 0 || !k.deleted && p.comesBack(k.value(p.t)) || k.deleted && p.Marks&yaml.IsMerged != 0 {
 		return to
 	}
-	text, above := p.entry(k.deleted)
-	if p.inFlow && strings.Contains(text, "\n") || k.deleted && above == "" && p.isUsual(text) {
+	text, above, below := p.entry(k.deleted)
+	if p.inFlow && strings.Contains(text, "\n") || k.deleted && above+below == "" && p.isUsual(text) {
 		return to
 	}
 	path := p.t.Path(k.node)
 	for i := range path {
 		path[i].Key = strings.Clone(path[i].Key)
 	}
-	return append(to, field.Text{Path: path, Text: above + text})
+	return append(to, field.Text{Path: path, Text: above + text + below})
 }
 
 // An entryText is an entry of a mapping, or an item of a list, in an object's text.
@@ -85,8 +87,9 @@ func (p *entryText) isSpecial() bool { return p.Marks&^yaml.IsMerged != 0 }
 
 // entry returns the text of the entry. If the entry will be gone, or its value is below its
 // key, its comment is a part of it. If it will be gone, above has a line feed for each line
-// above that is empty or a comment.
-func (p *entryText) entry(gone bool) (text, above string) {
+// above that is empty or a comment, and below a carriage return if its line break is not the
+// object's.
+func (p *entryText) entry(gone bool) (text, above, below string) {
 	key, end := int(p.Key), int(p.End)
 	if p.Style == yaml.Absent { // it ends behind the colon
 		end = p.t.BehindColon(&p.Node)
@@ -99,8 +102,11 @@ func (p *entryText) entry(gone bool) (text, above string) {
 	}
 	if gone && !p.inFlow {
 		above = strings.Repeat("\n", max(bytes.Count(p.t.Text[p.t.EndBefore(p.parent, p.n):key], []byte("\n"))-1, 0))
+		if lineBreak := string(p.t.Text[end:p.splicer.next(end)]); lineBreak != "" && lineBreak != p.splicer.l.eol {
+			below = "\r"
+		}
 	}
-	return outdented(p.t.Text[key:end], key-p.lineStart(key)), above
+	return outdented(p.t.Text[key:end], key-p.lineStart(key)), above, below
 }
 
 // isUsual reports whether the text of an entry is what a new entry gets.
@@ -163,6 +169,18 @@ func (l *layout) indented(text string, col int) string {
 // when its author wrote it.
 func (k *editNode) linesAbove() int { return len(k.text) - len(strings.TrimLeft(k.text, "\n")) }
 
+// lineBreak returns what the entry's line ended with when its author wrote it, if the
+// object's lines end with eol.
+func (k *editNode) lineBreak(eol string) string {
+	switch {
+	case !strings.HasSuffix(k.text, "\r"):
+		return eol
+	case eol == "\n":
+		return "\r\n"
+	}
+	return "\n"
+}
+
 // skipBlankAndComments returns the start of the line below as many lines as given at most, from the
 // start of one; only empty lines and comments are passed.
 func skipBlankAndComments(text []byte, at, lines int) int {
@@ -180,7 +198,7 @@ func skipBlankAndComments(text []byte, at, lines int) int {
 // with the spaces in front; ok is false if that text is not known, or reads as something
 // else. An alias is taken on trust: the result is read.
 func (k *editNode) asWritten(inFlow bool) (entry, value string, ok bool) {
-	entry = strings.TrimSuffix(strings.TrimLeft(k.text, "\n"), "\r") // as earlier versions noted CRLF
+	entry = strings.TrimSuffix(strings.TrimLeft(k.text, "\n"), "\r")
 	if entry == "" || inFlow && strings.Contains(entry, "\n") {
 		return "", "", false
 	}
