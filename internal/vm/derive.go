@@ -110,7 +110,7 @@ func (b *builder) translate(from *transformer.OriginalProbe) (*vmconfig.Probe, e
 	if port != nil && port.IsString {
 		n, named := b.g.Spec.Template.Ports[port.Str]
 		if !named && from.PortErr != nil {
-			return nil, fmt.Errorf("its probe's port %w (and `spec.template.ports` of the group does not have the name)", from.PortErr)
+			return nil, fmt.Errorf("its probe %w, or be in `spec.template.ports` of the group", from.PortErr)
 		}
 		*port = field.Number(cmp.Or(n, from.Port))
 	}

@@ -99,7 +99,7 @@ func TestAProbeIsTranslatedIntoThatOfAGroup(t *testing.T) {
 		{"a port of the group, which wins", "{httpGet: {port: other}}", with(func(p *vmconfig.Probe) {
 			p.HTTPGet = &prober.HTTPGet{Path: "/", Port: field.Number(9443), Scheme: "HTTP"}
 		}), ""},
-		{"a port that neither has", "{httpGet: {port: nowhere}}", nil, "its probe's port is nowhere (and `spec.template.ports` of the group does not have the name)"},
+		{"a port that neither has", "{httpGet: {port: nowhere}}", nil, "its probe is nowhere, or be in `spec.template.ports` of the group"},
 	} {
 		g := read(t, "kind: WorkloadGroup\nmetadata: {name: reviews}\nspec: {template: {ports: {other: 9443}}}\n").Group
 		from := original(t, "app", tt.probe)
