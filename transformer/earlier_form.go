@@ -14,11 +14,8 @@ import (
 // of these meshes' own injectors. They are only read: a run brings them to the present form, and
 // restore gives the originals back.
 
-// earlierEnvs are the env vars that had the originals, and to earlierPorts the probes went.
-var (
-	earlierEnvs  = []string{"OSM_KUBE_APP_PROBERS", "FSM_KUBE_APP_PROBERS"}
-	earlierPorts = []int{15901, 15902, 15903, 15904}
-)
+// earlierPorts are those to which the probes went, and to which the injectors still send them.
+var earlierPorts = []int{15901, 15902, 15903, 15904}
 
 // earlierAnnotation had the originals of what an Envoy answered.
 const earlierAnnotation = "rewrite-probes.io/osm-probers"

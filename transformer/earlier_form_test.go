@@ -107,9 +107,9 @@ func TestTheOriginalsOfEarlierRequestsAreFoundByPathHeaderOrPort(t *testing.T) {
 		{"FSM, TCP with a path", originals{own: db}, request(fsm, 15904, tcp, "6379", path, "/"), "", nil},
 		{"FSM, no header", originals{own: plain}, request(fsm, 15901), "", nil},
 	} {
-		c.check(t, earlierEnvs[0], prober.Liveness)
+		c.check(t, prober.EarlierEnvNames[0], prober.Liveness)
 		c.key, c.want = "", nil
-		c.check(t, earlierEnvs[0], prober.PostStart)
+		c.check(t, prober.EarlierEnvNames[0], prober.PostStart)
 	}
 }
 

@@ -22,7 +22,7 @@ func osmProfile(domain string, data meshData) passiveProxy {
 	inject := domain + "/sidecar-injection"
 	return passiveProxy{
 		meshData: data,
-		free:     []int{15000, 15001, 15003, 15010, 15901, 15902, 15903, 15904},
+		free:     append([]int{15000, 15001, 15003, 15010}, earlierPorts...),
 		never:    []string{"kube-system", "kube-public"},
 		keepOut:  field.KeyValues{{Key: domain + "/ignore"}, {Key: "control-plane"}},
 		switched: func(b *planBuilder) membership {

@@ -99,7 +99,7 @@ func (b *planBuilder) findHolders() {
 }
 
 // holderEnvs are the env vars that may have originals.
-var holderEnvs = append([]string{prober.EnvName}, earlierEnvs...)
+var holderEnvs = append([]string{prober.EnvName}, prober.EarlierEnvNames...)
 
 // holderIn returns a container with originals in an env var as their holder.
 func (b *planBuilder) holderIn(at containerRef, c *Container, env string, originals map[string]*prober.Prober) *originalsHolder {

@@ -201,7 +201,7 @@ func newServer(o *options, log *slog.Logger) (*server.Server, error) {
 // envValue returns the value of the env var that has the probes.
 func envValue() (string, error) {
 	value := os.Getenv(prober.EnvName)
-	for _, older := range []string{"OSM_KUBE_APP_PROBERS", "FSM_KUBE_APP_PROBERS"} {
+	for _, older := range prober.EarlierEnvNames {
 		if value == "" && os.Getenv(older) != "" {
 			return "", fmt.Errorf("env %s is of an earlier version of rewrite-probes: let this version rewrite the manifests again, or keep the image of probe-proxy that belongs to that version", older)
 		}
