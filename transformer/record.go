@@ -82,9 +82,10 @@ func (r Record) AnnotationEdits(path field.Path, have, want field.KeyValues) []f
 		return []field.Edit{r.Emptied(path)}
 	}
 	var edits []field.Edit
+	texts := r.Values(RecordTexts)
 	for _, a := range want {
 		if !slices.Contains(have, a) {
-			edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(a.Key), Value: a.Value, Texts: r.Values(RecordTexts)})
+			edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(a.Key), Value: a.Value, Texts: texts})
 		}
 	}
 	for _, a := range have {
