@@ -30,7 +30,7 @@ var knative = transformer.Shape{ProbesMadeBy: "Knative Serving"}
 // source stands above its kinds; a test compares them with those that are Go modules.
 var kinds = []Kind{
 	// k8s.io/api, core/v1.PodTemplateSpec
-	{Group: "", Name: "Pod", Templates: paths("")},
+	{Group: "", Name: "Pod", Templates: paths(field.Root)},
 	{Group: "", Name: "PodTemplate", Templates: paths("template")},
 	{Group: "", Name: "ReplicationController", Templates: paths("spec.template")},
 	{Group: "apps", Name: "Deployment", Templates: paths("spec.template")},
@@ -49,7 +49,7 @@ var kinds = []Kind{
 	// see knative
 	{Group: "serving.knative.dev", Name: "Service", Templates: paths("spec.template"), Shape: knative},
 	{Group: "serving.knative.dev", Name: "Configuration", Templates: paths("spec.template"), Shape: knative},
-	{Group: "serving.knative.dev", Name: "Revision", Templates: paths(""), Shape: knative},
+	{Group: "serving.knative.dev", Name: "Revision", Templates: paths(field.Root), Shape: knative},
 	// github.com/kedacore/keda/v2 v2.21.0, config/crd/bases/keda.sh_scaledjobs.yaml: initContainers have restartPolicy
 	{Group: "keda.sh", Name: "ScaledJob", Templates: paths("spec.jobTargetRef.template"), JobLike: true},
 	// openkruise/kruise, config/crd/bases: the template preserves unknown fields and is a
@@ -69,13 +69,10 @@ var kinds = []Kind{
 	{Group: "leaderworkerset.x-k8s.io", Name: "LeaderWorkerSet", Templates: paths("spec.leaderWorkerTemplate.leaderTemplate", "spec.leaderWorkerTemplate.workerTemplate")},
 }
 
-// paths parses patterns; "" is the object itself.
+// paths parses patterns.
 func paths(patterns ...string) []field.Path {
 	list := make([]field.Path, len(patterns))
 	for i, s := range patterns {
-		if s == "" {
-			continue
-		}
 		p, err := field.Parse(s)
 		if err != nil {
 			panic(err)
