@@ -124,12 +124,14 @@ func (p *problems) checkText(path field.Path, s string, tag reflect.StructTag) {
 	}
 }
 
+const imageWords = "an image: a name in lower case, :TAG or @sha256: with 64 hexadecimal digits, or both"
+
 // forms has, by the values of the tag form, what says what is wrong with a text.
 var forms = map[string]func(string) error{
 	"container":     must(isDNSLabel, "a container name: lower-case letters, digits and dashes, at most 63"),
 	"namespace":     must(isDNSLabel, "the name of a namespace: lower-case letters, digits and dashes, at most 63"),
-	"image":         must(isImage, "an image: a name in lower case, :TAG or @sha256: with 64 hexadecimal digits, or both"),
-	"imageOrAuto":   must(isImage, "auto or an image: a name in lower case, :TAG or @sha256: with 64 hexadecimal digits, or both"),
+	"image":         must(isImage, imageWords),
+	"imageOrAuto":   must(isImage, "auto or "+imageWords),
 	"pattern":       must(isPattern, "a name in which * and ? match as in a shell"),
 	"labelSelector": must(isLabelSelector, "made of a=b, a!=b, a in (b,c), a notin (b,c), a and !a, joined by commas"),
 	"registry":      CheckRegistry,
