@@ -57,7 +57,9 @@ func readKustomization(name string) (k kustomization) {
 func patchesOf(name string) (files []string, inline, replacements string) {
 	k := readKustomization(name)
 	for _, p := range slices.Concat(k.Patches, k.JSON6902) {
-		files = append(files, p.Path)
+		if p.Path != "" {
+			files = append(files, p.Path)
+		}
 		inline += p.Patch + "\n"
 	}
 	for _, p := range k.StrategicMerge {
