@@ -43,7 +43,7 @@ func (r Record) handler(key string, original *Handler) field.Map {
 func (s *handlerSite) readForm() field.Map {
 	form := field.As[field.Map](s.source, s.current.Kind())
 	if headers, _ := form.Get(headersField); headers != nil {
-		return merge(form, field.Map{{Key: headersField, Value: field.List{}}})
+		return field.Merge(form, field.Map{{Key: headersField, Value: field.List{}}})
 	}
 	return form
 }
@@ -56,7 +56,7 @@ func (s *handlerSite) needsForm() bool {
 	}
 	h := s.original.HTTPGet
 	if h == nil {
-		return !same(s.form, handlerOf(s.prober(), nil).Value())
+		return !field.Same(s.form, handlerOf(s.prober(), nil).Value())
 	}
 	return h.Port.IsString || h.Path == "" || h.Protocol != "" && following(s.form, "protocol") != ""
 }
@@ -102,7 +102,7 @@ func (b *planBuilder) recordFor(toRewrite []*handlerSite, user, written field.Ke
 	if !b.answeredByUs() {
 		if at, proxy := b.proxyOf(b.p.mesh.isProxy); proxy != nil {
 			b.noteEmpty(&r, b.containerPath(at).Key("env"), len(proxy.Env) == 0)
-		} else if b.p.opts.IstioProxy.Image != autoImage || len(merge(nil, b.p.opts.IstioProxy.Resources)) > 0 {
+		} else if b.p.opts.IstioProxy.Image != autoImage || len(field.Merge(nil, b.p.opts.IstioProxy.Resources)) > 0 {
 			r.Set(recordDeclared, true)
 		}
 	}
@@ -130,7 +130,7 @@ func (b *planBuilder) textsOf(s *handlerSite) field.KeyValues {
 func (s *handlerSite) isOriginal(key string) bool {
 	now, _ := field.As[field.Map](s.source, s.current.Kind()).Get(key)
 	before, had := s.before(key)
-	return had && same(now, before)
+	return had && field.Same(now, before)
 }
 
 // noteEmpty notes a mapping or list that will be filled, if it is empty or null

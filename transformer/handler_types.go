@@ -180,24 +180,16 @@ func (h *Handler) Value() field.Map {
 		return field.Map{{Key: "command", Value: command}}
 	case h.HTTPGet != nil:
 		m := field.Map{{Key: "path", Value: h.HTTPGet.Path}, {Key: "port", Value: h.HTTPGet.Port.Value()}}
-		m = appendSet(appendSet(m, "scheme", h.HTTPGet.Scheme), "host", h.HTTPGet.Host)
+		m = field.AppendSet(field.AppendSet(m, "scheme", h.HTTPGet.Scheme), "host", h.HTTPGet.Host)
 		if len(h.HTTPGet.HTTPHeaders) > 0 {
 			m = append(m, field.Entry{Key: headersField, Value: headerList(h.HTTPGet.HTTPHeaders)})
 		}
-		return appendSet(m, "protocol", h.HTTPGet.Protocol)
+		return field.AppendSet(m, "protocol", h.HTTPGet.Protocol)
 	case h.TCPSocket != nil:
-		return appendSet(field.Map{{Key: "port", Value: h.TCPSocket.Port.Value()}}, "host", h.TCPSocket.Host)
+		return field.AppendSet(field.Map{{Key: "port", Value: h.TCPSocket.Port.Value()}}, "host", h.TCPSocket.Host)
 	}
-	m := appendSet(field.Map{{Key: "port", Value: h.GRPC.Port.Value()}}, "service", text(h.GRPC.Service))
-	return appendSet(m, "mode", h.GRPC.Mode)
-}
-
-// appendSet appends an entry unless its value is empty.
-func appendSet(m field.Map, key, value string) field.Map {
-	if value != "" {
-		m = append(m, field.Entry{Key: key, Value: value})
-	}
-	return m
+	m := field.AppendSet(field.Map{{Key: "port", Value: h.GRPC.Port.Value()}}, "service", text(h.GRPC.Service))
+	return field.AppendSet(m, "mode", h.GRPC.Mode)
 }
 
 func headerList(headers []HTTPHeader) field.List {

@@ -29,7 +29,7 @@ func TestChangesAreMergedDeeplyAndNullRemoves(t *testing.T) {
 		"a list instead of a list":                 {entry("a", field.List{1, 2}), entry("a", field.List{3}), entry("a", field.List{3})},
 	} {
 		before := cmp.Diff(c.base, c.want) // base must not change
-		if d := cmp.Diff(c.want, merge(c.base, c.changes)); d != "" {
+		if d := cmp.Diff(c.want, field.Merge(c.base, c.changes)); d != "" {
 			t.Errorf("%s: -want +got\n%s", name, d)
 		}
 		if cmp.Diff(c.base, c.want) != before {

@@ -141,7 +141,7 @@ func (o *Options) problemsIn(d *serviceMesh) []Problem {
 		if o.Mesh == MeshAuto {
 			in = "in " + d.title
 		}
-		add(field.NewPath("answeredBy"), "%q must be %s %s", o.AnsweredBy, Enumerate(all, "or"), in)
+		add(field.NewPath("answeredBy"), "%q must be %s %s", o.AnsweredBy, field.Enumerate(all, "or"), in)
 	}
 	switch {
 	case slices.Contains(d.reserved, o.Port):

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -27,7 +28,7 @@ func TestTheImageIsThatOfTheRegistryUnlessOneIsGiven(t *testing.T) {
 
 func TestWordsAreEnumeratedAsInASentence(t *testing.T) {
 	for want, words := range map[string][]string{"": nil, "a": {"a"}, "a or b": {"a", "b"}, "a, b or c": {"a", "b", "c"}} {
-		if got := transformer.Enumerate(words, "or"); got != want {
+		if got := field.Enumerate(words, "or"); got != want {
 			t.Errorf("%q: %q, want %q", words, got, want)
 		}
 	}

@@ -371,7 +371,7 @@ func (b *planBuilder) findMeshOriginal(s *handlerSite) {
 		if original != nil {
 			s.original, s.alreadyRewritten, s.foreign = original, true, true
 			if h := original.HTTPGet; h != nil && h.Port.IsString { // which the env var cannot carry
-				s.form = merge(s.form, field.Map{{Key: "port", Value: h.Port.Str}})
+				s.form = field.Merge(s.form, field.Map{{Key: "port", Value: h.Port.Str}})
 			} else {
 				s.form = nil
 			}

@@ -115,5 +115,5 @@ func someOf(words []string) string {
 	if len(words) > 3 {
 		words = []string{words[0], words[1], fmt.Sprintf("%d more", len(words)-2)}
 	}
-	return Enumerate(words, "and")
+	return field.Enumerate(words, "and")
 }

@@ -60,5 +60,5 @@ func (b *planBuilder) sidecarContext() field.Map {
 	if profile := b.sourceMap(b.spec.Key("securityContext", appArmorField)); field.As[string](profile, "type") == "Localhost" {
 		context = append(context, field.Entry{Key: appArmorField, Value: field.Map{{Key: "type", Value: "RuntimeDefault"}}})
 	}
-	return merge(context, b.p.opts.ProbeProxy.SecurityContext)
+	return field.Merge(context, b.p.opts.ProbeProxy.SecurityContext)
 }

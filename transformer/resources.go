@@ -241,7 +241,7 @@ var (
 
 func resourceValues(requestCPU, requestMemory, limitCPU, limitMemory string) field.Map {
 	requests := field.Map{{Key: "cpu", Value: requestCPU}, {Key: "memory", Value: requestMemory}}
-	limits := appendSet(appendSet(nil, "cpu", limitCPU), "memory", limitMemory)
+	limits := field.AppendSet(field.AppendSet(nil, "cpu", limitCPU), "memory", limitMemory)
 	return field.Map{{Key: "requests", Value: requests}, {Key: "limits", Value: limits}}
 }
 
@@ -252,7 +252,7 @@ func mergeResources(defaults, given field.Map, class qosClass) field.Map {
 	if len(given) == 0 {
 		return defaults
 	}
-	merged := merge(defaults, given)
+	merged := field.Merge(defaults, given)
 	for _, x := range [...]struct{ side, other string }{{"requests", "limits"}, {"limits", "requests"}} {
 		for _, e := range field.As[field.Map](given, x.side) {
 			_, both := field.As[field.Map](given, x.other).Get(e.Key)
@@ -266,7 +266,7 @@ func mergeResources(defaults, given field.Map, class qosClass) field.Map {
 				request, limit = limit, request
 			}
 			if class == guaranteed || request.milli > limit.milli {
-				merged = merge(merged, field.Map{{Key: x.other, Value: field.Map{e}}})
+				merged = field.Merge(merged, field.Map{{Key: x.other, Value: field.Map{e}}})
 			}
 		}
 	}
@@ -285,7 +285,7 @@ func (b *planBuilder) tlsProbes(toRewrite []*handlerSite) (n int) {
 
 func (b *planBuilder) probeProxyResources(pod *podResources, toRewrite []*handlerSite) field.Map {
 	given := b.p.opts.ProbeProxy.Resources
-	defaults := pod.defaultResources(b.tlsProbes(toRewrite), len(merge(nil, given)) > 0)
+	defaults := pod.defaultResources(b.tlsProbes(toRewrite), len(field.Merge(nil, given)) > 0)
 	return mergeResources(defaults, given, pod.class())
 }
 

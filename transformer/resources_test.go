@@ -60,7 +60,7 @@ func TestConfiguredResourcesDrawTheDefaultsAlong(t *testing.T) {
 		"nothing to draw along":               {nil, amounts("", "", "1", ""), bestEffort, amounts("", "", "1", "")},
 		"another resource than CPU or memory": {burstableDefaults, field.Map{{Key: "limits", Value: field.Map{{Key: "ephemeral-storage", Value: "1Gi"}}}}, burstable, field.Map{burstableDefaults[0], {Key: "limits", Value: field.Map{{Key: "memory", Value: "32Mi"}, {Key: "ephemeral-storage", Value: "1Gi"}}}}},
 	} {
-		if got := mergeResources(c.defaults, merge(nil, c.given), c.class); name != "a limit that is removed" && !reflect.DeepEqual(got, merge(nil, c.want)) {
+		if got := mergeResources(c.defaults, field.Merge(nil, c.given), c.class); name != "a limit that is removed" && !reflect.DeepEqual(got, field.Merge(nil, c.want)) {
 			t.Errorf("%s: got %v, want %v", name, got, c.want)
 		}
 		if got := mergeResources(c.defaults, c.given, c.class); name == "a limit that is removed" && !reflect.DeepEqual(got, c.want) {
@@ -76,7 +76,7 @@ func TestAMappingWithNothingButRemovalsAddsNothing(t *testing.T) {
 		{field.Map{{Key: "a", Value: 1}, {Key: "e", Value: 2}}, field.Map{{Key: "a"}, {Key: "e", Value: field.Map{}}}, field.Map{{Key: "e", Value: field.Map{}}}},
 		{field.Map{{Key: "a", Value: field.Map{{Key: "b", Value: 1}}}}, field.Map{{Key: "a", Value: field.Map{{Key: "b"}, {Key: "c", Value: 3}}}}, field.Map{{Key: "a", Value: field.Map{{Key: "c", Value: 3}}}}},
 	} {
-		if got := merge(c.base, c.changes); !reflect.DeepEqual(got, c.want) {
+		if got := field.Merge(c.base, c.changes); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%v over %v is %v, want %v", c.changes, c.base, got, c.want)
 		}
 	}

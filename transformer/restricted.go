@@ -25,8 +25,8 @@ var restrictedFields = field.Map{
 // none is declared if the template asks for a privileged proxy, and none of the
 // fields that the pod's own securityContext already has.
 func (b *planBuilder) declaration() field.Map {
-	m := merge(istioPlaceholder, field.Map{{Key: "image", Value: b.p.opts.IstioProxy.Image}})
-	if r := merge(nil, b.p.opts.IstioProxy.Resources); len(r) > 0 {
+	m := field.Merge(istioPlaceholder, field.Map{{Key: "image", Value: b.p.opts.IstioProxy.Image}})
+	if r := field.Merge(nil, b.p.opts.IstioProxy.Resources); len(r) > 0 {
 		m = append(m, field.Entry{Key: "resources", Value: r})
 	}
 	if !b.p.opts.IstioProxy.Restricted || istioPrivileged(b.annotations()) {
@@ -90,7 +90,7 @@ func restrictedCapabilities(capabilities field.Map) bool {
 func isRestrictedContext(v field.Value) bool {
 	m, _ := v.(field.Map)
 	for _, e := range m {
-		if want, ok := restrictedFields.Get(e.Key); !ok || !same(e.Value, want) {
+		if want, ok := restrictedFields.Get(e.Key); !ok || !field.Same(e.Value, want) {
 			return false
 		}
 	}

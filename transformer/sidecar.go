@@ -58,7 +58,7 @@ var podIP = field.Map{
 // that scrape every declared port would find one more.
 func (p *Planner) fixedContainer(native bool) field.Map {
 	s := p.opts.ProbeProxy
-	m := appendSet(field.Map{{Key: "name", Value: s.Name}, {Key: "image", Value: s.ImageToRun()}}, "imagePullPolicy", s.ImagePullPolicy)
+	m := field.AppendSet(field.Map{{Key: "name", Value: s.Name}, {Key: "image", Value: s.ImageToRun()}}, "imagePullPolicy", s.ImagePullPolicy)
 	if native {
 		m = append(m, field.Entry{Key: "restartPolicy", Value: "Always"})
 	}
@@ -99,7 +99,7 @@ func (b *planBuilder) probeProxy(originals string, toRewrite []*handlerSite) fie
 		fixed = b.p.sidecar()
 	}
 	env := slices.Clip(field.As[field.List](fixed, "env"))
-	m := merge(fixed, field.Map{{Key: "env", Value: append(env, envVar(originals))}})
+	m := field.Merge(fixed, field.Map{{Key: "env", Value: append(env, envVar(originals))}})
 	if v := b.probeProxyResources(b.resources(), toRewrite); len(v) > 0 {
 		m = append(m, field.Entry{Key: "resources", Value: v})
 	}

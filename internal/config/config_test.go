@@ -197,7 +197,7 @@ config.yaml:8: functionConfig: ` + "`spec.probeProxy.name`" + `: "X" must be a c
 config.yaml:9: functionConfig: ` + "`spec.probeProxy.nmae`" + `: unknown field "nmae": allowed are body, env, image, imagePullPolicy, livenessProbe, name, placement, readinessProbe, registry, resources, securityContext
 config.yaml:11: functionConfig: ` + "`spec.istio.injectedNamespaces[0]`" + `: "[" must be a name in which * and ? match as in a shell
 config.yaml:12: functionConfig: ` + "`spec.istio.rootNamespace`" + `: "" must be the name of a namespace: lower-case letters, digits and dashes, at most 63`},
-		"fields that do not fit each other": {typed + "spec:\n  mesh: linkerd\n  answeredBy: istio\n  port: 4143\n  probeProxy:\n    image: A\n", `config.yaml:6: functionConfig: ` + "`spec.answeredBy`" + `: "istio" must be ` + transformer.Enumerate(config.Answerers(), "or") + `
+		"fields that do not fit each other": {typed + "spec:\n  mesh: linkerd\n  answeredBy: istio\n  port: 4143\n  probeProxy:\n    image: A\n", `config.yaml:6: functionConfig: ` + "`spec.answeredBy`" + `: "istio" must be ` + field.Enumerate(config.Answerers(), "or") + `
 config.yaml:7: functionConfig: ` + "`spec.port`" + `: "4143" is one of Linkerd's own ports (4140, 4143, 4190, 4191) and must be another
 config.yaml:9: functionConfig: ` + "`spec.probeProxy.image`" + `: "A" must be an image: a name in lower case, :TAG or @sha256: with 64 hexadecimal digits, or both`},
 		"ConfigMap": {"apiVersion: v1\nkind: ConfigMap\ndata:\n  port: many\n  mesh: nomad\n  rewrite: httpGet,http\n  injected-namespaces: 'a,['\n", `config.yaml:4: functionConfig: ` + "`data.port`" + `: "many" must be a number from 1 to 65535

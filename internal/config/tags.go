@@ -115,7 +115,7 @@ func (p *problems) checkValue(path field.Path, v reflect.Value, tag reflect.Stru
 // checkText reports a text that the tags enum, registry and form forbid.
 func (p *problems) checkText(path field.Path, s string, tag reflect.StructTag) {
 	if values := allowed(tag); values != nil && !slices.Contains(values, s) {
-		p.add(path, "%q must be %s", s, transformer.Enumerate(values, "or"))
+		p.add(path, "%q must be %s", s, field.Enumerate(values, "or"))
 	}
 	if check := forms[tag.Get("form")]; check != nil {
 		if err := check(s); err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -126,7 +127,7 @@ func (t *Template) notes() (notes []string) {
 		adds = append(adds, "annotation "+p.Key)
 	}
 	if len(adds) > 0 {
-		s += "; added: " + transformer.Enumerate(adds, "and")
+		s += "; added: " + field.Enumerate(adds, "and")
 	}
 	if a.Because != "" {
 		s += "; " + a.Because
