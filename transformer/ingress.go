@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
-	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
 // An Ingress leads to Services. The controllers of two clouds take the health check of
@@ -65,52 +64,40 @@ func (k *IngressBackend) leadsTo(v *Service, p *ServicePort) bool {
 	return k.Service.Name == v.Name && (port.Name != "" && port.Name == p.Name || port.Number == p.Port)
 }
 
-// checkIngresses warns of the first probe from which a load balancer takes its health
-// check only as long as it is not rewritten.
-func (b *planBuilder) checkIngresses(toRewrite []*handlerSite) {
-	for _, s := range toRewrite {
-		path := healthPath(s)
-		if path == "" {
-			continue
-		}
-		for _, v := range listed(b.in.Around.Ingresses) {
-			gke := v.isGKE() && s.name == prober.Readiness
-			if _, set := v.Annotations.Lookup(azureProbePath); !gke && (!v.isAzure() || set) {
-				continue
-			}
-			service := b.behind(&v, s.port)
-			if service == nil || gke && service.hasBackendConfig() {
-				continue
-			}
-			cure := "a BackendConfig must have the path under `healthCheck`, and the Service the annotation `" + gkeBackendConfig + "` that names the BackendConfig"
-			if !gke {
-				cure = fmt.Sprintf("the Ingress must have the annotation `%s: %s`", azureProbePath, path)
-			}
-			b.addFinding(containerFinding("ingress-health-check", s.path, s.container.Name,
-				"%s has its load balancer ask for the path of this probe as long as it goes to port %d; of the rewritten one it does not, and asks for / instead of %s: %s",
-				objectAt("Ingress", v.Namespace, v.Name, v.At), s.port, path, cure))
-			return
-		}
-	}
+// takesPath reports whether the controller of the Ingress takes the health check of its load
+// balancer from a readinessProbe or, if it is Azure's, also from a livenessProbe.
+func (v *Ingress) takesPath(readiness bool) bool {
+	_, set := v.Annotations.Lookup(azureProbePath)
+	return v.isGKE() && readiness || v.isAzure() && !set
 }
 
-// healthPath returns the path that a load balancer takes from a probe for its health check
-// in place of /; "" if it takes none.
-func healthPath(s *handlerSite) string {
-	h := s.original.HTTPGet
-	switch {
-	case h == nil, s.at.init, s.name != prober.Readiness && s.name != prober.Liveness,
-		!s.container.declares(s.port), slices.ContainsFunc(h.HTTPHeaders, func(x HTTPHeader) bool { return x.Name != "Host" }), h.Path == "/":
-		return ""
+// healthCheckBy returns an Ingress whose load balancer takes the path of a pod's probe of a
+// port, and what says the path instead; nil if there is none.
+func (s *Surroundings) healthCheckBy(labels field.KeyValues, spec *PodSpec, port int, path string, readiness bool) (v *Ingress, cure string) {
+	for _, v := range listed(s.Ingresses) {
+		if !v.takesPath(readiness) {
+			continue
+		}
+		gke := v.isGKE() && readiness
+		service := s.behind(&v, labels, spec, port)
+		switch {
+		case service == nil, gke && service.hasBackendConfig():
+		case gke:
+			return &v, "a BackendConfig must have the path under `healthCheck`, and the Service the annotation `" + gkeBackendConfig + "` that names the BackendConfig"
+		default:
+			return &v, fmt.Sprintf("the Ingress must have the annotation `%s: %s`", azureProbePath, path)
+		}
 	}
-	return h.Path
+	return nil, ""
 }
+
+// words names the Ingress.
+func (v *Ingress) words() string { return objectAt("Ingress", v.Namespace, v.Name, v.At) }
 
 // behind returns a Service that certainly selects the pod and by which an Ingress leads to
 // a port of the pod; nil if there is none.
-func (b *planBuilder) behind(v *Ingress, port int) *Service {
-	t := &b.in.Template
-	return leading(listed(b.in.Around.Services), always, t.Metadata.Labels, &t.Spec, port, func(service *Service, p *ServicePort) bool {
+func (s *Surroundings) behind(v *Ingress, labels field.KeyValues, spec *PodSpec, port int) *Service {
+	return leading(listed(s.Services), always, labels, spec, port, func(service *Service, p *ServicePort) bool {
 		return slices.ContainsFunc(v.Backends, func(k IngressBackend) bool { return k.leadsTo(service, p) })
 	})
 }

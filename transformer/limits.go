@@ -25,6 +25,17 @@ type ResourceQuota struct {
 	Hard field.Map
 }
 
+// Limits are what limits the pods of a namespace.
+type Limits struct {
+	Ranges []LimitRange
+	Quotas []ResourceQuota
+}
+
+// hasDefaults reports whether the LimitRange fills in what a container does not have.
+func (l LimitRange) hasDefaults() bool {
+	return slices.ContainsFunc(l.items, func(item limitItem) bool { return item.defaults != requirements{} })
+}
+
 // NewLimitRange reads the `spec` of a LimitRange. What is no quantity counts as absent.
 func NewLimitRange(name string, spec field.Map) LimitRange {
 	l := LimitRange{Name: name}
@@ -82,7 +93,7 @@ func (l *limitItem) refuses(r requirements) string {
 
 // refusal says why the namespace refuses the pod with a container of these requirements;
 // "" if it does not, or would refuse the pod without it too.
-func (p podResources) refusal(s *Surroundings, ours requirements, native bool) string {
+func (p podResources) refusal(limits Limits, ours requirements, native bool) string {
 	with := p.with(ours, native)
 	for i, name := range computeResources {
 		if limit := ours.limits[i]; limit.set && ours.requests[i].milli > limit.milli {
@@ -92,7 +103,7 @@ func (p podResources) refusal(s *Surroundings, ours requirements, native bool) s
 	if why := p.outgrows(with); why != "" {
 		return why
 	}
-	for _, l := range s.LimitRanges {
+	for _, l := range limits.Ranges {
 		for _, item := range l.items {
 			why := item.refuses(ours)
 			if item.ofPod {
@@ -105,7 +116,7 @@ func (p podResources) refusal(s *Surroundings, ours requirements, native bool) s
 			}
 		}
 	}
-	return s.quotaRefusal(p, ours)
+	return limits.quotaRefusal(p, ours)
 }
 
 // outgrows says how the pod's own resources do not allow those of its containers with one
@@ -130,11 +141,11 @@ func (p podResources) total() requirements { return p.pod.combined(p.sum(), quan
 
 // quotaRefusal says what a ResourceQuota demands of every container, and one with these
 // requirements lacks; "" if there is nothing that the others have.
-func (s *Surroundings) quotaRefusal(p podResources, ours requirements) string {
+func (l Limits) quotaRefusal(p podResources, ours requirements) string {
 	if p.hasOwn { // then the quota counts them
 		return ""
 	}
-	for _, q := range s.Quotas {
+	for _, q := range l.Quotas {
 		for i, name := range computeResources {
 			for _, key := range []string{"limits." + name, "requests." + name, name} {
 				lacks := func(r containerResources) bool {
@@ -154,44 +165,18 @@ func (s *Surroundings) quotaRefusal(p podResources, ours requirements) string {
 
 // cure returns resources of probe-proxy that the namespace accepts, as they are in the
 // functionConfig; "" if there are none.
-func (p podResources) cure(s *Surroundings, native bool) string {
+func (p podResources) cure(limits Limits, native bool) string {
 	fit := quantities{{50, true}, {32 * 1000 << 20, true}}
-	for _, l := range s.LimitRanges {
+	for _, l := range limits.Ranges {
 		for _, item := range l.items {
 			if !item.ofPod {
 				fit = fit.each(item.min, quantity.max).each(item.max, quantity.atMost)
 			}
 		}
 	}
-	if p.refusal(s, requirements{fit, fit}, native) != "" {
+	if p.refusal(limits, requirements{fit, fit}, native) != "" {
 		return ""
 	}
 	same := fmt.Sprintf("{cpu: %s, memory: %s}", fit[0], fit[1])
 	return "probeProxy: {resources: {requests: " + same + ", limits: " + same + "}}"
-}
-
-// checkLimits warns if a LimitRange or ResourceQuota among the manifests does not accept
-// the pod with probe-proxy.
-func (b *planBuilder) checkLimits(pod *podResources, ours requirements) {
-	why := pod.refusal(&b.in.Around, ours, b.native())
-	if why == "" {
-		return
-	}
-	cure := "the LimitRange or the pod has to leave room for it"
-	if lines := pod.cure(&b.in.Around, b.native()); lines != "" {
-		cure = "the functionConfig can have `" + lines + "`"
-	}
-	b.addFinding(NewFinding("namespace-limits", b.spec, "the namespace would not accept the pod with probe-proxy: %s; %s", why, cure))
-}
-
-// checkProxyLimits warns if a LimitRange fills in the resources of a mesh's proxy that is
-// declared without any: they then replace those of the mesh's injector.
-func (b *planBuilder) checkProxyLimits() {
-	ranges := b.in.Around.LimitRanges
-	i := slices.IndexFunc(ranges, func(l LimitRange) bool {
-		return slices.ContainsFunc(l.items, func(item limitItem) bool { return item.defaults != requirements{} })
-	})
-	if _, proxy := b.proxyOf(b.p.mesh.isProxy); i >= 0 && proxy == nil && len(b.p.opts.IstioProxy.Resources) == 0 {
-		b.addFinding(NewFinding("proxy-limits", b.spec, "LimitRange %q gives its defaults to the declared istio-proxy, and they replace what Istio's injector would give it; the functionConfig should have Istio's own, by default `istioProxy: {resources: {requests: {cpu: 100m, memory: 128Mi}, limits: {cpu: 2, memory: 1Gi}}}`", ranges[i].Name))
-	}
 }

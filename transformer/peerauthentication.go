@@ -41,7 +41,7 @@ type MTLSMode struct{ Mode, At string }
 // pilot/pkg/security/authn/policy_applier.go.
 func (s *Surroundings) MTLS(rootNamespace, namespace string, labels field.KeyValues, port int, byDefault string) []MTLSMode {
 	var mesh, wide, workload []PeerAuthentication
-	certain := false // a policy with matchLabels selects the pod
+	sure := false // a policy with matchLabels selects the pod
 	for _, p := range s.PeerAuthentications {
 		fits := selects(p.MatchLabels, labels)
 		switch {
@@ -57,13 +57,13 @@ func (s *Surroundings) MTLS(rootNamespace, namespace string, labels field.KeyVal
 			wide = append(wide, p)
 		default:
 			workload = append(workload, p)
-			certain = certain || fits == always
+			sure = sure || fits == always
 		}
 	}
 	known := namespace != ""
 	worlds := narrow([]MTLSMode{{Mode: byDefault}}, mesh, true, port)
 	worlds = narrow(worlds, wide, known, port)
-	return summary(narrow(worlds, workload, certain && known, port))
+	return summary(narrow(worlds, workload, sure && known, port))
 }
 
 // inherits reports whether the policy leaves the mode to the wider scope.
@@ -72,12 +72,12 @@ func (p *PeerAuthentication) inherits() bool { return p.Mode == "" || p.Mode == 
 // narrow returns the worlds that the policies of a scope leave of those of the wider
 // scope. Istio takes the scope's oldest policy, which may be any. Unless it is certain that one is about
 // the pod, the wider scope's worlds stay.
-func narrow(wider []MTLSMode, scope []PeerAuthentication, certain bool, port int) []MTLSMode {
+func narrow(wider []MTLSMode, scope []PeerAuthentication, sure bool, port int) []MTLSMode {
 	if len(scope) == 0 {
 		return wider
 	}
 	var worlds []MTLSMode
-	if !certain {
+	if !sure {
 		worlds = slices.Clone(wider)
 	}
 	for _, p := range scope {

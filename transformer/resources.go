@@ -2,10 +2,10 @@ package transformer
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
-	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
 // A qosClass is a pod's class of quality of service:
@@ -93,34 +93,37 @@ type containerResources struct {
 	restarts bool // it is a native sidecar
 }
 
-// resources reads the requirements of the template's own containers. A proxy whose
-// resources the mesh's injector fills in is not counted.
-func (b *planBuilder) resources() *podResources {
-	if b.pod != nil {
-		return b.pod
-	}
+// readPod reads the requirements of a pod spec at a path, and of its containers. One that is
+// filled in later is not counted if it has none of its own.
+func readPod(spec field.Path, containers iter.Seq2[containerRef, *Container], ranges []LimitRange, filledLater func(*Container) bool, source func(field.Path) field.Map) *podResources {
 	p := new(podResources)
-	b.pod = p
 	read := func(path field.Path) requirements {
-		r, bad := readRequirements(b.sourceMap(path))
+		r, bad := readRequirements(source(path))
 		if bad != nil {
 			p.unreadable = path.Join(bad)
 		}
 		return r
 	}
-	own := b.sourceMap(b.spec.Key("resources"))
+	own := source(spec.Key("resources"))
 	p.hasOwn = len(field.As[field.Map](own, "requests"))+len(field.As[field.Map](own, "limits")) > 0
 	if p.hasOwn {
-		p.pod = read(b.spec.Key("resources"))
+		p.pod = read(spec.Key("resources"))
 	}
-	for at, c := range b.containers() {
-		r := read(b.containerPath(at).Key("resources"))
-		if c.Image == autoImage && b.p.mesh.isProxy(c) && r == (requirements{}) {
+	for at, c := range containers {
+		r := read(spec.Item(at.list(), at.index).Key("resources"))
+		if r == (requirements{}) && filledLater(c) {
 			continue
 		}
-		p.containers = append(p.containers, containerResources{r.filled(b.in.Around.LimitRanges), at.init, isSidecar(at, c)})
+		p.containers = append(p.containers, containerResources{r.filled(ranges), at.init, isSidecar(at, c)})
 	}
 	return p
+}
+
+// filledRequirements returns the requirements that the field `resources` of a container holds,
+// with the defaults of LimitRanges.
+func filledRequirements(resources field.Map, ranges []LimitRange) requirements {
+	r, _ := readRequirements(resources)
+	return r.filled(ranges)
 }
 
 // with returns the pod with one more container, first among those of its list.
@@ -271,45 +274,4 @@ func mergeResources(defaults, given field.Map, class qosClass) field.Map {
 		}
 	}
 	return merged
-}
-
-// tlsProbes returns how many of the rewritten probes probe-proxy makes over TLS.
-func (b *planBuilder) tlsProbes(toRewrite []*handlerSite) (n int) {
-	for _, s := range toRewrite {
-		if g := s.original.GRPC; s.isHTTPS() || g != nil && g.Mode == prober.GRPCTLS {
-			n++
-		}
-	}
-	return n
-}
-
-func (b *planBuilder) probeProxyResources(pod *podResources, toRewrite []*handlerSite) field.Map {
-	given := b.p.opts.ProbeProxy.Resources
-	defaults := pod.defaultResources(b.tlsProbes(toRewrite), len(field.Merge(nil, given)) > 0)
-	return mergeResources(defaults, given, pod.class())
-}
-
-// checkResources reports what probe-proxy changes about the pod's class.
-func (b *planBuilder) checkResources(toRewrite []*handlerSite) {
-	pod := b.resources()
-	if pod.unreadable != nil {
-		v, _ := b.in.Source(pod.unreadable)
-		f := NewFinding("resources-unreadable", pod.unreadable, "\"%v\" must be a quantity that is not negative, such as 500m or 1Gi; the pod's QoS class is not known, and probe-proxy gets a request of 10m CPU and 16Mi memory unless `probeProxy.resources` says otherwise", v)
-		f.Current = v
-		b.addFinding(f)
-		return
-	}
-	if around := &b.in.Around; len(b.p.opts.ProbeProxy.Resources)+len(around.LimitRanges)+len(around.Quotas) == 0 && !pod.hasOwn {
-		return // the defaults keep the class
-	}
-	ours, _ := readRequirements(b.probeProxyResources(pod, toRewrite))
-	ours = ours.filled(b.in.Around.LimitRanges)
-	b.checkLimits(pod, ours)
-	with := pod.with(ours, b.native())
-	before, after := pod.class(), with.class()
-	if key, how := pod.changed(with); key != "" {
-		b.addFinding(NewFinding("pod-level-resources", b.spec.Key("resources"), "the pod's own `%s`, which Kubernetes 1.37 fills in from its containers, %s: the pod is %s, and %s with it; it must be written here", key, how, before, after))
-	} else if before != after {
-		b.addFinding(NewFinding("qos-class", b.spec, "the pod is %s, and %s with the resources that `probeProxy.resources` of the functionConfig gives to probe-proxy", before, after))
-	}
 }

@@ -43,6 +43,9 @@ func (s *Surroundings) DeclaredHTTP(labels field.KeyValues, spec *PodSpec, port 
 	return leading(listed(s.Services), always, labels, spec, port, isHTTP) != nil
 }
 
+// hasServices reports whether Services of the namespace are among the manifests.
+func (s *Surroundings) hasServices() bool { return len(listed(s.Services)) > 0 }
+
 // Exposed returns a Service that leads to a port of the pod, or may do so; "" if there is
 // none. Nil labels are unknown: then every Service of the namespace counts.
 func (s *Surroundings) Exposed(labels field.KeyValues, spec *PodSpec, port int) (service string) {

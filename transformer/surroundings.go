@@ -34,6 +34,8 @@ type Surroundings struct {
 	Ingresses func() []Ingress
 }
 
+func (s *Surroundings) limits() Limits { return Limits{s.LimitRanges, s.Quotas} }
+
 // listed returns what a function of [Surroundings] returns; nil if there is none.
 func listed[T any](f func() []T) []T {
 	if f == nil {

@@ -1,0 +1,37 @@
+package transformer
+
+import (
+	"slices"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+)
+
+// checkIngresses warns of the first probe from which a load balancer takes its health
+// check only as long as it is not rewritten.
+func (b *planBuilder) checkIngresses(toRewrite []*handlerSite) {
+	t := &b.in.Template
+	for _, s := range toRewrite {
+		path := healthPath(s)
+		if path == "" {
+			continue
+		}
+		if v, cure := b.in.Around.healthCheckBy(t.Metadata.Labels, &t.Spec, s.port, path, s.name == prober.Readiness); v != nil {
+			b.addFinding(containerFinding("ingress-health-check", s.path, s.container.Name,
+				"%s has its load balancer ask for the path of this probe as long as it goes to port %d; of the rewritten one it does not, and asks for / instead of %s: %s",
+				v.words(), s.port, path, cure))
+			return
+		}
+	}
+}
+
+// healthPath returns the path that a load balancer takes from a probe for its health check
+// in place of /; "" if it takes none.
+func healthPath(s *handlerSite) string {
+	h := s.original.HTTPGet
+	switch {
+	case h == nil, s.at.init, s.name != prober.Readiness && s.name != prober.Liveness,
+		!s.container.declares(s.port), slices.ContainsFunc(h.HTTPHeaders, func(x HTTPHeader) bool { return x.Name != "Host" }), h.Path == "/":
+		return ""
+	}
+	return h.Path
+}

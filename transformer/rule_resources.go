@@ -1,0 +1,82 @@
+package transformer
+
+import (
+	"slices"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+)
+
+// resources returns the requirements of the template's own containers. A proxy whose
+// resources the mesh's injector fills in is not counted.
+func (b *planBuilder) resources() *podResources {
+	if b.pod == nil {
+		filledLater := func(c *Container) bool { return c.Image == autoImage && b.p.mesh.isProxy(c) }
+		b.pod = readPod(b.spec, b.containers(), b.in.Around.LimitRanges, filledLater, b.sourceMap)
+	}
+	return b.pod
+}
+
+// tlsProbes returns how many of the rewritten probes probe-proxy makes over TLS.
+func (b *planBuilder) tlsProbes(toRewrite []*handlerSite) (n int) {
+	for _, s := range toRewrite {
+		if g := s.original.GRPC; s.isHTTPS() || g != nil && g.Mode == prober.GRPCTLS {
+			n++
+		}
+	}
+	return n
+}
+
+func (b *planBuilder) probeProxyResources(pod *podResources, toRewrite []*handlerSite) field.Map {
+	given := b.p.opts.ProbeProxy.Resources
+	defaults := pod.defaultResources(b.tlsProbes(toRewrite), len(field.Merge(nil, given)) > 0)
+	return mergeResources(defaults, given, pod.class())
+}
+
+// checkResources reports what probe-proxy changes about the pod's class.
+func (b *planBuilder) checkResources(toRewrite []*handlerSite) {
+	pod := b.resources()
+	if pod.unreadable != nil {
+		v, _ := b.in.Source(pod.unreadable)
+		f := NewFinding("resources-unreadable", pod.unreadable, "\"%v\" must be a quantity that is not negative, such as 500m or 1Gi; the pod's QoS class is not known, and probe-proxy gets a request of 10m CPU and 16Mi memory unless `probeProxy.resources` says otherwise", v)
+		f.Current = v
+		b.addFinding(f)
+		return
+	}
+	if around := &b.in.Around; len(b.p.opts.ProbeProxy.Resources)+len(around.LimitRanges)+len(around.Quotas) == 0 && !pod.hasOwn {
+		return // the defaults keep the class
+	}
+	ours := filledRequirements(b.probeProxyResources(pod, toRewrite), b.in.Around.LimitRanges)
+	b.checkLimits(pod, ours)
+	with := pod.with(ours, b.native())
+	before, after := pod.class(), with.class()
+	if key, how := pod.changed(with); key != "" {
+		b.addFinding(NewFinding("pod-level-resources", b.spec.Key("resources"), "the pod's own `%s`, which Kubernetes 1.37 fills in from its containers, %s: the pod is %s, and %s with it; it must be written here", key, how, before, after))
+	} else if before != after {
+		b.addFinding(NewFinding("qos-class", b.spec, "the pod is %s, and %s with the resources that `probeProxy.resources` of the functionConfig gives to probe-proxy", before, after))
+	}
+}
+
+// checkLimits warns if a LimitRange or ResourceQuota among the manifests does not accept
+// the pod with probe-proxy.
+func (b *planBuilder) checkLimits(pod *podResources, ours requirements) {
+	why := pod.refusal(b.in.Around.limits(), ours, b.native())
+	if why == "" {
+		return
+	}
+	cure := "the LimitRange or the pod has to leave room for it"
+	if lines := pod.cure(b.in.Around.limits(), b.native()); lines != "" {
+		cure = "the functionConfig can have `" + lines + "`"
+	}
+	b.addFinding(NewFinding("namespace-limits", b.spec, "the namespace would not accept the pod with probe-proxy: %s; %s", why, cure))
+}
+
+// checkProxyLimits warns if a LimitRange fills in the resources of a mesh's proxy that is
+// declared without any: they then replace those of the mesh's injector.
+func (b *planBuilder) checkProxyLimits() {
+	ranges := b.in.Around.LimitRanges
+	i := slices.IndexFunc(ranges, LimitRange.hasDefaults)
+	if _, proxy := b.proxyOf(b.p.mesh.isProxy); i >= 0 && proxy == nil && len(b.p.opts.IstioProxy.Resources) == 0 {
+		b.addFinding(NewFinding("proxy-limits", b.spec, "LimitRange %q gives its defaults to the declared istio-proxy, and they replace what Istio's injector would give it; the functionConfig should have Istio's own, by default `istioProxy: {resources: {requests: {cpu: 100m, memory: 128Mi}, limits: {cpu: 2, memory: 1Gi}}}`", ranges[i].Name))
+	}
+}
