@@ -20,7 +20,7 @@ func TestTheAppsPortsAreTakenOutOfTheListAgain(t *testing.T) {
 		{"8002", "8002,8001", "8002,7000"},
 		{"8001, 8002", "8001, 8002", "8001, 8002,7000"},
 	} {
-		before := pod("annotations: {"+key+": \""+c.user+"\"}\n", probes)
+		before := podOf("annotations: {"+key+": \""+c.user+"\"}\n", probes)
 		r := plan(t, before, answeredBy("app"))
 		wantParts(t, r.text, key+": \""+c.written+"\"")
 		wantText(t, restore(t, r.text), before)
@@ -37,7 +37,7 @@ func TestTheAppAnswersWhereNoServiceLeads(t *testing.T) {
 		"kuma": "traffic.kuma.io/exclude-inbound-ports", "consul": "consul.hashicorp.com/transparent-proxy-exclude-inbound-ports",
 		"osm": "openservicemesh.io/inbound-port-exclusion-list", "fsm": "flomesh.io/inbound-port-exclusion-list",
 	} {
-		before := pod("labels: {app: web}\n", app("livenessProbe: {httpGet: {port: 8001}}\nreadinessProbe: {tcpSocket: {port: 8002}}"))
+		before := podOf("labels: {app: web}\n", app("livenessProbe: {httpGet: {port: 8001}}\nreadinessProbe: {tcpSocket: {port: 8002}}"))
 		byApp := []option{inMesh(mesh), answeredBy("app")}
 		r := plan(t, before, byApp...)
 		wantParts(t, r.text, key+": \"8002,8001\"\n", "livenessProbe: {httpGet: {port: 8001}}")
@@ -65,11 +65,11 @@ func TestTheAppAnswersWhereNoServiceLeads(t *testing.T) {
 // A plan that is refused says of nobody that it answers.
 func TestARefusedPlanNamesNoAnswerer(t *testing.T) {
 	probes := app("livenessProbe: {httpGet: {port: 8001}}\nreadinessProbe: {tcpSocket: {port: 8002}}")
-	if r := plan(t, pod("", probes), answeredBy("app")); r.Answer.By != "app" || len(r.Answer.AddsAnnotations) == 0 {
+	if r := plan(t, podOf("", probes), answeredBy("app")); r.Answer.By != "app" || len(r.Answer.AddsAnnotations) == 0 {
 		t.Errorf("%+v", r.Answer)
 	}
 	unreadable := "- name: istio-proxy\n  image: auto\n  env: [{name: ISTIO_KUBE_APP_PROBERS, value: \"{\"}]\n"
-	r := plan(t, pod("", probes+unreadable), answeredBy("app"))
+	r := plan(t, podOf("", probes+unreadable), answeredBy("app"))
 	wantReason(t, r, "env-unreadable")
 	if r.Answer.By != "" || len(r.Answer.AddsAnnotations) != 0 || len(r.Edits) != 0 {
 		t.Errorf("%+v", r.Answer)
@@ -79,7 +79,7 @@ func TestARefusedPlanNamesNoAnswerer(t *testing.T) {
 // Whoever else may start late, the app answers its own probes.
 func TestTheAppAnswersTheStartupProbeOfItsNativeSidecar(t *testing.T) {
 	for mesh, annotation := range map[string]string{"istio": "traffic.sidecar.istio.io/excludeInboundPorts", "kuma": "traffic.kuma.io/exclude-inbound-ports"} {
-		before := pod("", "initContainers:\n- name: i\n  image: i\n  restartPolicy: Always\n  startupProbe: {httpGet: {port: 81}}\n"+app(httpProbe))
+		before := podOf("", "initContainers:\n- name: i\n  image: i\n  restartPolicy: Always\n  startupProbe: {httpGet: {port: 81}}\n"+app(httpProbe))
 		r := plan(t, before, inMesh(mesh), answeredBy("app"))
 		if r.Probes[0].Reason != "excluded-port" || !strings.Contains(r.text, annotation+": \"81,8001\"") {
 			t.Errorf("%s: %+v in\n%s", mesh, r.Probes[0], r.text)
@@ -91,11 +91,11 @@ func TestTheAppAnswersTheStartupProbeOfItsNativeSidecar(t *testing.T) {
 // Linkerd skips the port by default, unless an annotation of the pod or its Namespace says otherwise.
 func TestThePortsOfTheNamespaceAreRepeatedForTheAppToo(t *testing.T) {
 	const key = "config.linkerd.io/skip-inbound-ports"
-	before := strings.Replace(namespace("", "linkerd.io/inject: enabled"), "enabled\n", "enabled\n    "+key+": \"9\"\n", 1) + inNamespace(pod("", app(httpProbe)))
+	before := strings.Replace(namespace("", "linkerd.io/inject: enabled"), "enabled\n", "enabled\n    "+key+": \"9\"\n", 1) + inNamespace(podOf("", app(httpProbe)))
 	r := plan(t, before, answeredBy("app"))
 	wantParts(t, r.text, key+": \"9,8001\"\n", "rewrite-probes.io/originals: '{\"inherited\":{\""+key+"\":\"9\"},\"excluded\":{\""+key+"\":\"8001\"}}'")
 	wantNoEdits(t, plan(t, r.text, answeredBy("app")))
 	wantText(t, restore(t, r.text), before)
-	galera := pod("annotations: {linkerd.io/inject: enabled}", app("ports: [{containerPort: 4567}]\nlivenessProbe: {tcpSocket: {port: 4567}}"))
+	galera := podOf("annotations: {linkerd.io/inject: enabled}", app("ports: [{containerPort: 4567}]\nlivenessProbe: {tcpSocket: {port: 4567}}"))
 	wantText(t, plan(t, galera, answeredBy("app")), galera)
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
@@ -46,7 +47,7 @@ type AuthorizationRule struct {
 // so is the namespace "": a policy that has none either may be of the same.
 func (s *Surroundings) Denied(rootNamespace, namespace string, labels field.KeyValues, port int) (at string) {
 	allows := "" // an ALLOW policy that certainly selects the pod
-	allowed := never
+	allowed := certain.Never
 	for i := range s.AuthorizationPolicies {
 		p := &s.AuthorizationPolicies[i]
 		if p.Namespace != rootNamespace && p.Namespace != namespace {
@@ -54,22 +55,22 @@ func (s *Surroundings) Denied(rootNamespace, namespace string, labels field.KeyV
 		}
 		applies := selects(p.MatchLabels, labels)
 		if p.Disputed || p.Namespace == "" {
-			applies = min(applies, maybe)
+			applies = min(applies, certain.Maybe)
 		}
 		matches := min(applies, p.matches(port))
 		switch p.Action {
 		case "DENY":
-			if matches == always {
+			if matches == certain.Always {
 				return p.words()
 			}
 		case "ALLOW", "":
 			allowed = max(allowed, matches)
-			if applies == always && allows == "" {
+			if applies == certain.Always && allows == "" {
 				allows = p.words()
 			}
 		}
 	}
-	if allowed == never {
+	if allowed == certain.Never {
 		return allows
 	}
 	return ""
@@ -79,8 +80,8 @@ func (p *AuthorizationPolicy) words() string {
 	return objectAt("AuthorizationPolicy", p.Namespace, p.Name, p.At)
 }
 
-func (p *AuthorizationPolicy) matches(port int) certainty {
-	matches := never
+func (p *AuthorizationPolicy) matches(port int) certain.Certainty {
+	matches := certain.Never
 	for _, r := range p.Rules {
 		if r != nil {
 			matches = max(matches, r.matches(port))
@@ -89,8 +90,8 @@ func (p *AuthorizationPolicy) matches(port int) certainty {
 	return matches
 }
 
-func (r *AuthorizationRule) matches(port int) certainty {
-	from, to, when := certain(len(r.From) == 0), certain(len(r.To) == 0), always
+func (r *AuthorizationRule) matches(port int) certain.Certainty {
+	from, to, when := certain.Of(len(r.From) == 0), certain.Of(len(r.To) == 0), certain.Always
 	for _, f := range r.From {
 		from = max(from, allMatch(f.Source, port))
 	}
@@ -105,8 +106,8 @@ func (r *AuthorizationRule) matches(port int) certainty {
 
 // allMatch returns whether all conditions of a source or operation hold. The key of a
 // negated one begins with "not": notPrincipals.
-func allMatch(conditions field.Map, port int) certainty {
-	c := always
+func allMatch(conditions field.Map, port int) certain.Certainty {
+	c := certain.Always
 	for _, e := range conditions {
 		key, negated := strings.CutPrefix(e.Key, "not")
 		if negated && key != "" {
@@ -114,7 +115,7 @@ func allMatch(conditions field.Map, port int) certainty {
 		}
 		values, isList := e.Value.(field.List)
 		if !isList && e.Value != nil {
-			return min(c, maybe)
+			return min(c, certain.Maybe)
 		}
 		c = min(c, condition(key, values, port, negated))
 	}
@@ -131,15 +132,15 @@ var identities = []string{
 
 // condition returns whether a condition of a rule holds for the kubelet's probe of a port.
 // Without values there is none.
-func condition(key string, values field.List, port int, negated bool) certainty {
-	c := maybe
+func condition(key string, values field.List, port int, negated bool) certain.Certainty {
+	c := certain.Maybe
 	switch {
 	case len(values) == 0:
-		return always
+		return certain.Always
 	case slices.Contains(identities, key) || strings.HasPrefix(key, "request.auth.claims["):
-		c = never
+		c = certain.Never
 	case key == "ports" || key == "destination.port":
-		c = certain(slices.Contains(values, field.Value(strconv.Itoa(port))))
+		c = certain.Of(slices.Contains(values, field.Value(strconv.Itoa(port))))
 	}
 	if negated {
 		return -c

@@ -28,7 +28,7 @@ func TestAProbeIsDeniedOnlyWhereThatIsCertain(t *testing.T) {
 		yaml   string
 		denied string // by which policy
 	}{
-		{"there is no policy", pod("", app(httpProbe)), ""},
+		{"there is no policy", podOf("", app(httpProbe)), ""},
 		{"who has no identity is refused", authorization("shop/deny", deny, anonymous), "shop/deny"},
 		{"who has no namespace is refused", authorization("shop/deny", deny, "rules: [{from: [{source: {notNamespaces: [shop]}}]}]"), "shop/deny"},
 		{"who has no token is refused", authorization("shop/deny", deny, "rules: [{from: [{source: {notRequestPrincipals: ['*']}}]}]"), "shop/deny"},

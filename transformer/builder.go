@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 )
 
@@ -30,7 +31,7 @@ type planBuilder struct {
 // newPlanBuilder reads the template: first the holders of originals, then the probes
 // and hooks, with their originals.
 func newPlanBuilder(p *Planner, in *Input) *planBuilder {
-	b := &planBuilder{p: p, in: in, metadata: in.MetadataPath(), spec: in.SpecPath(), names: namesOf(in.Template.Spec.containers()), edits: make([]field.Edit, 0, 8)}
+	b := &planBuilder{p: p, in: in, metadata: in.MetadataPath(), spec: in.SpecPath(), names: pod.Names(in.Template.Spec.All()), edits: make([]field.Edit, 0, 8)}
 	b.findHolders()
 	for at, c := range b.containers() {
 		for _, s := range sitesOf(b.spec, at, c) {
@@ -38,7 +39,7 @@ func newPlanBuilder(p *Planner, in *Input) *planBuilder {
 			s.source = b.sourceMap(s.path)
 			s.form = s.readForm()
 			b.recognise(s)
-			s.port, s.portErr = s.original.resolve(c)
+			s.port, s.portErr = s.original.Resolve(c)
 			b.sites = append(b.sites, s)
 		}
 	}
@@ -48,8 +49,8 @@ func newPlanBuilder(p *Planner, in *Input) *planBuilder {
 	return b
 }
 
-func (b *planBuilder) containerPath(at containerRef) field.Path {
-	return b.spec.Item(at.list(), at.index)
+func (b *planBuilder) containerPath(at pod.Ref) field.Path {
+	return b.spec.Item(at.List(), at.Index)
 }
 
 // sourceMap returns the mapping at a path; nil if there is none.
@@ -75,7 +76,7 @@ func (b *planBuilder) hasOurs() bool {
 	return len(b.record) > 0 || slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.used() || k.ours || k.container == nil })
 }
 
-func (b *planBuilder) isOurs(at containerRef) bool {
+func (b *planBuilder) isOurs(at pod.Ref) bool {
 	return slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.ours && k.at == at })
 }
 
@@ -83,7 +84,7 @@ func (b *planBuilder) annotations() field.KeyValues { return b.in.Template.Metad
 
 func (b *planBuilder) declares(port int) bool {
 	for _, c := range b.containers() {
-		if c.declares(port) {
+		if c.Declares(port) {
 			return true
 		}
 	}
@@ -98,10 +99,6 @@ func (b *planBuilder) exposed(port int) (service string) {
 
 // uses reports whether one of the containers declares a port, or a Service leads to it.
 func (b *planBuilder) uses(port int) bool { return b.declares(port) || b.exposed(port) != "" }
-
-func (c *Container) declares(port int) bool {
-	return slices.ContainsFunc(c.Ports, func(p ContainerPort) bool { return p.ContainerPort == int64(port) })
-}
 
 // hasOwnMetadata reports whether the object has other metadata than its pods: a Pod
 // has not.

@@ -44,7 +44,7 @@ startupProbe:
 `)
 
 func TestAChangedConfigurationGivesWhatItWouldHaveGivenAtFirst(t *testing.T) {
-	before := namespace("", "") + pod("", podContext+threeProbes+strings.TrimPrefix(indent("", dropAll, 0), "\n"))
+	before := namespace("", "") + podOf("", podContext+threeProbes+strings.TrimPrefix(indent("", dropAll, 0), "\n"))
 	for first, opts := range configurations {
 		rewritten := plan(t, before, opts...)
 		for second, opts := range configurations {
@@ -65,7 +65,7 @@ func TestAChangedConfigurationGivesWhatItWouldHaveGivenAtFirst(t *testing.T) {
 // Earlier versions had probe-proxy on the port of Istio's agent where injection was
 // not known, without any annotation.
 func TestAnOlderRewriteOnIstiosPortIsBroughtOver(t *testing.T) {
-	before := pod("", podContext+threeProbes)
+	before := podOf("", podContext+threeProbes)
 	older := onIstiosPort(t, before)
 	if !strings.Contains(older, "port: 15020") || strings.Contains(older, "annotations:") {
 		t.Fatalf("older versions wrote no\n%s", older)
@@ -82,14 +82,14 @@ func TestAnOlderRewriteOnIstiosPortIsBroughtOver(t *testing.T) {
 }
 
 func TestAnImageIsChangedByOneEdit(t *testing.T) {
-	r := plan(t, plan(t, pod("", threeProbes)).text, func(o *transformer.Options) { o.ProbeProxy.Image = "x:2" })
+	r := plan(t, plan(t, podOf("", threeProbes)).text, func(o *transformer.Options) { o.ProbeProxy.Image = "x:2" })
 	if len(r.Edits) != 1 || r.Edits[0].Path.String() != "spec.template.spec.initContainers[0].image" || r.Edits[0].Value != "x:2" {
 		t.Errorf("edits %v", r.Edits)
 	}
 }
 
 func TestAChangedProbeWinsOverTheEntryOfTheOldOne(t *testing.T) {
-	r := plan(t, pod("", app(httpProbe)))
+	r := plan(t, podOf("", app(httpProbe)))
 	changed := strings.Replace(r.text, "path: /app-health/app/livez\n            port: 15099", "path: /new\n            port: 9", 1)
 	r = plan(t, changed)
 	if want := `{"/app-health/app/livez":{"httpGet":{"path":"/new","port":9,"scheme":"HTTP"},"timeoutSeconds":1}}`; r.env() != want {
@@ -101,7 +101,7 @@ func TestAChangedProbeWinsOverTheEntryOfTheOldOne(t *testing.T) {
 }
 
 func TestAChangedTimeoutReachesTheEntry(t *testing.T) {
-	r := plan(t, pod("", app(httpProbe)))
+	r := plan(t, podOf("", app(httpProbe)))
 	r = plan(t, strings.Replace(r.text, "        livenessProbe:\n", "        livenessProbe:\n          timeoutSeconds: 9\n", 1))
 	if !strings.Contains(r.env(), `"timeoutSeconds":9`) || len(r.Edits) != 1 {
 		t.Errorf("env %s, edits %v", r.env(), r.Edits)
@@ -111,7 +111,7 @@ func TestAChangedTimeoutReachesTheEntry(t *testing.T) {
 // A patch of an overlay may change a probe after the rewriting. The sidecar then asks what
 // was wanted before, in every mesh and without one, until the next run.
 func TestAProbeThatWasChangedAfterTheRewritingIsFoundUntilTheNextRun(t *testing.T) {
-	before := pod("", app("ports:\n- name: web\n  containerPort: 80\nlivenessProbe:\n  httpGet:\n    path: /foo\n    port: web\n"))
+	before := podOf("", app("ports:\n- name: web\n  containerPort: 80\nlivenessProbe:\n  httpGet:\n    path: /foo\n    port: web\n"))
 	for _, opts := range [][]option{
 		nil, {injects("*")}, {injects(), answeredBy("probe-proxy")}, {answeredBy("istio-proxy")}, {inMesh("linkerd")}, {inMesh("kuma")}, {inMesh("consul")},
 	} {
@@ -157,7 +157,7 @@ func TestAProbeProxyThatAPatchHasPutBehindWhatWaitsForItIsFoundUntilTheNextRun(t
 			{app(startup), "app", transformer.Unaffected, []option{asContainer}},
 		} {
 			all := append(slices.Concat(opts, c.opts), answeredBy("probe-proxy"))
-			rewritten := plan(t, pod("", c.spec), all...)
+			rewritten := plan(t, podOf("", c.spec), all...)
 			head, ours, _ := strings.Cut(rewritten.text, "      - name: probe-proxy\n")
 			ours, moved, found := strings.Cut(ours, "      - name: "+c.front+"\n")
 			moved, tail, _ := strings.Cut(moved, "      containers:\n")
@@ -180,7 +180,7 @@ func TestAProbeProxyThatAPatchHasPutBehindWhatWaitsForItIsFoundUntilTheNextRun(t
 }
 
 func TestEntriesOfRemovedContainersGoAndOfRenamedOnesFollow(t *testing.T) {
-	r := plan(t, pod("", app(httpProbe)+"- name: b\n  image: b\n  livenessProbe: {httpGet: {port: 7}}\n"))
+	r := plan(t, podOf("", app(httpProbe)+"- name: b\n  image: b\n  livenessProbe: {httpGet: {port: 7}}\n"))
 	head, _, _ := strings.Cut(r.text, "      - name: b\n")
 	gone := plan(t, head)
 	if strings.Contains(gone.text, "/app-health/b/") || len(gone.Edits) != 2 {
@@ -194,36 +194,36 @@ func TestEntriesOfRemovedContainersGoAndOfRenamedOnesFollow(t *testing.T) {
 
 func TestASidecarWithNothingLeftToAnswerGoes(t *testing.T) {
 	for _, opts := range configurations {
-		r := plan(t, pod("", app(httpProbe)), opts...)
+		r := plan(t, podOf("", app(httpProbe)), opts...)
 		const name = "        image: app\n"
 		_, probe, _ := strings.Cut(r.text, name)
 		probe, _, _ = strings.Cut(probe, "      - name")
 		bare := strings.Replace(r.text, name+probe, name, 1)
-		wantText(t, plan(t, bare, opts...), pod("", "containers:\n- name: app\n  image: app"))
+		wantText(t, plan(t, bare, opts...), podOf("", "containers:\n- name: app\n  image: app"))
 	}
 }
 
 func TestOptingOutAfterwardsRestores(t *testing.T) {
 	for name, opts := range configurations {
-		r := plan(t, pod("labels: {a: b}", threeProbes), opts...)
+		r := plan(t, podOf("labels: {a: b}", threeProbes), opts...)
 		off := strings.Replace(r.text, "  name: web\n", "  name: web\n  annotations: {rewrite-probes.io/rewrite: \"false\"}\n", 1)
 		got := plan(t, off, opts...)
-		want := strings.Replace(pod("labels: {a: b}", threeProbes), "  name: web\n", "  name: web\n  annotations: {rewrite-probes.io/rewrite: \"false\"}\n", 1)
+		want := strings.Replace(podOf("labels: {a: b}", threeProbes), "  name: web\n", "  name: web\n  annotations: {rewrite-probes.io/rewrite: \"false\"}\n", 1)
 		wantText(t, got, want)
 		if f := wantReason(t, got, "opt-out"); !strings.Contains(f.Message, "restored") {
 			t.Errorf("%s: %q", name, f.Message)
 		}
 	}
 	const hostNetwork = "hostNetwork: true\n"
-	r := plan(t, pod("", threeProbes))
-	wantText(t, plan(t, strings.Replace(r.text, "    spec:\n", "    spec:\n      "+hostNetwork, 1)), pod("", hostNetwork+threeProbes))
-	r = plan(t, pod("annotations: {a: b}", threeProbes))
+	r := plan(t, podOf("", threeProbes))
+	wantText(t, plan(t, strings.Replace(r.text, "    spec:\n", "    spec:\n      "+hostNetwork, 1)), podOf("", hostNetwork+threeProbes))
+	r = plan(t, podOf("annotations: {a: b}", threeProbes))
 	got := plan(t, strings.Replace(r.text, "{a: b", "{rewrite-probes.io/skip-containers: app", 1))
-	wantText(t, got, pod("annotations: {rewrite-probes.io/skip-containers: app}", threeProbes))
+	wantText(t, got, podOf("annotations: {rewrite-probes.io/skip-containers: app}", threeProbes))
 }
 
 func TestOurOwnAnnotationIsNoOptOut(t *testing.T) {
-	r := plan(t, pod(injected, threeProbes))
+	r := plan(t, podOf(injected, threeProbes))
 	again := plan(t, r.text)
 	if len(again.Edits) != 0 || len(again.Findings) != 0 {
 		t.Errorf("%v %v", again.Edits, again.Findings)
@@ -233,7 +233,7 @@ func TestOurOwnAnnotationIsNoOptOut(t *testing.T) {
 func TestWhatIstioctlInjectedIsUnderstood(t *testing.T) {
 	// Istio copies headers into the env, leaves host in the probe, and does
 	// not fill in defaults.
-	injectedByIstio := pod("annotations:\n  sidecar.istio.io/status: '{}'\n", app(`
+	injectedByIstio := podOf("annotations:\n  sidecar.istio.io/status: '{}'\n", app(`
 livenessProbe:
   httpGet:
     path: /app-health/app/livez
@@ -268,7 +268,7 @@ func TestWhatIstioctlRewroteIsNotRestoredForAnInjectorThatRewrites(t *testing.T)
 		annotation string
 		opts       []option
 	}{{"", []option{injectorRewrites}}, {"  sidecar.istio.io/rewriteAppHTTPProbers: \"true\"\n", nil}} {
-		before := pod("annotations:\n  sidecar.istio.io/status: '{}'\n"+c.annotation, app("livenessProbe: {httpGet: {path: /app-health/app/livez, port: 15020}}")+`- name: istio-proxy
+		before := podOf("annotations:\n  sidecar.istio.io/status: '{}'\n"+c.annotation, app("livenessProbe: {httpGet: {path: /app-health/app/livez, port: 15020}}")+`- name: istio-proxy
   image: istio/proxyv2
   env: [{name: ISTIO_KUBE_APP_PROBERS, value: '{"/app-health/app/livez":{"httpGet":{"path":"/foo","port":8001,"scheme":"HTTP"},"timeoutSeconds":1}}'}]
 `)
@@ -284,7 +284,7 @@ func TestWhatIstioctlRewroteIsNotRestoredForAnInjectorThatRewrites(t *testing.T)
 }
 
 func TestOfSeveralEnvVarsTheLastCountsAndOneIsKept(t *testing.T) {
-	r := plan(t, pod("", app("livenessProbe: {httpGet: {path: /app-health/app/livez, port: 15020}}")+`- name: istio-proxy
+	r := plan(t, podOf("", app("livenessProbe: {httpGet: {path: /app-health/app/livez, port: 15020}}")+`- name: istio-proxy
   image: auto
   env:
   - name: ISTIO_KUBE_APP_PROBERS
@@ -302,7 +302,7 @@ func TestOfSeveralEnvVarsTheLastCountsAndOneIsKept(t *testing.T) {
 }
 
 func TestAnEnvVarThatNoProbePointsToIsNotOursToTake(t *testing.T) {
-	yaml := pod("", "containers:\n- name: agent\n  image: a\n  env: [{name: ISTIO_KUBE_APP_PROBERS, value: '{\"/app-health/x/livez\":{\"tcpSocket\":{\"port\":1}}}'}]\n")
+	yaml := podOf("", "containers:\n- name: agent\n  image: a\n  env: [{name: ISTIO_KUBE_APP_PROBERS, value: '{\"/app-health/x/livez\":{\"tcpSocket\":{\"port\":1}}}'}]\n")
 	if r := plan(t, yaml); len(r.Edits) != 0 {
 		t.Errorf("edits %v", r.Edits)
 	}
@@ -312,7 +312,7 @@ func TestAnEnvVarThatNoProbePointsToIsNotOursToTake(t *testing.T) {
 }
 
 func TestARewrittenProbeWithoutItsOriginalIsSaidSoByRestoreToo(t *testing.T) {
-	yaml := pod("", app("livenessProbe: {httpGet: {path: /app-health/app/livez, port: 15020}}"))
+	yaml := podOf("", app("livenessProbe: {httpGet: {path: /app-health/app/livez, port: 15020}}"))
 	r := restore(t, yaml)
 	wantReason(t, r, "dangling")
 	if r.Probes[0].State != transformer.LeftAlone || r.text != yaml {
@@ -321,7 +321,7 @@ func TestARewrittenProbeWithoutItsOriginalIsSaidSoByRestoreToo(t *testing.T) {
 }
 
 func TestTwoProbeProxiesBecomeOne(t *testing.T) {
-	one := plan(t, pod("", app(httpProbe)))
+	one := plan(t, podOf("", app(httpProbe)))
 	_, c, _ := strings.Cut(one.text, "initContainers:\n")
 	c, _, _ = strings.Cut(c, "      containers:\n")
 	two := strings.Replace(one.text, "initContainers:\n", "initContainers:\n"+strings.Replace(c, "name: probe-proxy", "name: old-proxy", 1), 1)
@@ -329,11 +329,11 @@ func TestTwoProbeProxiesBecomeOne(t *testing.T) {
 	if r.text != one.text {
 		t.Errorf("got\n%s", r.text)
 	}
-	wantText(t, restore(t, two), pod("", app(httpProbe)))
+	wantText(t, restore(t, two), podOf("", app(httpProbe)))
 }
 
 func TestThePortOfAnExistingProbeProxyIsReadAsItReadsIt(t *testing.T) {
-	r := plan(t, pod("", app(httpProbe)), port(15098))
+	r := plan(t, podOf("", app(httpProbe)), port(15098))
 	for _, form := range []string{"- --port\n        - \"15098\"", "- x\n        - \"1\"\n        - --port"} { // the second has no port
 		text := strings.Replace(r.text, "- \"--port=15098\"", form, 1)
 		got := plan(t, text, port(15098))
@@ -347,7 +347,7 @@ func TestThePortOfAnExistingProbeProxyIsReadAsItReadsIt(t *testing.T) {
 // What is edited by hand after a rewriting stays, and what was the user's before it.
 func TestAListOfPortsEditedAfterwardsKeepsWhatIsTheUsers(t *testing.T) {
 	const key = "traffic.sidecar.istio.io/excludeInboundPorts: "
-	listed := func(value string) string { return pod("annotations:\n  "+key+value+"\n", app(httpProbe)) }
+	listed := func(value string) string { return podOf("annotations:\n  "+key+value+"\n", app(httpProbe)) }
 	for _, c := range []struct{ name, user, written, edited, restored string }{
 		{"spaces are put in", `"9"`, `"9,15099"`, `"9, 15099"`, `"9"`},
 		{"a port is added to an empty list", `""`, `"15099"`, `"15099,80"`, `"80"`},
@@ -365,22 +365,22 @@ func TestAListOfPortsEditedAfterwardsKeepsWhatIsTheUsers(t *testing.T) {
 		}
 	}
 	// Istio comes back to the port that it had been moved away from.
-	moved := plan(t, pod("annotations:\n  a: b\n  status.sidecar.istio.io/port: \"15030\"\n", app(httpProbe)), answeredBy("probe-proxy"), port(15020))
+	moved := plan(t, podOf("annotations:\n  a: b\n  status.sidecar.istio.io/port: \"15030\"\n", app(httpProbe)), answeredBy("probe-proxy"), port(15020))
 	wantParts(t, moved.text, key+`"15020"`)
 	back := strings.Replace(moved.text, "        status.sidecar.istio.io/port: \"15030\"\n", "", 1)
-	wantText(t, restore(t, back), pod("annotations:\n  a: b\n", app(httpProbe)))
+	wantText(t, restore(t, back), podOf("annotations:\n  a: b\n", app(httpProbe)))
 }
 
 // A restored object says nothing of the mesh, which has no say in it.
 func TestRestoreDoesNotMindWhatTheMeshIsTold(t *testing.T) {
-	r := plan(t, pod("annotations: {a: b}", app(httpProbe)))
+	r := plan(t, podOf("annotations: {a: b}", app(httpProbe)))
 	if got := restore(t, strings.Replace(r.text, "{a: b", "{traffic.sidecar.istio.io/includeInboundPorts: \"80,x\"", 1)); len(got.Findings) > 0 || len(got.Edits) == 0 {
 		t.Errorf("findings %v, edits %v", got.Findings, got.Edits)
 	}
 }
 
 func TestAUsersIstioProxyThatLooksLikeOursKeepsItsEnv(t *testing.T) {
-	before := pod("", app(httpProbe)+"- name: istio-proxy\n  image: auto\n  imagePullPolicy: IfNotPresent\n  env:\n  - name: A\n    value: b\n")
+	before := podOf("", app(httpProbe)+"- name: istio-proxy\n  image: auto\n  imagePullPolicy: IfNotPresent\n  env:\n  - name: A\n    value: b\n")
 	r := plan(t, before)
 	if r.env() == "" || r.Answer.By != "istio-proxy" {
 		t.Errorf("%+v in\n%s", r.Answer, r.text)
@@ -390,7 +390,7 @@ func TestAUsersIstioProxyThatLooksLikeOursKeepsItsEnv(t *testing.T) {
 
 // A field that was given its original value by hand gets its text back, and once.
 func TestAFieldThatWasGivenBackByHandGetsItsText(t *testing.T) {
-	before := pod("", app("livenessProbe:\n  httpGet:\n    path: >-\n      /foo\n    port: !!int \"8001\"\n"))
+	before := podOf("", app("livenessProbe:\n  httpGet:\n    path: >-\n      /foo\n    port: !!int \"8001\"\n"))
 	r := plan(t, before)
 	wantText(t, restore(t, r.text), before)
 	byHand := strings.Replace(r.text, "path: /app-health/app/livez\n", "path: /foo\n", 1)
@@ -405,7 +405,7 @@ func TestAFieldThatWasGivenBackByHandGetsItsText(t *testing.T) {
 // A controller that reads its objects back, or a check of exported manifests, must find
 // nothing to change.
 func TestWhatTheAPIServerFillsInIsNoChange(t *testing.T) {
-	before := pod("", app(httpProbe))
+	before := podOf("", app(httpProbe))
 	text := plan(t, before).text
 	for _, c := range []struct {
 		after, added string

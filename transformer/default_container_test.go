@@ -16,11 +16,11 @@ func TestTheAppStaysKubectlsDefaultContainer(t *testing.T) {
 		opts         []option
 		want         string // the container that is named; "" if none is
 	}{
-		{"probe-proxy is first", pod("", app(httpProbe+hook)+second), []option{asContainer}, "app"},
-		{"probe-proxy is last", pod("", app(httpProbe)+second), []option{asContainer}, ""},
-		{"a native sidecar", pod("", app(httpProbe+hook)), nil, ""},
-		{"the user names one", pod("annotations: {"+key+": second}\n", app(httpProbe+hook)+second), []option{asContainer}, "second"},
-		{"another annotation", pod("annotations:\n  a: b\n", app(httpProbe+hook)), []option{asContainer}, "app"},
+		{"probe-proxy is first", podOf("", app(httpProbe+hook)+second), []option{asContainer}, "app"},
+		{"probe-proxy is last", podOf("", app(httpProbe)+second), []option{asContainer}, ""},
+		{"a native sidecar", podOf("", app(httpProbe+hook)), nil, ""},
+		{"the user names one", podOf("annotations: {"+key+": second}\n", app(httpProbe+hook)+second), []option{asContainer}, "second"},
+		{"another annotation", podOf("annotations:\n  a: b\n", app(httpProbe+hook)), []option{asContainer}, "app"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := plan(t, c.before, c.opts...)
@@ -41,7 +41,7 @@ func TestTheAppStaysKubectlsDefaultContainer(t *testing.T) {
 		})
 	}
 	// A hook that goes takes the annotation along only if probe-proxy is moved.
-	r := plan(t, pod("", app(httpProbe+hook)), asContainer)
+	r := plan(t, podOf("", app(httpProbe+hook)), asContainer)
 	unhooked := strings.Replace(r.text, "app-lifecycle", "elsewhere", 1)
 	if again := plan(t, unhooked, asContainer); !strings.Contains(again.text, key+": app\n") {
 		t.Errorf("probe-proxy is still first:\n%s", again.text)

@@ -4,7 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 )
 
 // A detection says which mesh a template is in, by what all meshes say of it.
@@ -51,7 +53,7 @@ func (p *Planner) builderFor(in *Input) *planBuilder {
 func (p *Planner) memberships(b *planBuilder) (detected detection, marked []*serviceMesh, at []string, off *Finding) {
 	for _, d := range p.meshes {
 		m := d.membership(b)
-		if m.injected == always && (p.opts.Mesh == MeshAuto || d == p.mesh || !m.byName) {
+		if m.injected == certain.Always && (p.opts.Mesh == MeshAuto || d == p.mesh || !m.byName) {
 			marked, at = append(marked, d), append(at, m.at)
 		}
 		if m.unclear != nil {
@@ -71,7 +73,7 @@ func (p *Planner) memberships(b *planBuilder) (detected detection, marked []*ser
 // label, by kind, of the template or else of its Namespace. read returns what a
 // value switches; ok and on are false for one that the mesh does not know.
 func (b *planBuilder) switchIn(kind, key, allowed string, read func(value string) (on, ok bool)) membership {
-	values := func(m *Metadata) field.KeyValues {
+	values := func(m *field.Metadata) field.KeyValues {
 		if kind == "labels" {
 			return m.Labels
 		}
@@ -85,7 +87,7 @@ func (b *planBuilder) switchIn(kind, key, allowed string, read func(value string
 		}
 	}
 	on, ok := read(v)
-	m := membership{injected: certain(on), at: entryWords(kind, key, v)}
+	m := membership{injected: certain.Of(on), at: entryWords(kind, key, v)}
 	switch {
 	case own && !ok:
 		m.unclear = new(metadataFinding("inject-unclear", b.metadata.Key(kind, key), v, "must be %s; with another value nothing is injected, or the injector refuses the pod", allowed))
@@ -115,7 +117,7 @@ func entryWords(kind, key, value string) string {
 
 // proxyOf returns a mesh's proxy that the template has, and where; nil if it has none, or we
 // added the container.
-func (b *planBuilder) proxyOf(isProxy func(*Container) bool) (at containerRef, proxy *Container) {
+func (b *planBuilder) proxyOf(isProxy func(*pod.Container) bool) (at pod.Ref, proxy *pod.Container) {
 	for at, c := range b.containers() {
 		if isProxy(c) {
 			return at, c
@@ -125,6 +127,6 @@ func (b *planBuilder) proxyOf(isProxy func(*Container) bool) (at containerRef, p
 }
 
 // memberBy returns the membership that a mesh's proxy in the template makes.
-func memberBy(proxy *Container) membership {
-	return membership{injected: always, byName: true, at: "the container `" + proxy.Name + "`"}
+func memberBy(proxy *pod.Container) membership {
+	return membership{injected: certain.Always, byName: true, at: "the container `" + proxy.Name + "`"}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
@@ -43,11 +44,11 @@ func presentKey(path string) string {
 }
 
 // isHealthcheck reports whether headers say where an earlier request goes.
-func isHealthcheck(h *HTTPGet) bool {
+func isHealthcheck(h *pod.HTTPGet) bool {
 	return (h.Path == "/osm-healthcheck" || h.Path == "/fsm-healthcheck") && slices.ContainsFunc(h.HTTPHeaders, isEarlierHeader)
 }
 
-func isEarlierHeader(x HTTPHeader) bool {
+func isEarlierHeader(x pod.HTTPHeader) bool {
 	return slices.Contains([]string{"original-http-port", "original-http-path", "original-tcp-port"}, strings.ToLower(x.Name))
 }
 
@@ -81,7 +82,7 @@ func (k *originalsHolder) earlierOriginal(s *handlerSite) (key string, p *prober
 	if p == nil || !s.owns(key) || !k.answersOn(int(h.Port.Int)) {
 		return "", nil
 	}
-	port, _ := handlerOf(p, h).endpoint()
+	port, _ := pod.HandlerOf(p, h).Endpoint()
 	path := ""
 	if p.HTTPGet != nil {
 		path = p.HTTPGet.Path
@@ -89,8 +90,8 @@ func (k *originalsHolder) earlierOriginal(s *handlerSite) (key string, p *prober
 	fits := byPath != ""
 	switch {
 	case isHealthcheck(h):
-		at := cmp.Or(headerIn(h, "Original-Http-Port"), headerIn(h, "Original-Tcp-Port"))
-		fits = at == port.String() && headerIn(h, "Original-Http-Path") == path
+		at := cmp.Or(pod.HeaderIn(h, "Original-Http-Port"), pod.HeaderIn(h, "Original-Tcp-Port"))
+		fits = at == port.String() && pod.HeaderIn(h, "Original-Http-Path") == path
 	case h.Scheme == "HTTPS": // it was passed through, by its port alone
 		fits = p.HTTPGet != nil && p.HTTPGet.Scheme == "HTTPS" && cmp.Or(h.Path, "/") == path
 	}
@@ -106,7 +107,7 @@ func (s *handlerSite) owns(key string) bool {
 }
 
 // withoutEarlierHeaders returns a request without the headers that an earlier form adds.
-func withoutEarlierHeaders(h *HTTPGet) *HTTPGet {
+func withoutEarlierHeaders(h *pod.HTTPGet) *pod.HTTPGet {
 	out := *h
 	out.HTTPHeaders = slices.DeleteFunc(slices.Clone(h.HTTPHeaders), isEarlierHeader)
 	return &out

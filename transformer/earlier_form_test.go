@@ -6,26 +6,27 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
 // request returns a request to a path and a port, with headers given by name and value.
-func request(path string, port int, headers ...string) *HTTPGet {
-	h := &HTTPGet{Path: path, Port: field.Number(port)}
+func request(path string, port int, headers ...string) *pod.HTTPGet {
+	h := &pod.HTTPGet{Path: path, Port: field.Number(port)}
 	for i := 0; i < len(headers); i += 2 {
-		h.HTTPHeaders = append(h.HTTPHeaders, HTTPHeader{Name: headers[i], Value: headers[i+1]})
+		h.HTTPHeaders = append(h.HTTPHeaders, pod.HTTPHeader{Name: headers[i], Value: headers[i+1]})
 	}
 	return h
 }
 
-func over(scheme string, h *HTTPGet) *HTTPGet {
+func over(scheme string, h *pod.HTTPGet) *pod.HTTPGet {
 	h.Scheme = scheme
 	return h
 }
 
-func byHTTP(h *HTTPGet) *prober.Prober { return &prober.Prober{HTTPGet: h} }
+func byHTTP(h *pod.HTTPGet) *prober.Prober { return &prober.Prober{HTTPGet: h} }
 func byTCP(port int) *prober.Prober {
-	return &prober.Prober{TCPSocket: &TCPSocket{Port: field.Number(port)}}
+	return &prober.Prober{TCPSocket: &pod.TCPSocket{Port: field.Number(port)}}
 }
 
 type originals = map[string]*prober.Prober
@@ -35,7 +36,7 @@ type originals = map[string]*prober.Prober
 type lookUp struct {
 	name      string
 	originals originals
-	request   *HTTPGet
+	request   *pod.HTTPGet
 	key       string
 	want      *prober.Prober
 }
@@ -43,7 +44,7 @@ type lookUp struct {
 func (c lookUp) check(t *testing.T, env string, probeType prober.ProbeType) {
 	t.Helper()
 	k := &originalsHolder{env: env, originals: c.originals, listens: earlierPorts}
-	s := &handlerSite{container: &Container{Name: "app"}, name: probeType, key: prober.Key("app", probeType), current: &Handler{HTTPGet: c.request}}
+	s := &handlerSite{container: &pod.Container{Name: "app"}, name: probeType, key: prober.Key("app", probeType), current: &pod.Handler{HTTPGet: c.request}}
 	key, got := k.original(s, []string{"app", "other"})
 	if d := cmp.Diff(c.want, got); d != "" || key != c.key {
 		t.Errorf("%s, %s: %q, want %q; -want +got\n%s", probeType.Field(), c.name, key, c.key, d)
@@ -115,7 +116,7 @@ func TestTheOriginalsOfEarlierRequestsAreFoundByPathHeaderOrPort(t *testing.T) {
 
 func TestARequestLooksRewrittenByItsPathAndWhereThatSaysNothingByItsHeaders(t *testing.T) {
 	for _, c := range []struct {
-		request *HTTPGet
+		request *pod.HTTPGet
 		want    bool
 	}{
 		{request("/app-health/app/livez", 80), true},
@@ -133,7 +134,7 @@ func TestARequestLooksRewrittenByItsPathAndWhereThatSaysNothingByItsHeaders(t *t
 		{request("/fsm-healthcheck", 15901, "a", "b"), false},
 		{request("/x", 15901, "Original-Tcp-Port", "1"), false},
 	} {
-		s := &handlerSite{current: &Handler{HTTPGet: c.request}}
+		s := &handlerSite{current: &pod.Handler{HTTPGet: c.request}}
 		if got := s.isDangling(); got != c.want {
 			t.Errorf("%+v: %t", c.request, got)
 		}
@@ -143,15 +144,15 @@ func TestARequestLooksRewrittenByItsPathAndWhereThatSaysNothingByItsHeaders(t *t
 func TestAProbeBecomesARequestOfItsOwnPath(t *testing.T) {
 	for _, c := range []struct {
 		probeType prober.ProbeType
-		original  Handler
-		want      *HTTPGet
+		original  pod.Handler
+		want      *pod.HTTPGet
 	}{
-		{prober.Liveness, Handler{HTTPGet: &HTTPGet{Path: "/a", Protocol: "HTTP2", HTTPHeaders: []HTTPHeader{{Name: "A", Value: "b"}}}}, request("/app-health/app/livez", 15904, "A", "b")},
-		{prober.Readiness, Handler{HTTPGet: over("HTTP", request("", 80))}, over("HTTP", request("/app-health/app/readyz", 15904))},
-		{prober.Readiness, Handler{HTTPGet: over("HTTPS", request("/c", 443, "A", "b"))}, over("HTTP", request("/app-health/app/readyz", 15904, "A", "b"))},
-		{prober.Startup, Handler{TCPSocket: &TCPSocket{}}, request("/app-health/app/startupz", 15904)},
-		{prober.Startup, Handler{GRPC: &GRPC{}}, request("/app-health/app/startupz", 15904)},
-		{prober.PreStop, Handler{HTTPGet: request("/stop", 80)}, request("/app-lifecycle/app/prestopz", 15904)},
+		{prober.Liveness, pod.Handler{HTTPGet: &pod.HTTPGet{Path: "/a", Protocol: "HTTP2", HTTPHeaders: []pod.HTTPHeader{{Name: "A", Value: "b"}}}}, request("/app-health/app/livez", 15904, "A", "b")},
+		{prober.Readiness, pod.Handler{HTTPGet: over("HTTP", request("", 80))}, over("HTTP", request("/app-health/app/readyz", 15904))},
+		{prober.Readiness, pod.Handler{HTTPGet: over("HTTPS", request("/c", 443, "A", "b"))}, over("HTTP", request("/app-health/app/readyz", 15904, "A", "b"))},
+		{prober.Startup, pod.Handler{TCPSocket: &pod.TCPSocket{}}, request("/app-health/app/startupz", 15904)},
+		{prober.Startup, pod.Handler{GRPC: &pod.GRPC{}}, request("/app-health/app/startupz", 15904)},
+		{prober.PreStop, pod.Handler{HTTPGet: request("/stop", 80)}, request("/app-lifecycle/app/prestopz", 15904)},
 	} {
 		s := &handlerSite{key: prober.Key("app", c.probeType), original: &c.original}
 		if d := cmp.Diff(c.want, s.rewritten(15904)); d != "" {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
@@ -88,7 +89,7 @@ func undoAll(annotations field.KeyValues, past []answerer, recorded field.KeyVal
 // editContainers plans the env var for the answerer to read, and the removal of
 // whatever else we added.
 func (b *planBuilder) editContainers(toRewrite []*handlerSite, env string) {
-	var keep, added *containerRef // what stays of the holders, and where a container is inserted
+	var keep, added *pod.Ref // what stays of the holders, and where a container is inserted
 	var container field.Map
 	switch {
 	case env != "" && b.answeredByUs():
@@ -108,7 +109,7 @@ func (b *planBuilder) editContainers(toRewrite []*handlerSite, env string) {
 	case env != "":
 		if keep = b.editProxy(env); keep == nil {
 			container = append(b.declaration(), field.Entry{Key: "env", Value: field.List{envVar(env)}})
-			added = &containerRef{index: len(b.in.Template.Spec.Containers)}
+			added = &pod.Ref{Index: len(b.in.Template.Spec.Containers)}
 		}
 	}
 	b.removeHolders(keep, added)
@@ -145,17 +146,17 @@ func (b *planBuilder) native() bool {
 // before all other init containers. An ordinary container comes last, since
 // kubectl exec and logs take the first, unless a postStart hook needs probe-proxy:
 // then it comes first, because such a hook delays the containers that follow.
-func (b *planBuilder) probeProxyPlace(existing *originalsHolder, toRewrite []*handlerSite) containerRef {
-	isLate := func(s *handlerSite) bool { return s.atStart() && existing.at.startsAfter(s.at) }
+func (b *planBuilder) probeProxyPlace(existing *originalsHolder, toRewrite []*handlerSite) pod.Ref {
+	isLate := func(s *handlerSite) bool { return s.atStart() && existing.at.StartsAfter(s.at) }
 	switch {
-	case existing != nil && existing.at.init == b.native() && !slices.ContainsFunc(toRewrite, isLate):
+	case existing != nil && existing.at.Init == b.native() && !slices.ContainsFunc(toRewrite, isLate):
 		return existing.at
 	case b.native():
-		return containerRef{init: true}
+		return pod.Ref{Init: true}
 	case !b.firstIsApp() && slices.ContainsFunc(toRewrite, func(s *handlerSite) bool { return s.name == prober.PostStart }):
-		return containerRef{}
+		return pod.Ref{}
 	}
-	return containerRef{index: len(b.in.Template.Spec.Containers)}
+	return pod.Ref{Index: len(b.in.Template.Spec.Containers)}
 }
 
 // firstIsApp reports whether the first container is taken for the app.
@@ -163,11 +164,11 @@ func (b *planBuilder) firstIsApp() bool { return b.in.Shape.FirstIsApp || b.p.me
 
 // editProxy plans the env var of the mesh's proxy and returns where the proxy is; nil if
 // there is none.
-func (b *planBuilder) editProxy(value string) *containerRef {
+func (b *planBuilder) editProxy(value string) *pod.Ref {
 	at, proxy := b.proxyOf(b.p.mesh.isProxy)
 	if proxy == nil { // use the one that we declared earlier
 		for _, k := range b.holders {
-			if k.proxy && k.ours && !k.at.init {
+			if k.proxy && k.ours && !k.at.Init {
 				at, proxy = k.at, k.container
 				b.editDeclared(k)
 			}
@@ -192,8 +193,8 @@ func (b *planBuilder) editDeclared(k *originalsHolder) {
 
 // setEnv sets the env var in a container's list at path. If there are several with its name,
 // the last stays.
-func (b *planBuilder) setEnv(path field.Path, c *Container, value string) {
-	at := c.envVars(prober.EnvName)
+func (b *planBuilder) setEnv(path field.Path, c *pod.Container, value string) {
+	at := c.EnvVars(prober.EnvName)
 	if len(at) == 0 {
 		b.edit(field.Edit{Op: field.Insert, Path: path.Index(len(c.Env)), Value: envVar(value)})
 		return
@@ -202,7 +203,7 @@ func (b *planBuilder) setEnv(path field.Path, c *Container, value string) {
 	for _, i := range at[:last] {
 		b.edit(field.Edit{Op: field.Delete, Path: path.Index(i)})
 	}
-	if text(c.Env[at[last]].Value) != value {
+	if pod.Deref(c.Env[at[last]].Value) != value {
 		b.edit(field.Edit{Op: field.Set, Path: path.Index(at[last]).Key("value"), Value: value})
 	}
 }
@@ -210,10 +211,10 @@ func (b *planBuilder) setEnv(path field.Path, c *Container, value string) {
 // removeHolders plans the removal of every holder of originals except for the
 // container at keep (nil for none): of the whole container if it is ours, else of
 // its env var. A list that loses its last item goes too, unless a container is added to it.
-func (b *planBuilder) removeHolders(keep, added *containerRef) {
+func (b *planBuilder) removeHolders(keep, added *pod.Ref) {
 	spec := &b.in.Template.Spec
 	left := map[bool]int{true: len(spec.InitContainers), false: len(spec.Containers)} // by containerRef.init
-	var gone []containerRef
+	var gone []pod.Ref
 	for _, k := range b.holders {
 		kept := keep != nil && k.at == *keep
 		switch {
@@ -223,16 +224,16 @@ func (b *planBuilder) removeHolders(keep, added *containerRef) {
 			b.removeEnv(k, kept)
 		case !slices.Contains(gone, k.at):
 			gone = append(gone, k.at)
-			left[k.at.init]--
+			left[k.at.Init]--
 		}
 	}
 	for _, at := range gone {
 		switch {
-		case left[at.init] > 0 || added != nil && added.init == at.init:
+		case left[at.Init] > 0 || added != nil && added.Init == at.Init:
 			b.edit(field.Edit{Op: field.Delete, Path: b.containerPath(at)})
-		case left[at.init] == 0:
-			b.edit(b.record.Emptied(b.spec.Key(at.list())))
-			left[at.init] = -1 // it is gone with its list
+		case left[at.Init] == 0:
+			b.edit(b.record.Emptied(b.spec.Key(at.List())))
+			left[at.Init] = -1 // it is gone with its list
 		}
 	}
 }
@@ -240,7 +241,7 @@ func (b *planBuilder) removeHolders(keep, added *containerRef) {
 // removeEnv plans the removal of a holder's env var, and of its list if that has no
 // other. added is set if another env var is added to the list.
 func (b *planBuilder) removeEnv(k *originalsHolder, added bool) {
-	path, at := k.path.Key("env"), k.container.envVars(k.env)
+	path, at := k.path.Key("env"), k.container.EnvVars(k.env)
 	if len(at) == len(k.container.Env) && !added {
 		b.edit(b.record.Emptied(path))
 		return

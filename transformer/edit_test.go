@@ -9,7 +9,7 @@ import (
 // it are edits that exclude each other.
 func TestAListThatLosesItsLastItemAndGetsAnotherStays(t *testing.T) {
 	t.Run("containers", func(t *testing.T) {
-		original := pod("", app(httpProbe))
+		original := podOf("", app(httpProbe))
 		declared := plan(t, original, answeredBy("istio-proxy")).text
 		head, containers, _ := strings.Cut(declared, "      containers:\n")
 		first, proxy, ok := strings.Cut(containers, "      - name: istio-proxy\n")
@@ -24,8 +24,8 @@ func TestAListThatLosesItsLastItemAndGetsAnotherStays(t *testing.T) {
 	t.Run("env", func(t *testing.T) {
 		proxy := "      - name: istio-proxy\n        image: auto\n"
 		originals := "        env:\n        - name: OSM_KUBE_APP_PROBERS\n          value: '{\"/osm-readiness-probe/app\":{\"tcpSocket\":{\"port\":8002}}}'\n"
-		r := plan(t, pod("", app(osmTCPProbe))+proxy+originals, answeredBy("istio-proxy"))
-		want := pod("", app("readinessProbe:\n  tcpSocket:\n    port: 8002\n")) + proxy
+		r := plan(t, podOf("", app(osmTCPProbe))+proxy+originals, answeredBy("istio-proxy"))
+		want := podOf("", app("readinessProbe:\n  tcpSocket:\n    port: 8002\n")) + proxy
 		wantText(t, r, plan(t, want, answeredBy("istio-proxy")).text)
 		wantText(t, restore(t, r.text), want)
 	})

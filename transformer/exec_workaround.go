@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 )
 
 // findExecWorkarounds adds a finding for each exec probe whose command makes a request to
@@ -78,7 +79,7 @@ func withoutShell(command []string) []string {
 
 // nativeHandler returns the handler that does what a command does, and the command's
 // tool; nil unless that is certain.
-func nativeHandler(command []string) (tool string, native *Handler) {
+func nativeHandler(command []string) (tool string, native *pod.Handler) {
 	if command = withoutShell(command); len(command) < 2 {
 		return "", nil
 	}
@@ -90,15 +91,15 @@ func nativeHandler(command []string) (tool string, native *Handler) {
 	}
 	part := func(name string) string { return form().ReplaceAllString(args, "${"+name+"}") }
 	number, _ := strconv.Atoi(cmp.Or(part("port"), map[string]string{"": "80", "https": "443"}[part("scheme")]))
-	if _, err := inRange(int64(number)); err != nil || part("scheme") != "" && !unverified().MatchString(args) {
+	if _, err := pod.InRange(int64(number)); err != nil || part("scheme") != "" && !unverified().MatchString(args) {
 		return tool, nil
 	}
 	switch port := field.Number(number); tool {
 	case "curl", "wget":
-		return tool, &Handler{HTTPGet: &HTTPGet{Path: cmp.Or(part("path"), "/"), Port: port, Scheme: strings.ToUpper(part("scheme"))}}
+		return tool, &pod.Handler{HTTPGet: &pod.HTTPGet{Path: cmp.Or(part("path"), "/"), Port: port, Scheme: strings.ToUpper(part("scheme"))}}
 	case "grpc_health_probe":
-		return tool, &Handler{GRPC: &GRPC{Port: port, Service: new(part("service"))}}
+		return tool, &pod.Handler{GRPC: &pod.GRPC{Port: port, Service: new(part("service"))}}
 	default:
-		return tool, &Handler{TCPSocket: &TCPSocket{Port: port}}
+		return tool, &pod.Handler{TCPSocket: &pod.TCPSocket{Port: port}}
 	}
 }

@@ -13,7 +13,7 @@ import (
 // workarounds returns the findings about the pod spec of a Deployment.
 func workarounds(t *testing.T, spec string) []transformer.Finding {
 	t.Helper()
-	return slices.DeleteFunc(plan(t, pod("", spec)).Findings, func(f transformer.Finding) bool { return f.Reason != "exec-workaround" })
+	return slices.DeleteFunc(plan(t, podOf("", spec)).Findings, func(f transformer.Finding) bool { return f.Reason != "exec-workaround" })
 }
 
 const podVariables = "env:\n- {name: POD_IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}\n- {name: NODE, valueFrom: {fieldRef: {fieldPath: status.hostIP}}}\n- {name: PORT, value: \"8080\"}\n- {name: TWO, value: a b}\n"

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 )
 
 // The sections of a pod template's [Record].
@@ -26,11 +27,11 @@ const (
 // handler returns the fields of the original handler as they were written; nil
 // if they are not known, or no longer mean what the env var says, which is in
 // original. It completes original by what the env var has no room for.
-func (r Record) handler(key string, original *Handler) field.Map {
+func (r Record) handler(key string, original *pod.Handler) field.Map {
 	form := field.As[field.Map](field.As[field.Map](r.Section(recordHandlers), key), original.Kind())
-	port, _ := original.endpoint()
+	port, _ := original.Endpoint()
 	name := field.As[string](form, "port")
-	if number, _ := form.Get("port"); name == "" && number != port.Value() || !original.adopt(form) {
+	if number, _ := form.Get("port"); name == "" && number != port.Value() || !original.Adopt(form) {
 		return nil
 	}
 	if name != "" {
@@ -42,8 +43,8 @@ func (r Record) handler(key string, original *Handler) field.Map {
 // readForm returns the fields of the handler as they were read, without its headers.
 func (s *handlerSite) readForm() field.Map {
 	form := field.As[field.Map](s.source, s.current.Kind())
-	if headers, _ := form.Get(headersField); headers != nil {
-		return field.Merge(form, field.Map{{Key: headersField, Value: field.List{}}})
+	if headers, _ := form.Get(pod.HeadersField); headers != nil {
+		return field.Merge(form, field.Map{{Key: pod.HeadersField, Value: field.List{}}})
 	}
 	return form
 }
@@ -56,9 +57,9 @@ func (s *handlerSite) needsForm() bool {
 	}
 	h := s.original.HTTPGet
 	if h == nil {
-		return !field.Same(s.form, handlerOf(s.prober(), nil).Value())
+		return !field.Same(s.form, pod.HandlerOf(s.prober(), nil).Value())
 	}
-	return h.Port.IsString || h.Path == "" || h.Protocol != "" && following(s.form, "protocol") != ""
+	return h.Port.IsString || h.Path == "" || h.Protocol != "" && pod.Following(s.form, "protocol") != ""
 }
 
 // shortForm returns the form without the fields of an httpGet that the env var

@@ -19,7 +19,7 @@ func (r result) originals() string {
 func TestWhatTheEnvHasNoRoomForIsCarriedInOneAnnotation(t *testing.T) {
 	ports := "ports: [{name: http, containerPort: 8001}]\n"
 	probe := func(handler string) string {
-		return pod("", app(ports+"livenessProbe:\n  "+handler))
+		return podOf("", app(ports+"livenessProbe:\n  "+handler))
 	}
 	carried := func(handler string) string {
 		return `{"handlers":{"/app-health/app/livez":{` + handler + `}}}`
@@ -58,29 +58,29 @@ func TestWhatTheEnvHasNoRoomForIsCarriedInOneAnnotation(t *testing.T) {
 			carriedAs(`"httpGet":{"path":null,"port":8001}`, `"path":"path: ~"`), nil},
 		{"a path over lines", probe("httpGet:\n    path: >-\n      /foo\n    port: 8001"), carriedAs("", `"path":"path: >-\n  /foo"`), nil},
 		{"a tag", probe("httpGet: {path: /foo, port: !!int \"8001\"}"), carriedAs("", `"port":"port: !!int \"8001\""`), nil},
-		{"an alias", pod("", app("livenessProbe: &p\n  tcpSocket:\n    port: 8001\nreadinessProbe: *p")),
+		{"an alias", podOf("", app("livenessProbe: &p\n  tcpSocket:\n    port: 8001\nreadinessProbe: *p")),
 			`{"texts":{"/app-health/app/readyz":{"readinessProbe":"readinessProbe: *p"}}}`, nil},
-		{"an alias of a handler", pod("", app("livenessProbe:\n  tcpSocket: &h\n    port: 8001\nreadinessProbe:\n  tcpSocket: *h # the same")),
+		{"an alias of a handler", podOf("", app("livenessProbe:\n  tcpSocket: &h\n    port: 8001\nreadinessProbe:\n  tcpSocket: *h # the same")),
 			`{"texts":{"/app-health/app/readyz":{"tcpSocket":"tcpSocket: *h"}}}`, nil},
 		{"a protocol at the start", probe("httpGet: {protocol: HTTP2, path: /foo, port: 8001}"), carried(`"httpGet":{"protocol":"HTTP2","path":"/foo","port":8001}`), nil},
 		{"a protocol in the middle", probe("httpGet: {path: /foo, protocol: HTTP2, port: 8001}"), carried(`"httpGet":{"path":"/foo","protocol":"HTTP2","port":8001}`), nil},
-		{"a switch that says the default", pod("annotations:\n  sidecar.istio.io/rewriteAppHTTPProbers: \"true\"\n", plain),
+		{"a switch that says the default", podOf("annotations:\n  sidecar.istio.io/rewriteAppHTTPProbers: \"true\"\n", plain),
 			`{"annotations":{"sidecar.istio.io/rewriteAppHTTPProbers":"true"}}`, nil},
-		{"a switch that is not touched", pod("annotations:\n  sidecar.istio.io/rewriteAppHTTPProbers: \"true\"\n", plain), "", []option{inMesh("linkerd")}},
-		{"an excluded port that is ours too", pod("annotations:\n  traffic.sidecar.istio.io/excludeInboundPorts: \"80,15099\"\n", plain),
+		{"a switch that is not touched", podOf("annotations:\n  sidecar.istio.io/rewriteAppHTTPProbers: \"true\"\n", plain), "", []option{inMesh("linkerd")}},
+		{"an excluded port that is ours too", podOf("annotations:\n  traffic.sidecar.istio.io/excludeInboundPorts: \"80,15099\"\n", plain),
 			`{"annotations":{"traffic.sidecar.istio.io/excludeInboundPorts":"80,15099"}}`, nil},
-		{"an excluded port besides ours", pod("annotations:\n  traffic.sidecar.istio.io/excludeInboundPorts: \"80\"\n", plain), "", nil},
-		{"an empty exclusion", pod("annotations:\n  traffic.sidecar.istio.io/excludeInboundPorts: \"\"\n", plain),
+		{"an excluded port besides ours", podOf("annotations:\n  traffic.sidecar.istio.io/excludeInboundPorts: \"80\"\n", plain), "", nil},
+		{"an empty exclusion", podOf("annotations:\n  traffic.sidecar.istio.io/excludeInboundPorts: \"\"\n", plain),
 			`{"annotations":{"traffic.sidecar.istio.io/excludeInboundPorts":""}}`, nil},
-		{"an empty list", pod("", "initContainers: []\n"+plain), `{"empty":{"initContainers":[]}}`, nil},
-		{"an empty list that stays so", pod("", "initContainers: []\n"+plain), "", []option{asContainer}},
-		{"another word for no list", pod("", "initContainers: ~ # none\n"+plain), `{"empty":{"initContainers":null},"texts":{"initContainers":"initContainers: ~"}}`, nil},
-		{"no word for no list", pod("", "initContainers:\n"+plain), `{"empty":{"initContainers":null},"texts":{"initContainers":"initContainers:"}}`, nil},
-		{"an empty env", pod("", plain+"- name: istio-proxy\n  image: auto\n  env: []\n"), `{"empty":{"env":[]}}`, []option{answeredBy("istio-proxy")}},
-		{"empty annotations", pod("annotations: {}\n", plain), `{"empty":{"annotations":{}}}`, nil},
-		{"null metadata", strings.Replace(pod("", plain), "    spec:", "    metadata: null\n    spec:", 1),
+		{"an empty list", podOf("", "initContainers: []\n"+plain), `{"empty":{"initContainers":[]}}`, nil},
+		{"an empty list that stays so", podOf("", "initContainers: []\n"+plain), "", []option{asContainer}},
+		{"another word for no list", podOf("", "initContainers: ~ # none\n"+plain), `{"empty":{"initContainers":null},"texts":{"initContainers":"initContainers: ~"}}`, nil},
+		{"no word for no list", podOf("", "initContainers:\n"+plain), `{"empty":{"initContainers":null},"texts":{"initContainers":"initContainers:"}}`, nil},
+		{"an empty env", podOf("", plain+"- name: istio-proxy\n  image: auto\n  env: []\n"), `{"empty":{"env":[]}}`, []option{answeredBy("istio-proxy")}},
+		{"empty annotations", podOf("annotations: {}\n", plain), `{"empty":{"annotations":{}}}`, nil},
+		{"null metadata", strings.Replace(podOf("", plain), "    spec:", "    metadata: null\n    spec:", 1),
 			`{"empty":{"metadata":null}}`, nil},
-		{"empty annotations that stay so", pod("annotations: {}\n", plain), "", []option{inMesh("osm")}},
+		{"empty annotations that stay so", podOf("annotations: {}\n", plain), "", []option{inMesh("osm")}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := plan(t, c.yaml, c.opts...)
@@ -111,13 +111,13 @@ func TestTheEnvWinsOverAnAnnotationThatSaysOtherwise(t *testing.T) {
 		{"tcpSocket:\n    port: http", `"tcpSocket":{"port":8001}`, `"grpc":{"port":9,"service":""}`, "grpc:\n    port: 9"},
 		{"grpc:\n    service: a\n    port: 8001", `"service":"a"`, `"service":"b"`, "grpc:\n    port: 8001\n    service: b"},
 	} {
-		r := plan(t, pod("", app(ports+"livenessProbe:\n  "+c.handler)))
+		r := plan(t, podOf("", app(ports+"livenessProbe:\n  "+c.handler)))
 		head, tail, _ := strings.Cut(r.text, "ISTIO_KUBE_APP_PROBERS")
 		edited := head + "ISTIO_KUBE_APP_PROBERS" + strings.Replace(tail, c.from, c.to, 1)
-		wantText(t, restore(t, edited), pod("", app(ports+"livenessProbe:\n  "+c.want)))
+		wantText(t, restore(t, edited), podOf("", app(ports+"livenessProbe:\n  "+c.want)))
 	}
 	// A name means the port that the container has now.
-	r := plan(t, pod("", app(ports+"livenessProbe:\n  tcpSocket:\n    port: http")))
+	r := plan(t, podOf("", app(ports+"livenessProbe:\n  tcpSocket:\n    port: http")))
 	moved := plan(t, strings.Replace(r.text, "containerPort: 8001", "containerPort: 9001", 1))
 	if !strings.Contains(moved.env(), `{"tcpSocket":{"port":9001}`) {
 		t.Errorf("env %s", moved.env())
@@ -131,7 +131,7 @@ func TestTheEnvWinsOverAnAnnotationThatSaysOtherwise(t *testing.T) {
 
 func TestAnAnnotationThatCannotBeReadIsAnError(t *testing.T) {
 	for _, value := range []string{"", "x", "[]", "{} {}", `{"handlers":`} {
-		yaml := pod("annotations: {rewrite-probes.io/originals: '"+value+"'}", app(httpProbe))
+		yaml := podOf("annotations: {rewrite-probes.io/originals: '"+value+"'}", app(httpProbe))
 		for _, r := range []result{plan(t, yaml), restore(t, yaml)} {
 			f := wantReason(t, r, "env-unreadable")
 			if f.Severity != transformer.Error || r.text != yaml || !strings.Contains(f.Field.String(), "rewrite-probes.io/originals") {
@@ -140,23 +140,23 @@ func TestAnAnnotationThatCannotBeReadIsAnError(t *testing.T) {
 		}
 	}
 	// One that belongs to nothing goes.
-	r := plan(t, pod("annotations: {rewrite-probes.io/originals: '{}', a: b}", app("livenessProbe: {exec: {command: [x]}}")))
-	wantText(t, r, pod("annotations: {a: b}", app("livenessProbe: {exec: {command: [x]}}")))
+	r := plan(t, podOf("annotations: {rewrite-probes.io/originals: '{}', a: b}", app("livenessProbe: {exec: {command: [x]}}")))
+	wantText(t, r, podOf("annotations: {a: b}", app("livenessProbe: {exec: {command: [x]}}")))
 }
 
 // TestAnOptOutOfIstioAfterwardsIsOne: where Istio's annotation is not ours, it
 // is the user's, though the template was rewritten before.
 func TestAnOptOutOfIstioAfterwardsIsOne(t *testing.T) {
-	rewritten := onIstiosPort(t, pod("annotations:\n  a: b\n", app(httpProbe)))
+	rewritten := onIstiosPort(t, podOf("annotations:\n  a: b\n", app(httpProbe)))
 	off := strings.NewReplacer("        a: b\n", "        a: b\n        sidecar.istio.io/rewriteAppHTTPProbers: \"false\"\n")
-	wantText(t, plan(t, off.Replace(rewritten)), off.Replace(pod("annotations:\n  a: b\n", app(httpProbe))))
+	wantText(t, plan(t, off.Replace(rewritten)), off.Replace(podOf("annotations:\n  a: b\n", app(httpProbe))))
 }
 
 // TestATextIsPutBackByOneEdit: a field that restore changes anyway needs no second edit
 // for its text.
 func TestATextIsPutBackByOneEdit(t *testing.T) {
 	for _, handler := range []string{"httpGet:\n    path: \"/foo\"\n    port: 'web' # c\n", "grpc:\n    port: 0x1F90\n    service: \"x\" # c\n"} {
-		original := pod("", app("ports: [{name: web, containerPort: 80}]\nlivenessProbe:\n  "+handler))
+		original := podOf("", app("ports: [{name: web, containerPort: 80}]\nlivenessProbe:\n  "+handler))
 		text := plan(t, original, port(15097)).text
 		wantText(t, restore(t, text), original)
 		wantText(t, restore(t, strings.Replace(text, "livez\n            port: 15097", "livez\n            port: web", 1)), original)
@@ -172,7 +172,7 @@ func TestAnEmptyListThatStaysSoIsNotNoted(t *testing.T) {
 		{app("livenessProbe: {httpGet: {path: /x, port: 80, httpHeaders: []}}"), []option{answeredBy("istio-proxy")}},
 		{"initContainers: []\n" + app("livenessProbe: {httpGet: {path: /x, port: 80}}"), []option{answeredBy("istio-proxy")}},
 	} {
-		before := pod("", c.spec)
+		before := podOf("", c.spec)
 		r := plan(t, before, c.opts...)
 		if strings.Contains(r.text, "rewrite-probes.io/originals") || len(r.Edits) == 0 {
 			t.Errorf("it is noted in\n%s", r.text)
@@ -183,7 +183,7 @@ func TestAnEmptyListThatStaysSoIsNotNoted(t *testing.T) {
 
 // What somebody did to a rewritten field is not how its author wrote it.
 func TestTheTextOfARewrittenFieldIsNotNoted(t *testing.T) {
-	inIstio := plan(t, pod("", app(httpProbe)), answeredBy("istio-proxy")).text
+	inIstio := plan(t, podOf("", app(httpProbe)), answeredBy("istio-proxy")).text
 	edited := strings.Replace(inIstio, "path: /app-health/app/livez\n", "path: >-\n              /app-health/app/livez\n", 1)
 	if edited == inIstio {
 		t.Fatalf("not rewritten:\n%s", edited)

@@ -9,7 +9,7 @@ import (
 )
 
 // twoProbes is a pod of two containers, each with a probe.
-var twoProbes = pod("", app(httpProbe)+"- name: b\n  image: b\n  readinessProbe:\n    tcpSocket:\n      port: 7\n")
+var twoProbes = podOf("", app(httpProbe)+"- name: b\n  image: b\n  readinessProbe:\n    tcpSocket:\n      port: 7\n")
 
 // replaced returns the text with a part, which it must have, replaced.
 func replaced(t *testing.T, text, old, with string) string {
@@ -41,7 +41,7 @@ func TestAnOriginalThatWouldBeLostIsNamedWhicheverProbeItIsOf(t *testing.T) {
 }
 
 func TestAProbeThatHasItsOriginalBackNeedsNoRecord(t *testing.T) {
-	original := pod("labels: {a: b}", app("ports: [{name: web, containerPort: 8001}]\nlivenessProbe:\n  httpGet:\n    path: /foo\n    port: web\n"))
+	original := podOf("labels: {a: b}", app("ports: [{name: web, containerPort: 8001}]\nlivenessProbe:\n  httpGet:\n    path: /foo\n    port: web\n"))
 	back := replaced(t, plan(t, original).text, askedOfApp, "          httpGet:\n            path: /foo\n            port: web\n")
 	r := restore(t, back)
 	wantTold(t, r.Plan)
@@ -62,7 +62,7 @@ func TestAnOriginalIsNotBackInAnotherProbe(t *testing.T) {
 
 // A probe that has the path already needs another cure than to get it.
 func TestAProbeWithThePathOfAnotherMustHaveItsOwnOriginal(t *testing.T) {
-	copied := strings.Replace(plan(t, pod("", app(httpProbe))).text, "livenessProbe:", "readinessProbe:", 1)
+	copied := strings.Replace(plan(t, podOf("", app(httpProbe))).text, "livenessProbe:", "readinessProbe:", 1)
 	f := wantReason(t, plan(t, copied), "originals-ambiguous")
 	if want := "which may be that of this probe or not; the probe must have its original back"; !strings.HasSuffix(f.Message, want) {
 		t.Errorf("%s, want %s", f.Message, want)
@@ -70,16 +70,16 @@ func TestAProbeWithThePathOfAnotherMustHaveItsOwnOriginal(t *testing.T) {
 }
 
 func TestTheEntryOfAContainerThatIsGoneIsNotThatOfTheOnlyOneLeft(t *testing.T) {
-	yaml := replaced(t, plan(t, pod("", app(httpProbe))).text, "      - name: app\n", "      - name: new\n")
+	yaml := replaced(t, plan(t, podOf("", app(httpProbe))).text, "      - name: app\n", "      - name: new\n")
 	yaml = replaced(t, yaml, askedOfApp, "          tcpSocket:\n            port: 9\n")
 	r := restore(t, yaml)
 	wantTold(t, r.Plan)
-	wantText(t, r, pod("", strings.Replace(app("livenessProbe:\n  tcpSocket:\n    port: 9\n"), "name: app", "name: new", 1)))
+	wantText(t, r, podOf("", strings.Replace(app("livenessProbe:\n  tcpSocket:\n    port: 9\n"), "name: app", "name: new", 1)))
 }
 
 // Headers may be secrets.
 func TestARecordOfAllFieldsHasNoHeader(t *testing.T) {
-	r := plan(t, pod("", app("livenessProbe: {httpGet: {protocol: HTTP2, path: /foo, httpHeaders: [{name: A, value: hunter2}], port: 80}}")))
+	r := plan(t, podOf("", app("livenessProbe: {httpGet: {protocol: HTTP2, path: /foo, httpHeaders: [{name: A, value: hunter2}], port: 80}}")))
 	if want := `{"handlers":{"/app-health/app/livez":{"httpGet":{"protocol":"HTTP2","path":"/foo","httpHeaders":[],"port":80}}}}`; r.originals() != want {
 		t.Errorf("%s, want %s", r.originals(), want)
 	}
@@ -89,7 +89,7 @@ func TestARecordOfAllFieldsHasNoHeader(t *testing.T) {
 }
 
 func TestAnotherMeshsAnnotationIsNoneOfOurs(t *testing.T) {
-	before := pod("annotations:\n  traffic.sidecar.istio.io/excludeInboundPorts: \"15099\"\n  sidecar.istio.io/rewriteAppHTTPProbers: \"false\"\n", app("livenessProbe:\n  tcpSocket:\n    port: 80\n"))
+	before := podOf("annotations:\n  traffic.sidecar.istio.io/excludeInboundPorts: \"15099\"\n  sidecar.istio.io/rewriteAppHTTPProbers: \"false\"\n", app("livenessProbe:\n  tcpSocket:\n    port: 80\n"))
 	r := plan(t, before, inMesh("fsm"))
 	if len(r.Edits) == 0 || !strings.Contains(r.text, "        traffic.sidecar.istio.io/excludeInboundPorts: \"15099\"\n        sidecar.istio.io/rewriteAppHTTPProbers: \"false\"\n") {
 		t.Errorf("is\n%s", r.text)
@@ -108,7 +108,7 @@ func TestWhateverMeshesFollowEachOtherTheTextOfAProbeComesBack(t *testing.T) {
 		"httpGet: {port: 80, httpHeaders: [{name: A, value: 'b'}], path: \"\"}",
 		"tcpSocket:\n    port: \"web\" # why",
 	} {
-		before := pod("labels: {a: b}\n", app("ports: [{name: web, containerPort: 8001}]\nlivenessProbe:\n  "+probe+"\n"))
+		before := podOf("labels: {a: b}\n", app("ports: [{name: web, containerPort: 8001}]\nlivenessProbe:\n  "+probe+"\n"))
 		for _, first := range []string{"istio", "linkerd", "osm", "fsm"} {
 			one := plan(t, before, inMesh(first)).text
 			wantText(t, restore(t, one), before)
@@ -125,7 +125,7 @@ func TestWhateverMeshesFollowEachOtherTheTextOfAProbeComesBack(t *testing.T) {
 func TestThePodsOwnLimitMustHoldWhatALimitRangeGives(t *testing.T) {
 	requestOnly := func(o *transformer.Options) { o.ProbeProxy.Resources = mapOf("limits", nil) }
 	for requested, want := range map[string]bool{"400m": true, "500m": true, "600m": false} { // of 500m; a pod that asks for more is refused anyway
-		r := plan(t, limitRange("{type: Container, default: {cpu: 500m}}")+pod("", "resources: {limits: {cpu: 500m}}\n"+app(httpProbe+"resources: {requests: {cpu: "+requested+"}}\n")), requestOnly)
+		r := plan(t, limitRange("{type: Container, default: {cpu: 500m}}")+podOf("", "resources: {limits: {cpu: 500m}}\n"+app(httpProbe+"resources: {requests: {cpu: "+requested+"}}\n")), requestOnly)
 		f, found := r.has("namespace-limits")
 		if found != want {
 			t.Errorf("%s: %t: %s", requested, found, f.Message)

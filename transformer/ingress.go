@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 )
 
 // An Ingress leads to Services. The controllers of two clouds take the health check of
@@ -73,7 +75,7 @@ func (v *Ingress) takesPath(readiness bool) bool {
 
 // healthCheckBy returns an Ingress whose load balancer takes the path of a pod's probe of a
 // port, and what says the path instead; nil if there is none.
-func (s *Surroundings) healthCheckBy(labels field.KeyValues, spec *PodSpec, port int, path string, readiness bool) (v *Ingress, cure string) {
+func (s *Surroundings) healthCheckBy(labels field.KeyValues, spec *pod.Spec, port int, path string, readiness bool) (v *Ingress, cure string) {
 	for _, v := range listed(s.Ingresses) {
 		if !v.takesPath(readiness) {
 			continue
@@ -96,8 +98,8 @@ func (v *Ingress) words() string { return objectAt("Ingress", v.Namespace, v.Nam
 
 // behind returns a Service that certainly selects the pod and by which an Ingress leads to
 // a port of the pod; nil if there is none.
-func (s *Surroundings) behind(v *Ingress, labels field.KeyValues, spec *PodSpec, port int) *Service {
-	return leading(listed(s.Services), always, labels, spec, port, func(service *Service, p *ServicePort) bool {
+func (s *Surroundings) behind(v *Ingress, labels field.KeyValues, spec *pod.Spec, port int) *Service {
+	return leading(listed(s.Services), certain.Always, labels, spec, port, func(service *Service, p *ServicePort) bool {
 		return slices.ContainsFunc(v.Backends, func(k IngressBackend) bool { return k.leadsTo(service, p) })
 	})
 }

@@ -69,7 +69,7 @@ func TestALoadBalancerThatTakesItsHealthCheckFromAProbeIsWarnedOf(t *testing.T) 
 		{"nobody at the startupProbe", probe("startupProbe: {httpGet: {path: /ready, port: 8080}}"), web + ingress(azure, toWeb), ""},
 		{"a probe that is left alone", probe("readinessProbe: {httpGet: {path: /ready, port: 8080, host: 10.0.0.1}}\nlivenessProbe: {tcpSocket: {port: 8080}}"), web + ingress(azure, toWeb), ""},
 	} {
-		text := strings.Replace(pod("labels: {app: web}", app(c.app)), "  name: web\n", "  name: web\n  namespace: shop\n", 1)
+		text := strings.Replace(podOf("labels: {app: web}", app(c.app)), "  name: web\n", "  name: web\n  namespace: shop\n", 1)
 		plan := planNear(t, text+c.around)
 		var found []transformer.Finding
 		for _, f := range plan.Findings {

@@ -19,7 +19,7 @@ func TestWhatAJobCountsIsReported(t *testing.T) {
 		unnamed = "podFailurePolicy:\n  rules:\n  - {action: Ignore, onPodConditions: [{type: DisruptionTarget}]}\n  - {action: FailJob, onExitCodes: {operator: NotIn, values: [1]}}\n"
 	)
 	for _, c := range []struct{ name, text, reason, want string }{
-		{"a Deployment counts nothing", strings.Replace(pod("", "restartPolicy: OnFailure\n"+app(httpProbe)), "spec:\n", "spec:\n  backoffLimit: 0\n  podFailurePolicy: {rules: [{onExitCodes: {}}]}\n", 1), "", ""},
+		{"a Deployment counts nothing", strings.Replace(podOf("", "restartPolicy: OnFailure\n"+app(httpProbe)), "spec:\n", "spec:\n  backoffLimit: 0\n  podFailurePolicy: {rules: [{onExitCodes: {}}]}\n", 1), "", ""},
 		{"a rule that names its container", jobWith(named, "restartPolicy: Never\n"), "", ""},
 		{"a rule that names none", jobWith(unnamed, "restartPolicy: Never\n"), "job-exit-codes", "`spec.podFailurePolicy.rules[1].onExitCodes`: has no `containerName`"},
 		{"no restart is allowed", jobWith("backoffLimit: 0\n", "restartPolicy: OnFailure\n"), "job-restarts", "`spec.backoffLimit`: is 0"},
@@ -52,7 +52,7 @@ func TestAJobsProbeProxyStaysAsItIs(t *testing.T) {
 	if moved := plan(t, first.text, next, port(15031)); !strings.Contains(moved.text, "--port=15031") || !strings.Contains(moved.text, "image: example/probe-proxy:v1\n") {
 		t.Errorf("the port must change, and the image not:\n%s", moved.text)
 	}
-	set := strings.Replace(pod("", "restartPolicy: Never\n"+app(httpProbe)), "spec:\n  template:\n", "spec:\n  replicatedJobs:\n  - name: workers\n    template:\n      spec:\n        template:\n", 1)
+	set := strings.Replace(podOf("", "restartPolicy: Never\n"+app(httpProbe)), "spec:\n  template:\n", "spec:\n  replicatedJobs:\n  - name: workers\n    template:\n      spec:\n        template:\n", 1)
 	begin, rest, _ := strings.Cut(set, "        template:\n")
 	set = strings.Replace(begin, "apps/v1\nkind: Deployment", "jobset.x-k8s.io/v1alpha2\nkind: JobSet", 1) + "        template:\n" + "      " + strings.ReplaceAll(strings.TrimSuffix(rest, "\n"), "\n", "\n      ") + "\n"
 	if first := plan(t, set); len(first.Edits) == 0 {
@@ -60,7 +60,7 @@ func TestAJobsProbeProxyStaysAsItIs(t *testing.T) {
 	} else {
 		wantNoEdits(t, plan(t, first.text, func(o *transformer.Options) { o.ProbeProxy.Image = "example/probe-proxy:v2" }))
 	}
-	other := plan(t, plan(t, pod("", app(httpProbe))).text, next)
+	other := plan(t, plan(t, podOf("", app(httpProbe))).text, next)
 	if !strings.Contains(other.text, "image: example/probe-proxy:v2\n") {
 		t.Errorf("a Deployment must get the new image:\n%s", other.text)
 	}

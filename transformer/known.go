@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 )
 
 // known says in one line what is known of the mesh around the pod, and from where.
@@ -15,17 +17,17 @@ func (b *planBuilder) known() string {
 	var words []string
 	add := func(x fact, yes, no string) {
 		switch x.is {
-		case always:
+		case certain.Always:
 			words = append(words, yes+": "+x.at)
-		case never:
+		case certain.Never:
 			words = append(words, no+": "+x.at)
 		}
 	}
-	if f.injected.is == maybe {
+	if f.injected.is == certain.Maybe {
 		return "not known: whether Istio injects its sidecar (" + strings.TrimSuffix(f.injectionCure, ",") + " would say)"
 	}
 	add(f.injected, "injected", "not injected")
-	if f.injected.is == always {
+	if f.injected.is == certain.Always {
 		add(f.native, "native sidecar", "no native sidecar")
 		add(f.holds, "starts first", "does not start first")
 		add(f.rewrites, "the injector rewrites probes", "the injector rewrites no probes")
@@ -37,7 +39,7 @@ func (b *planBuilder) known() string {
 // knownMTLS says which mode of mutual TLS the manifests demand for the probes' ports.
 func (b *planBuilder) knownMTLS() (words []string) {
 	for _, s := range b.sites {
-		if !s.current.dials() {
+		if !s.current.Dials() {
 			continue
 		}
 		var modes []string

@@ -24,40 +24,40 @@ func namespace(labels, annotations string) string {
 }
 
 func TestATemplateThatHasOptedOutIsLeftAlone(t *testing.T) {
-	own := pod("", app(httpProbe))
+	own := podOf("", app(httpProbe))
 	for _, c := range []leftAlone{
-		{name: "Istio's annotation", reason: "istio-opt-out", outcome: transformer.Fails, yaml: pod("annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"False\"}", app(httpProbe)),
+		{name: "Istio's annotation", reason: "istio-opt-out", outcome: transformer.Fails, yaml: podOf("annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"False\"}", app(httpProbe)),
 			field: "spec.template.metadata.annotations[sidecar.istio.io/rewriteAppHTTPProbers]"},
-		{name: "ours on the template", reason: "opt-out", outcome: transformer.Fails, yaml: pod("annotations: {rewrite-probes.io/rewrite: \"f\"}", app(httpProbe)),
+		{name: "ours on the template", reason: "opt-out", outcome: transformer.Fails, yaml: podOf("annotations: {rewrite-probes.io/rewrite: \"f\"}", app(httpProbe)),
 			field: "spec.template.metadata.annotations[rewrite-probes.io/rewrite]"},
 		{name: "ours on the workload", reason: "opt-out", outcome: transformer.Fails, yaml: strings.Replace(own, "  name: web\n", "  name: web\n  annotations: {rewrite-probes.io/rewrite: \"0\"}\n", 1),
 			field: "metadata.annotations[rewrite-probes.io/rewrite]"},
 		{name: "ours on the Namespace", reason: "opt-out", outcome: transformer.Fails, yaml: namespace("", `rewrite-probes.io/rewrite: "false"`) + own},
-		{name: "host network", reason: "host-network", outcome: transformer.Unaffected, yaml: pod("", "hostNetwork: true\n"+app(httpProbe)), field: "spec.template.spec.hostNetwork"},
-		{name: "injection label", reason: "injection-off", outcome: transformer.Unaffected, yaml: pod("labels: {sidecar.istio.io/inject: \"false\"}\nannotations: {sidecar.istio.io/inject: \"true\"}", app(httpProbe)),
+		{name: "host network", reason: "host-network", outcome: transformer.Unaffected, yaml: podOf("", "hostNetwork: true\n"+app(httpProbe)), field: "spec.template.spec.hostNetwork"},
+		{name: "injection label", reason: "injection-off", outcome: transformer.Unaffected, yaml: podOf("labels: {sidecar.istio.io/inject: \"false\"}\nannotations: {sidecar.istio.io/inject: \"true\"}", app(httpProbe)),
 			field: "spec.template.metadata.labels[sidecar.istio.io/inject]"},
-		{name: "injection annotation", reason: "injection-off", outcome: transformer.Unaffected, yaml: pod("annotations: {sidecar.istio.io/inject: \"false\"}", app(httpProbe)),
+		{name: "injection annotation", reason: "injection-off", outcome: transformer.Unaffected, yaml: podOf("annotations: {sidecar.istio.io/inject: \"false\"}", app(httpProbe)),
 			field: "spec.template.metadata.annotations[sidecar.istio.io/inject]"},
 		{name: "kube-system", reason: "namespace-not-injected", outcome: transformer.Unaffected, yaml: strings.Replace(own, "  name: web\n", "  name: web\n  namespace: kube-system\n", 1)},
-		{name: "disabled namespace", reason: "namespace-not-injected", outcome: transformer.Unaffected, yaml: namespace("istio-injection: disabled", "") + pod(injected, app(httpProbe))},
-		{name: "ambient pod", reason: "ambient", outcome: transformer.Unaffected, yaml: pod("labels: {istio.io/dataplane-mode: ambient}", app(httpProbe)),
+		{name: "disabled namespace", reason: "namespace-not-injected", outcome: transformer.Unaffected, yaml: namespace("istio-injection: disabled", "") + podOf(injected, app(httpProbe))},
+		{name: "ambient pod", reason: "ambient", outcome: transformer.Unaffected, yaml: podOf("labels: {istio.io/dataplane-mode: ambient}", app(httpProbe)),
 			field: "spec.template.metadata.labels[istio.io/dataplane-mode]"},
 		{name: "ambient namespace", reason: "ambient", outcome: transformer.Unaffected, yaml: namespace("istio.io/dataplane-mode: ambient", "") + own},
-		{name: "out of an ambient namespace", reason: "ambient", outcome: transformer.Unaffected, yaml: namespace("istio.io/dataplane-mode: ambient", "") + pod("labels: {istio.io/dataplane-mode: none}", app(httpProbe)),
+		{name: "out of an ambient namespace", reason: "ambient", outcome: transformer.Unaffected, yaml: namespace("istio.io/dataplane-mode: ambient", "") + podOf("labels: {istio.io/dataplane-mode: none}", app(httpProbe)),
 			field: "spec.template.metadata.labels[istio.io/dataplane-mode]"},
-		{name: "Istio's injector rewrites", reason: "injector-rewrites", outcome: transformer.Unaffected, yaml: pod(injected, app(httpProbe)), opts: []option{injectorRewrites}},
+		{name: "Istio's injector rewrites", reason: "injector-rewrites", outcome: transformer.Unaffected, yaml: podOf(injected, app(httpProbe)), opts: []option{injectorRewrites}},
 		{name: "Istio's injector rewrites a namespace", reason: "injector-rewrites", outcome: transformer.Unaffected, yaml: own, opts: []option{injectorRewrites, injects("*")}},
-		{name: "windows", reason: "windows", outcome: transformer.Unaffected, yaml: pod("", "os: {name: windows}\n"+app(httpProbe))},
-		{name: "windows nodes, by affinity", reason: "windows", outcome: transformer.Unaffected, yaml: pod("", nodeAffinity("matchExpressions: [{key: pool, operator: Exists}, {key: kubernetes.io/os, operator: In, values: [windows]}]", "matchExpressions: [{key: beta.kubernetes.io/os, operator: In, values: [windows]}]")+app(httpProbe))},
-		{name: "windows nodes, by the older label", reason: "windows", outcome: transformer.Unaffected, yaml: pod("", "nodeSelector: {beta.kubernetes.io/os: windows}\n"+app(httpProbe))},
-		{name: "windows nodes, by the runtime class", reason: "windows", outcome: transformer.Unaffected, yaml: pod("", "runtimeClassName: windows-2019\n"+app(httpProbe))},
-		{name: "windows nodes of one build", reason: "windows", outcome: transformer.Unaffected, yaml: pod("", "nodeSelector: {node.kubernetes.io/windows-build: 10.0.17763}\n"+app(httpProbe))},
-		{name: "windows nodes", reason: "windows", outcome: transformer.Unaffected, yaml: pod("", "nodeSelector: {kubernetes.io/os: windows}\n"+app(httpProbe))},
-		{name: "a gRPC application without a proxy", reason: "not-sidecar-template", outcome: transformer.Unaffected, yaml: pod(injected+"\nannotations: {inject.istio.io/templates: \"grpc-simple\"}", app(httpProbe)),
+		{name: "windows", reason: "windows", outcome: transformer.Unaffected, yaml: podOf("", "os: {name: windows}\n"+app(httpProbe))},
+		{name: "windows nodes, by affinity", reason: "windows", outcome: transformer.Unaffected, yaml: podOf("", nodeAffinity("matchExpressions: [{key: pool, operator: Exists}, {key: kubernetes.io/os, operator: In, values: [windows]}]", "matchExpressions: [{key: beta.kubernetes.io/os, operator: In, values: [windows]}]")+app(httpProbe))},
+		{name: "windows nodes, by the older label", reason: "windows", outcome: transformer.Unaffected, yaml: podOf("", "nodeSelector: {beta.kubernetes.io/os: windows}\n"+app(httpProbe))},
+		{name: "windows nodes, by the runtime class", reason: "windows", outcome: transformer.Unaffected, yaml: podOf("", "runtimeClassName: windows-2019\n"+app(httpProbe))},
+		{name: "windows nodes of one build", reason: "windows", outcome: transformer.Unaffected, yaml: podOf("", "nodeSelector: {node.kubernetes.io/windows-build: 10.0.17763}\n"+app(httpProbe))},
+		{name: "windows nodes", reason: "windows", outcome: transformer.Unaffected, yaml: podOf("", "nodeSelector: {kubernetes.io/os: windows}\n"+app(httpProbe))},
+		{name: "a gRPC application without a proxy", reason: "not-sidecar-template", outcome: transformer.Unaffected, yaml: podOf(injected+"\nannotations: {inject.istio.io/templates: \"grpc-simple\"}", app(httpProbe)),
 			field: "spec.template.metadata.annotations[inject.istio.io/templates]"},
-		{name: "a gRPC application with an agent", reason: "not-sidecar-template", outcome: transformer.Unaffected, yaml: pod(injected+"\nannotations: {inject.istio.io/templates: \"grpc-agent, gateway\"}", app(httpProbe)),
+		{name: "a gRPC application with an agent", reason: "not-sidecar-template", outcome: transformer.Unaffected, yaml: podOf(injected+"\nannotations: {inject.istio.io/templates: \"grpc-agent, gateway\"}", app(httpProbe)),
 			field: "spec.template.metadata.annotations[inject.istio.io/templates]"},
-		{name: "skipped container", reason: "skipped-container", outcome: transformer.Fails, yaml: pod("annotations: {rewrite-probes.io/skip-containers: \"app , \"}", app(httpProbe)), field: tmpl + "livenessProbe"},
+		{name: "skipped container", reason: "skipped-container", outcome: transformer.Fails, yaml: podOf("annotations: {rewrite-probes.io/skip-containers: \"app , \"}", app(httpProbe)), field: tmpl + "livenessProbe"},
 		{name: "skipped by the workload", reason: "skipped-container", outcome: transformer.Fails, yaml: strings.Replace(own, "  name: web\n", "  name: web\n  annotations: {rewrite-probes.io/skip-containers: app}\n", 1), field: tmpl + "livenessProbe"},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.check(t, transformer.Info) })
@@ -81,7 +81,7 @@ func TestAPodThatMayRunOnLinuxIsRewritten(t *testing.T) {
 		nodeAffinity("matchExpressions: [{key: kubernetes.io/os, operator: NotIn, values: [windows]}]"),
 		nodeAffinity("matchExpressions: [{key: pool, operator: In, values: [windows]}]"),
 	} {
-		if r := plan(t, pod("", affinity+app(httpProbe))); r.Probes[0].State != transformer.WouldRewrite {
+		if r := plan(t, podOf("", affinity+app(httpProbe))); r.Probes[0].State != transformer.WouldRewrite {
 			t.Errorf("%s%+v", affinity, r.Probes)
 		}
 	}
@@ -93,11 +93,11 @@ func TestAProbeThatTheMeshDoesNotCaptureIsLeftAlone(t *testing.T) {
 		`traffic.sidecar.istio.io/includeInboundPorts: ""`,
 		`traffic.sidecar.istio.io/includeInboundPorts: "80,443"`,
 	} {
-		c := leftAlone{reason: "port-not-captured", outcome: transformer.Unaffected, yaml: pod("annotations:\n  "+annotations, app(httpProbe)), field: tmpl + "livenessProbe.httpGet.port"}
+		c := leftAlone{reason: "port-not-captured", outcome: transformer.Unaffected, yaml: podOf("annotations:\n  "+annotations, app(httpProbe)), field: tmpl + "livenessProbe.httpGet.port"}
 		t.Run(annotations, func(t *testing.T) { c.check(t, transformer.Info) })
 	}
 	// Where ports are included by name, those excluded are not looked at.
-	r := plan(t, pod("annotations:\n  traffic.sidecar.istio.io/includeInboundPorts: \"8001\"\n  traffic.sidecar.istio.io/excludeInboundPorts: \"8001\"", app(httpProbe)))
+	r := plan(t, podOf("annotations:\n  traffic.sidecar.istio.io/includeInboundPorts: \"8001\"\n  traffic.sidecar.istio.io/excludeInboundPorts: \"8001\"", app(httpProbe)))
 	if len(r.Edits) == 0 {
 		t.Errorf("port 8001 is captured: %v", r.Findings)
 	}
@@ -119,7 +119,7 @@ func TestThePortsOfIstioAreCapturedWhereIstioHasMovedAwayOrThePodListsThem(t *te
 		{listed, "15020", true}, {listed, "15090", true}, {listed, "15021", false},
 		{moved + listed, "15030", false},
 	} {
-		r := plan(t, pod("annotations:\n  a: b\n  "+strings.ReplaceAll(c.annotations, "\n", "\n  "), app("livenessProbe: {httpGet: {port: "+c.port+"}}")),
+		r := plan(t, podOf("annotations:\n  a: b\n  "+strings.ReplaceAll(c.annotations, "\n", "\n  "), app("livenessProbe: {httpGet: {port: "+c.port+"}}")),
 			answeredBy("probe-proxy"))
 		if _, left := r.has("port-not-captured"); left == c.captured || c.captured != (len(r.Edits) > 0) {
 			t.Errorf("%q, port %s: findings %v", c.annotations, c.port, r.Findings)
@@ -129,27 +129,27 @@ func TestThePortsOfIstioAreCapturedWhereIstioHasMovedAwayOrThePodListsThem(t *te
 
 func TestWhatCannotBeRewrittenFaithfullyIsLeftAlone(t *testing.T) {
 	for _, c := range []leftAlone{
-		{name: "host", reason: "host-set", outcome: transformer.Unaffected, yaml: pod("", app("livenessProbe: {httpGet: {host: 10.0.0.1, port: 80}}")), field: tmpl + "livenessProbe.httpGet.host"},
-		{name: "tcp host", reason: "host-set", outcome: transformer.Unaffected, yaml: pod("", app("livenessProbe: {tcpSocket: {host: localhost, port: 80}}")), field: tmpl + "livenessProbe.tcpSocket.host"},
-		{name: "port name", reason: "port-unresolved", outcome: transformer.Unaffected, yaml: pod("", app("ports: [{name: http, containerPort: 1}]\nlivenessProbe: {httpGet: {port: web}}")), field: tmpl + "livenessProbe.httpGet.port"},
-		{name: "no ports", reason: "port-unresolved", outcome: transformer.Unaffected, yaml: pod("", app("livenessProbe: {httpGet: {port: web}}")), field: tmpl + "livenessProbe.httpGet.port"},
-		{name: "digits", reason: "port-unresolved", outcome: transformer.Unaffected, yaml: pod("", app("livenessProbe: {httpGet: {port: \"8080\"}}")), field: tmpl + "livenessProbe.httpGet.port"},
-		{name: "grpc by name", reason: "port-unresolved", outcome: transformer.Unaffected, yaml: pod("", app("livenessProbe: {grpc: {port: web}}")), field: tmpl + "livenessProbe.grpc.port"},
-		{name: "grpc by a name of the container", reason: "port-unresolved", outcome: transformer.Unaffected, yaml: pod("", app("ports: [{name: web, containerPort: 80}]\nlivenessProbe: {grpc: {port: web}}")), field: tmpl + "livenessProbe.grpc.port"},
-		{name: "no port", reason: "port-invalid", outcome: transformer.Unaffected, yaml: pod("", app("livenessProbe: {httpGet: {path: /}}")), field: tmpl + "livenessProbe.httpGet.port"},
-		{name: "high port", reason: "port-invalid", outcome: transformer.Unaffected, yaml: pod("", app("ports: [{name: web, containerPort: 65536}]\nlivenessProbe: {tcpSocket: {port: web}}")), field: tmpl + "livenessProbe.tcpSocket.port"},
-		{name: "scheme", reason: "scheme-invalid", outcome: transformer.Fails, yaml: pod("", app("livenessProbe: {httpGet: {scheme: https, port: 1}}")), field: tmpl + "livenessProbe.httpGet.scheme"},
-		{name: "no handler", reason: "not-one-handler", outcome: transformer.Unaffected, yaml: pod("", app("livenessProbe: {periodSeconds: 1}")), field: tmpl + "livenessProbe"},
-		{name: "two handlers", reason: "not-one-handler", outcome: transformer.Unaffected, yaml: pod("", app("livenessProbe: {httpGet: {port: 1}, exec: {command: [x]}}")), field: tmpl + "livenessProbe"},
-		{name: "tcp hook", reason: "hook-never-works", outcome: transformer.Unaffected, yaml: pod("", app("lifecycle: {preStop: {tcpSocket: {port: 1}}}")), field: tmpl + "lifecycle.preStop.tcpSocket"},
-		{name: "own probe on the probe port", reason: "aims-at-probe-port", outcome: transformer.Fails, yaml: pod("", app("livenessProbe: {httpGet: {path: /x, port: 15099}}")), field: tmpl + "livenessProbe.httpGet.port"},
-		{name: "own probe on another probe port", reason: "aims-at-probe-port", outcome: transformer.Fails, yaml: pod("", app("livenessProbe: {httpGet: {path: /x, port: 15098}}")), field: tmpl + "livenessProbe.httpGet.port", opts: []option{port(15098)}},
-		{name: "init container", reason: "init-container", outcome: transformer.Unaffected, yaml: pod("", "initContainers:\n- name: i\n  image: i\n  livenessProbe: {httpGet: {port: 1}}\ncontainers:\n- name: app\n  image: a\n"), field: "spec.template.spec.initContainers[0].livenessProbe"},
-		{name: "native sidecar, istio-proxy", reason: "starts-before-answerer", outcome: transformer.Fails, yaml: pod(injected, "initContainers:\n- name: i\n  image: i\n  restartPolicy: Always\n  livenessProbe: {httpGet: {port: 1}}\ncontainers:\n- name: app\n  image: a\n"), field: "spec.template.spec.initContainers[0].livenessProbe", opts: []option{answeredBy("istio-proxy")}},
-		{name: "native sidecar, ordinary probe-proxy", reason: "starts-before-answerer", outcome: transformer.Fails, yaml: pod("", "initContainers:\n- name: i\n  image: i\n  restartPolicy: Always\n  livenessProbe: {httpGet: {port: 1}}\ncontainers:\n- name: app\n  image: a\n"), field: "spec.template.spec.initContainers[0].livenessProbe", opts: []option{asContainer}},
-		{name: "name with a slash", reason: "container-name", outcome: transformer.Fails, yaml: pod("", "containers:\n- name: a/b\n  image: a\n  livenessProbe: {httpGet: {port: 1}}\n"), field: tmpl + "name"},
-		{name: "name given twice", reason: "container-name", outcome: transformer.Fails, yaml: pod("", "containers:\n- name: a\n  image: a\n  livenessProbe: {httpGet: {port: 1}}\n- name: a\n  image: a\n"), field: tmpl + "name"},
-		{name: "dangling", reason: "dangling", outcome: transformer.Fails, yaml: pod("", app("livenessProbe: {httpGet: {path: /app-health/app/livez, port: 15020}}")), field: tmpl + "livenessProbe"},
+		{name: "host", reason: "host-set", outcome: transformer.Unaffected, yaml: podOf("", app("livenessProbe: {httpGet: {host: 10.0.0.1, port: 80}}")), field: tmpl + "livenessProbe.httpGet.host"},
+		{name: "tcp host", reason: "host-set", outcome: transformer.Unaffected, yaml: podOf("", app("livenessProbe: {tcpSocket: {host: localhost, port: 80}}")), field: tmpl + "livenessProbe.tcpSocket.host"},
+		{name: "port name", reason: "port-unresolved", outcome: transformer.Unaffected, yaml: podOf("", app("ports: [{name: http, containerPort: 1}]\nlivenessProbe: {httpGet: {port: web}}")), field: tmpl + "livenessProbe.httpGet.port"},
+		{name: "no ports", reason: "port-unresolved", outcome: transformer.Unaffected, yaml: podOf("", app("livenessProbe: {httpGet: {port: web}}")), field: tmpl + "livenessProbe.httpGet.port"},
+		{name: "digits", reason: "port-unresolved", outcome: transformer.Unaffected, yaml: podOf("", app("livenessProbe: {httpGet: {port: \"8080\"}}")), field: tmpl + "livenessProbe.httpGet.port"},
+		{name: "grpc by name", reason: "port-unresolved", outcome: transformer.Unaffected, yaml: podOf("", app("livenessProbe: {grpc: {port: web}}")), field: tmpl + "livenessProbe.grpc.port"},
+		{name: "grpc by a name of the container", reason: "port-unresolved", outcome: transformer.Unaffected, yaml: podOf("", app("ports: [{name: web, containerPort: 80}]\nlivenessProbe: {grpc: {port: web}}")), field: tmpl + "livenessProbe.grpc.port"},
+		{name: "no port", reason: "port-invalid", outcome: transformer.Unaffected, yaml: podOf("", app("livenessProbe: {httpGet: {path: /}}")), field: tmpl + "livenessProbe.httpGet.port"},
+		{name: "high port", reason: "port-invalid", outcome: transformer.Unaffected, yaml: podOf("", app("ports: [{name: web, containerPort: 65536}]\nlivenessProbe: {tcpSocket: {port: web}}")), field: tmpl + "livenessProbe.tcpSocket.port"},
+		{name: "scheme", reason: "scheme-invalid", outcome: transformer.Fails, yaml: podOf("", app("livenessProbe: {httpGet: {scheme: https, port: 1}}")), field: tmpl + "livenessProbe.httpGet.scheme"},
+		{name: "no handler", reason: "not-one-handler", outcome: transformer.Unaffected, yaml: podOf("", app("livenessProbe: {periodSeconds: 1}")), field: tmpl + "livenessProbe"},
+		{name: "two handlers", reason: "not-one-handler", outcome: transformer.Unaffected, yaml: podOf("", app("livenessProbe: {httpGet: {port: 1}, exec: {command: [x]}}")), field: tmpl + "livenessProbe"},
+		{name: "tcp hook", reason: "hook-never-works", outcome: transformer.Unaffected, yaml: podOf("", app("lifecycle: {preStop: {tcpSocket: {port: 1}}}")), field: tmpl + "lifecycle.preStop.tcpSocket"},
+		{name: "own probe on the probe port", reason: "aims-at-probe-port", outcome: transformer.Fails, yaml: podOf("", app("livenessProbe: {httpGet: {path: /x, port: 15099}}")), field: tmpl + "livenessProbe.httpGet.port"},
+		{name: "own probe on another probe port", reason: "aims-at-probe-port", outcome: transformer.Fails, yaml: podOf("", app("livenessProbe: {httpGet: {path: /x, port: 15098}}")), field: tmpl + "livenessProbe.httpGet.port", opts: []option{port(15098)}},
+		{name: "init container", reason: "init-container", outcome: transformer.Unaffected, yaml: podOf("", "initContainers:\n- name: i\n  image: i\n  livenessProbe: {httpGet: {port: 1}}\ncontainers:\n- name: app\n  image: a\n"), field: "spec.template.spec.initContainers[0].livenessProbe"},
+		{name: "native sidecar, istio-proxy", reason: "starts-before-answerer", outcome: transformer.Fails, yaml: podOf(injected, "initContainers:\n- name: i\n  image: i\n  restartPolicy: Always\n  livenessProbe: {httpGet: {port: 1}}\ncontainers:\n- name: app\n  image: a\n"), field: "spec.template.spec.initContainers[0].livenessProbe", opts: []option{answeredBy("istio-proxy")}},
+		{name: "native sidecar, ordinary probe-proxy", reason: "starts-before-answerer", outcome: transformer.Fails, yaml: podOf("", "initContainers:\n- name: i\n  image: i\n  restartPolicy: Always\n  livenessProbe: {httpGet: {port: 1}}\ncontainers:\n- name: app\n  image: a\n"), field: "spec.template.spec.initContainers[0].livenessProbe", opts: []option{asContainer}},
+		{name: "name with a slash", reason: "container-name", outcome: transformer.Fails, yaml: podOf("", "containers:\n- name: a/b\n  image: a\n  livenessProbe: {httpGet: {port: 1}}\n"), field: tmpl + "name"},
+		{name: "name given twice", reason: "container-name", outcome: transformer.Fails, yaml: podOf("", "containers:\n- name: a\n  image: a\n  livenessProbe: {httpGet: {port: 1}}\n- name: a\n  image: a\n"), field: tmpl + "name"},
+		{name: "dangling", reason: "dangling", outcome: transformer.Fails, yaml: podOf("", app("livenessProbe: {httpGet: {path: /app-health/app/livez, port: 15020}}")), field: tmpl + "livenessProbe"},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.check(t, transformer.Warning) })
 	}
@@ -174,9 +174,9 @@ func (c leftAlone) check(t *testing.T, severity transformer.Severity) {
 
 func TestATemplateWithNothingToRewriteHasNothingToSay(t *testing.T) {
 	for _, yaml := range []string{
-		pod("", "containers:\n- name: app\n  image: a\n"),
-		pod("annotations: {rewrite-probes.io/rewrite: \"false\"}", app("livenessProbe: {exec: {command: [x]}}")),
-		pod("", "hostNetwork: true\n"+app("livenessProbe: null")),
+		podOf("", "containers:\n- name: app\n  image: a\n"),
+		podOf("annotations: {rewrite-probes.io/rewrite: \"false\"}", app("livenessProbe: {exec: {command: [x]}}")),
+		podOf("", "hostNetwork: true\n"+app("livenessProbe: null")),
 	} {
 		if r := plan(t, yaml); len(r.Findings) != 0 || len(r.Edits) != 0 {
 			t.Errorf("%v %v for\n%s", r.Findings, r.Edits, yaml)
@@ -185,7 +185,7 @@ func TestATemplateWithNothingToRewriteHasNothingToSay(t *testing.T) {
 }
 
 func TestAnnotationsThatSayTrueAreNoOptOut(t *testing.T) {
-	r := plan(t, namespace("", `rewrite-probes.io/rewrite: "true"`)+pod("annotations:\n  sidecar.istio.io/rewriteAppHTTPProbers: \"true\"\n  rewrite-probes.io/rewrite: \"1\"", app(httpProbe)))
+	r := plan(t, namespace("", `rewrite-probes.io/rewrite: "true"`)+podOf("annotations:\n  sidecar.istio.io/rewriteAppHTTPProbers: \"true\"\n  rewrite-probes.io/rewrite: \"1\"", app(httpProbe)))
 	if len(r.Findings) != 0 || len(r.Edits) == 0 {
 		t.Errorf("%v", r.Findings)
 	}
@@ -193,10 +193,10 @@ func TestAnnotationsThatSayTrueAreNoOptOut(t *testing.T) {
 
 func TestAnOptOutThatCannotBeReadIsAnErrorThatSaysWhatIsAllowed(t *testing.T) {
 	for name, yaml := range map[string]string{
-		"Istio's":   pod("annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"no\"}", app(httpProbe)),
-		"empty":     pod("annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"\"}", app(httpProbe)),
-		"ours":      pod("annotations: {rewrite-probes.io/rewrite: disabled}", app(httpProbe)),
-		"Namespace": namespace("", "rewrite-probes.io/rewrite: off") + pod("", app(httpProbe)),
+		"Istio's":   podOf("annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"no\"}", app(httpProbe)),
+		"empty":     podOf("annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"\"}", app(httpProbe)),
+		"ours":      podOf("annotations: {rewrite-probes.io/rewrite: disabled}", app(httpProbe)),
+		"Namespace": namespace("", "rewrite-probes.io/rewrite: off") + podOf("", app(httpProbe)),
 	} {
 		f := wantReason(t, plan(t, yaml), "annotation-invalid")
 		if !strings.Contains(f.Message, "must be one of true, false, 1, 0") {
@@ -214,19 +214,19 @@ func TestAnOmittedPortIsNotReportedAsZero(t *testing.T) {
 		"{grpc: {service: a}}":           "grpc :<no port> a",
 		"{httpGet: {port: 0, path: /x}}": "httpGet :<no port>/x",
 	} {
-		r := plan(t, pod("", app("livenessProbe: "+probe)))
+		r := plan(t, podOf("", app("livenessProbe: "+probe)))
 		if f := wantReason(t, r, "port-invalid"); r.Probes[0].Before != want || f.Current != nil || !strings.Contains(f.Message, "is missing or 0") {
 			t.Errorf("%s: %q, current value %v: %s", probe, r.Probes[0].Before, f.Current, f.Message)
 		}
 	}
-	high := plan(t, pod("", app("livenessProbe: {tcpSocket: {port: 65536}}")))
+	high := plan(t, podOf("", app("livenessProbe: {tcpSocket: {port: 65536}}")))
 	if f := wantReason(t, high, "port-invalid"); f.Current != 65536 || high.Probes[0].Before != "tcpSocket :65536" {
 		t.Errorf("%q, current value %v", high.Probes[0].Before, f.Current)
 	}
 }
 
 func TestIstiosAnnotationOnTheWorkloadIsWarnedOfAndHasNoEffect(t *testing.T) {
-	own := pod("", app(httpProbe))
+	own := podOf("", app(httpProbe))
 	r := plan(t, strings.Replace(own, "  name: web\n", "  name: web\n  annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"false\"}\n", 1))
 	f := wantReason(t, r, "annotation-misplaced")
 	if !strings.Contains(f.Message, "must be under `spec.template.metadata.annotations`") || len(r.Edits) == 0 {
@@ -242,14 +242,14 @@ func TestIstiosAnnotationOnTheWorkloadIsWarnedOfAndHasNoEffect(t *testing.T) {
 }
 
 func TestASkippedContainerThatIsNotThereIsWarnedOf(t *testing.T) {
-	r := plan(t, pod("annotations: {rewrite-probes.io/skip-containers: \"ap\"}", app(httpProbe)))
+	r := plan(t, podOf("annotations: {rewrite-probes.io/skip-containers: \"ap\"}", app(httpProbe)))
 	if f := wantReason(t, r, "unknown-container"); !strings.Contains(f.Message, `"ap"`) || len(r.Edits) == 0 {
 		t.Errorf("%q, %d edits", f.Message, len(r.Edits))
 	}
 }
 
 func TestAPortListThatHoldsSomethingElseIsWarnedOf(t *testing.T) {
-	r := plan(t, pod("annotations: {traffic.sidecar.istio.io/excludeInboundPorts: \"80,http\"}", app(httpProbe)))
+	r := plan(t, podOf("annotations: {traffic.sidecar.istio.io/excludeInboundPorts: \"80,http\"}", app(httpProbe)))
 	if f := wantReason(t, r, "port-list-invalid"); !strings.Contains(f.Message, `"http"`) || len(r.Edits) == 0 {
 		t.Errorf("%q, %d edits", f.Message, len(r.Edits))
 	}
@@ -263,29 +263,29 @@ func TestACollisionIsAnErrorThatLeavesTheObjectAlone(t *testing.T) {
 		name, yaml, reason, says string
 		opts                     []option
 	}{
-		{"name", pod("", app(httpProbe)+"- name: probe-proxy\n  image: mine\n"), "name-taken", "probeProxy.name", nil},
-		{"port of istio-proxy, which the config wants", pod(injected, app(httpProbe+"ports: [{containerPort: 15020}]")), "port-taken", "answeredBy: probe-proxy", []option{answeredBy("istio-proxy")}},
-		{"port", pod("", app(httpProbe+"ports: [{containerPort: 15099}]")), "port-taken", "15099", nil},
-		{"port of a sidecar", pod("", app(httpProbe)+"- name: b\n  image: b\n  ports: [{containerPort: 15098, protocol: TCP}]\n"), "port-taken", "15098", []option{port(15098)}},
-		{"port of a probe that goes there", pod("", app(httpProbe)+"- name: b\n  image: b\n  livenessProbe: {tcpSocket: {port: 15099}}\n"), "port-taken", "15099", []option{injectorRewritesNothing}},
-		{"port beside istio-proxy", pod(injected, app(httpProbe+"ports: [{containerPort: 15020}]")), "port-taken", "15020", nil},
-		{"both on one port", pod(injected, app(httpProbe)), "port-collision", "answeredBy: istio-proxy", []option{answeredBy("probe-proxy"), port(15020)}},
-		{"both on one port, if Istio injects", pod("", app(httpProbe)), "port-collision", "such as 15099", []option{port(15020)}},
-		{"both on one port, if Istio injects, by config", pod("annotations: {proxy.istio.io/config: \"statusPort: 15098\"}", app(httpProbe)), "port-collision", "15098", []option{port(15098)}},
-		{"on the moved status port", pod(injected+"annotations: {status.sidecar.istio.io/port: \"15099\"}", app(httpProbe)), "port-collision", "such as 15098", []option{answeredBy("probe-proxy")}},
-		{"status port 0", pod(injected+"annotations: {status.sidecar.istio.io/port: \"0\"}", app(httpProbe)), "status-port-invalid", "1 to 65535", nil},
-		{"status port text", pod(injected+"annotations: {status.sidecar.istio.io/port: \"x\"}", app(httpProbe)), "status-port-invalid", "1 to 65535", nil},
-		{"status port with a space", pod(injected+"annotations: {status.sidecar.istio.io/port: \" 15099\"}", app(httpProbe)), "status-port-invalid", "1 to 65535", nil},
-		{"status port of Envoy", pod(injected+"annotations: {status.sidecar.istio.io/port: \"15021\"}", app(httpProbe)), "status-port-invalid", "must be a port from 1 to 65535 that is none of 15000, 15001, ", nil},
-		{"captured", pod("annotations: {traffic.sidecar.istio.io/includeInboundPorts: \"8001,15099\"}", app(httpProbe)), "probe-port-captured", "15099", nil},
+		{"name", podOf("", app(httpProbe)+"- name: probe-proxy\n  image: mine\n"), "name-taken", "probeProxy.name", nil},
+		{"port of istio-proxy, which the config wants", podOf(injected, app(httpProbe+"ports: [{containerPort: 15020}]")), "port-taken", "answeredBy: probe-proxy", []option{answeredBy("istio-proxy")}},
+		{"port", podOf("", app(httpProbe+"ports: [{containerPort: 15099}]")), "port-taken", "15099", nil},
+		{"port of a sidecar", podOf("", app(httpProbe)+"- name: b\n  image: b\n  ports: [{containerPort: 15098, protocol: TCP}]\n"), "port-taken", "15098", []option{port(15098)}},
+		{"port of a probe that goes there", podOf("", app(httpProbe)+"- name: b\n  image: b\n  livenessProbe: {tcpSocket: {port: 15099}}\n"), "port-taken", "15099", []option{injectorRewritesNothing}},
+		{"port beside istio-proxy", podOf(injected, app(httpProbe+"ports: [{containerPort: 15020}]")), "port-taken", "15020", nil},
+		{"both on one port", podOf(injected, app(httpProbe)), "port-collision", "answeredBy: istio-proxy", []option{answeredBy("probe-proxy"), port(15020)}},
+		{"both on one port, if Istio injects", podOf("", app(httpProbe)), "port-collision", "such as 15099", []option{port(15020)}},
+		{"both on one port, if Istio injects, by config", podOf("annotations: {proxy.istio.io/config: \"statusPort: 15098\"}", app(httpProbe)), "port-collision", "15098", []option{port(15098)}},
+		{"on the moved status port", podOf(injected+"annotations: {status.sidecar.istio.io/port: \"15099\"}", app(httpProbe)), "port-collision", "such as 15098", []option{answeredBy("probe-proxy")}},
+		{"status port 0", podOf(injected+"annotations: {status.sidecar.istio.io/port: \"0\"}", app(httpProbe)), "status-port-invalid", "1 to 65535", nil},
+		{"status port text", podOf(injected+"annotations: {status.sidecar.istio.io/port: \"x\"}", app(httpProbe)), "status-port-invalid", "1 to 65535", nil},
+		{"status port with a space", podOf(injected+"annotations: {status.sidecar.istio.io/port: \" 15099\"}", app(httpProbe)), "status-port-invalid", "1 to 65535", nil},
+		{"status port of Envoy", podOf(injected+"annotations: {status.sidecar.istio.io/port: \"15021\"}", app(httpProbe)), "status-port-invalid", "must be a port from 1 to 65535 that is none of 15000, 15001, ", nil},
+		{"captured", podOf("annotations: {traffic.sidecar.istio.io/includeInboundPorts: \"8001,15099\"}", app(httpProbe)), "probe-port-captured", "15099", nil},
 		{"job", "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: j\nspec:\n  template:\n    spec:\n" + indent("", app(httpProbe), 4)[5:], "job-never-finishes", "placement: native", []option{asContainer}},
-		{"pod that ends", pod("", "restartPolicy: OnFailure\n"+app(httpProbe)), "job-never-finishes", "placement: native", []option{asContainer}},
-		{"pod that ends, whatever happens", pod("", "restartPolicy: Never\n"+app(httpProbe)), "job-never-finishes", "placement: native", []option{asContainer}},
-		{"uid", pod("", "securityContext: {runAsUser: 1337}\n"+app(httpProbe)), "proxy-uid", "1337", []option{hostile}},
-		{"gid", pod("", "securityContext: {runAsGroup: 1337}\n"+app(httpProbe)), "proxy-uid", "1337", []option{hostile}},
-		{"unreadable", pod("", app(httpProbe)+"- name: istio-proxy\n  image: auto\n  env: [{name: ISTIO_KUBE_APP_PROBERS, value: \"{\"}]\n"), "env-unreadable", "JSON", nil},
-		{"one bad entry", pod("", app(httpProbe)+"- name: istio-proxy\n  image: auto\n  env: [{name: ISTIO_KUBE_APP_PROBERS, value: '{\"/x\":null}'}]\n"), "env-unreadable", "/x", nil},
-		{"elsewhere", pod("", app(httpProbe)+"- name: istio-proxy\n  image: auto\n  env: [{name: ISTIO_KUBE_APP_PROBERS, valueFrom: {configMapKeyRef: {name: a, key: b}}}]\n"), "env-unreadable", "elsewhere", nil},
+		{"pod that ends", podOf("", "restartPolicy: OnFailure\n"+app(httpProbe)), "job-never-finishes", "placement: native", []option{asContainer}},
+		{"pod that ends, whatever happens", podOf("", "restartPolicy: Never\n"+app(httpProbe)), "job-never-finishes", "placement: native", []option{asContainer}},
+		{"uid", podOf("", "securityContext: {runAsUser: 1337}\n"+app(httpProbe)), "proxy-uid", "1337", []option{hostile}},
+		{"gid", podOf("", "securityContext: {runAsGroup: 1337}\n"+app(httpProbe)), "proxy-uid", "1337", []option{hostile}},
+		{"unreadable", podOf("", app(httpProbe)+"- name: istio-proxy\n  image: auto\n  env: [{name: ISTIO_KUBE_APP_PROBERS, value: \"{\"}]\n"), "env-unreadable", "JSON", nil},
+		{"one bad entry", podOf("", app(httpProbe)+"- name: istio-proxy\n  image: auto\n  env: [{name: ISTIO_KUBE_APP_PROBERS, value: '{\"/x\":null}'}]\n"), "env-unreadable", "/x", nil},
+		{"elsewhere", podOf("", app(httpProbe)+"- name: istio-proxy\n  image: auto\n  env: [{name: ISTIO_KUBE_APP_PROBERS, valueFrom: {configMapKeyRef: {name: a, key: b}}}]\n"), "env-unreadable", "elsewhere", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := plan(t, c.yaml, c.opts...)
@@ -305,10 +305,10 @@ func TestACollisionIsAnErrorThatLeavesTheObjectAlone(t *testing.T) {
 
 func TestWhatOnlyLooksLikeACollisionIsNone(t *testing.T) {
 	for name, yaml := range map[string]string{
-		"udp":              pod("", app(httpProbe+"ports: [{containerPort: 15099, protocol: UDP}]")),
-		"own uid":          pod("", "securityContext: {runAsUser: 1337}\n"+app(httpProbe)),
-		"nothing to do":    pod("", "containers:\n- name: probe-proxy\n  image: mine\n"),
-		"istio's own port": pod("", app(httpProbe)+"- name: istio-proxy\n  image: auto\n  ports: [{containerPort: 15020}]\n"),
+		"udp":              podOf("", app(httpProbe+"ports: [{containerPort: 15099, protocol: UDP}]")),
+		"own uid":          podOf("", "securityContext: {runAsUser: 1337}\n"+app(httpProbe)),
+		"nothing to do":    podOf("", "containers:\n- name: probe-proxy\n  image: mine\n"),
+		"istio's own port": podOf("", app(httpProbe)+"- name: istio-proxy\n  image: auto\n  ports: [{containerPort: 15020}]\n"),
 	} {
 		if r := plan(t, yaml); len(r.Findings) != 0 {
 			t.Errorf("%s: %v", name, r.Findings)
@@ -319,7 +319,7 @@ func TestWhatOnlyLooksLikeACollisionIsNone(t *testing.T) {
 // What is proposed for a port in quotes is a number that is a port.
 func TestANumberInQuotesIsProposedWithoutThem(t *testing.T) {
 	for quoted, want := range map[string]any{"8080": 8080, "0": nil, "99999999999999999999": nil, "web": nil} {
-		f := wantReason(t, plan(t, pod("", app("livenessProbe: {httpGet: {port: \""+quoted+"\"}}"))), "port-unresolved")
+		f := wantReason(t, plan(t, podOf("", app("livenessProbe: {httpGet: {port: \""+quoted+"\"}}"))), "port-unresolved")
 		if f.Proposed != want || f.Current != quoted {
 			t.Errorf("%q: current %v, proposed %v", quoted, f.Current, f.Proposed)
 		}
@@ -328,11 +328,11 @@ func TestANumberInQuotesIsProposedWithoutThem(t *testing.T) {
 
 // An empty name is that of no port and of no container.
 func TestAnEmptyNameIsNone(t *testing.T) {
-	r := plan(t, pod("", app("ports: [{containerPort: 80}]\nlivenessProbe: {httpGet: {port: \"\"}}")))
+	r := plan(t, podOf("", app("ports: [{containerPort: 80}]\nlivenessProbe: {httpGet: {port: \"\"}}")))
 	if wantReason(t, r, "port-unresolved"); len(r.Edits) > 0 {
 		t.Errorf("edits %v", r.Edits)
 	}
-	r = plan(t, pod("", "containers:\n- image: app\n  livenessProbe: {httpGet: {port: 80}}\n"))
+	r = plan(t, podOf("", "containers:\n- image: app\n  livenessProbe: {httpGet: {port: 80}}\n"))
 	if wantReason(t, r, "container-name"); len(r.Edits) > 0 {
 		t.Errorf("edits %v", r.Edits)
 	}
@@ -340,7 +340,7 @@ func TestAnEmptyNameIsNone(t *testing.T) {
 
 // Containers are named for each workload, and not for a whole Namespace.
 func TestANamespaceSkipsNoContainers(t *testing.T) {
-	r := plan(t, namespace("", "rewrite-probes.io/skip-containers: app, other")+inNamespace(pod("", app(httpProbe))))
+	r := plan(t, namespace("", "rewrite-probes.io/skip-containers: app, other")+inNamespace(podOf("", app(httpProbe))))
 	if r.Probes[0].State != transformer.WouldRewrite || len(r.Findings) > 0 {
 		t.Errorf("%+v, findings %v", r.Probes[0], r.Findings)
 	}
@@ -349,7 +349,7 @@ func TestANamespaceSkipsNoContainers(t *testing.T) {
 // A pod that says that it is for Linux is one like any other.
 func TestAPodForLinuxIsRewritten(t *testing.T) {
 	for _, spec := range []string{"os: {name: linux}\n", "nodeSelector: {kubernetes.io/os: linux}\n"} {
-		if r := plan(t, pod("", spec+app(httpProbe))); r.Probes[0].State != transformer.WouldRewrite {
+		if r := plan(t, podOf("", spec+app(httpProbe))); r.Probes[0].State != transformer.WouldRewrite {
 			t.Errorf("%s: %+v", spec, r.Probes[0])
 		}
 	}

@@ -61,7 +61,7 @@ func TestWhatTheNamespaceDoesNotAcceptIsSaid(t *testing.T) {
 		{"a quota that the app does not meet", quota("{limits.cpu: 1}"), busy, nil, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := plan(t, c.around+pod("", app(httpProbe+c.fields)), c.opts...)
+			r := plan(t, c.around+podOf("", app(httpProbe+c.fields)), c.opts...)
 			f, found := r.has("namespace-limits")
 			if found != (c.want != nil) {
 				t.Fatalf("warned: %t: %s", found, f.Message)
@@ -73,15 +73,15 @@ func TestWhatTheNamespaceDoesNotAcceptIsSaid(t *testing.T) {
 			}
 		})
 	}
-	own := plan(t, limitRange("{type: Container, default: {cpu: 500m}}")+pod("", "resources: {requests: {cpu: 500m}}\n"+app(httpProbe)))
+	own := plan(t, limitRange("{type: Container, default: {cpu: 500m}}")+podOf("", "resources: {requests: {cpu: 500m}}\n"+app(httpProbe)))
 	if f, _ := own.has("namespace-limits"); !strings.Contains(f.Message, "the pod's own request of 500m cpu is less than") {
 		t.Errorf("message is %q", f.Message)
 	}
-	limited := plan(t, limitRange("{type: Container, default: {cpu: 1}}")+pod("", "resources: {limits: {cpu: 1}}\n"+app(httpProbe+"resources: {requests: {cpu: 500m}}\n")))
+	limited := plan(t, limitRange("{type: Container, default: {cpu: 1}}")+podOf("", "resources: {limits: {cpu: 1}}\n"+app(httpProbe+"resources: {requests: {cpu: 500m}}\n")))
 	if f, _ := limited.has("namespace-limits"); !strings.Contains(f.Message, "the pod's own request of cpu is filled in as 1500m with what a LimitRange gives to probe-proxy, and its limit is 1;") {
 		t.Errorf("message is %q", f.Message)
 	}
-	other := plan(t, limitRange("{type: Container, default: {cpu: 500m}}")+pod("", "resources: {requests: {memory: 500Mi}}\n"+app(httpProbe+"resources: {requests: {cpu: 0}}\n")))
+	other := plan(t, limitRange("{type: Container, default: {cpu: 500m}}")+podOf("", "resources: {requests: {memory: 500Mi}}\n"+app(httpProbe+"resources: {requests: {cpu: 0}}\n")))
 	if f, found := other.has("namespace-limits"); found {
 		t.Errorf("the pod itself requests no CPU: %s", f.Message)
 	}
@@ -90,11 +90,11 @@ func TestWhatTheNamespaceDoesNotAcceptIsSaid(t *testing.T) {
 // Defaults that a LimitRange fills in make a class too.
 func TestTheClassIsThatOfTheNamespacesDefaults(t *testing.T) {
 	around := limitRange("{type: Container, default: {cpu: 500m, memory: 1Gi}}")
-	r := plan(t, around+pod("", app(httpProbe)))
+	r := plan(t, around+podOf("", app(httpProbe)))
 	if got := resourcesOf(t, r.text); got != asGuaranteed {
 		t.Errorf("resources are %q, want %q", got, asGuaranteed)
 	}
-	only := plan(t, limitRange("{type: Container, defaultRequest: {cpu: 500m}}")+pod("", app(httpProbe)))
+	only := plan(t, limitRange("{type: Container, defaultRequest: {cpu: 500m}}")+podOf("", app(httpProbe)))
 	if got := resourcesOf(t, only.text); got != asBurstable {
 		t.Errorf("resources are %q, want %q", got, asBurstable)
 	}
@@ -105,7 +105,7 @@ func TestADeclaredIstioProxyHasTheConfiguredResources(t *testing.T) {
 	own := func(o *transformer.Options) {
 		o.IstioProxy.Resources = field.Map{{Key: "limits", Value: field.Map{{Key: "cpu", Value: 2}}}}
 	}
-	bare := pod("", app(httpProbe))
+	bare := podOf("", app(httpProbe))
 	before := around + bare
 	silent := plan(t, before, answeredBy("istio-proxy"))
 	if f, _ := silent.has("proxy-limits"); !strings.Contains(f.Message, "LimitRange \"small\" gives its defaults to the declared istio-proxy") {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
@@ -44,7 +45,7 @@ var consul = passiveProxy{
 		off:      rewriterOff{key: "consul.hashicorp.com/transparent-proxy-overwrite-probes", value: "false", means: isFalse},
 		serves: func(s *handlerSite) bool {
 			h := s.original.HTTPGet
-			return h != nil && h.Scheme != "HTTPS" && !s.name.IsHook() && !s.at.init
+			return h != nil && h.Scheme != "HTTPS" && !s.name.IsHook() && !s.at.Init
 		},
 	},
 	free:  []int{20200},
@@ -93,9 +94,9 @@ func refineConsul(p passiveProxy, b *planBuilder, m *inspection) {
 	m.outcome = m.capturedOutcome(b, func(s *handlerSite) (fate, string) {
 		switch kind := s.current.Kind(); {
 		case s.name.IsHook():
-		case kind == kindGRPC:
+		case kind == pod.KindGRPC:
 			return fate{Fails, "Consul rewrites no grpc probes, and " + whyNoCertificate}, ""
-		case kind == kindHTTPGet && s.current.HTTPGet.Scheme == "HTTPS" && rewrites && !s.at.init:
+		case kind == pod.KindHTTPGet && s.current.HTTPGet.Scheme == "HTTPS" && rewrites && !s.at.Init:
 			return fate{Fails, "Consul rewrites the probe to a port where its proxy speaks no TLS"}, ""
 		}
 		return p.fate(b, s), ""
@@ -111,28 +112,28 @@ const consulOriginalPod = "consul.hashicorp.com/original-pod"
 var consulStarts = map[prober.ProbeType]int64{prober.Liveness: 20300, prober.Readiness: 20400, prober.Startup: 20500}
 
 // consulOriginal is the findOriginal of Consul, whose injector changes only the port.
-func consulOriginal(b *planBuilder, s *handlerSite) (*Handler, bool) {
+func consulOriginal(b *planBuilder, s *handlerSite) (*pod.Handler, bool) {
 	h := s.current.HTTPGet
 	start, ok := consulStarts[s.name]
-	if !ok || h.Port.IsString || h.Port.Int < start || h.Port.Int >= start+100 || s.at.init {
+	if !ok || h.Port.IsString || h.Port.Int < start || h.Port.Int >= start+100 || s.at.Init {
 		return nil, false
 	}
-	said, kept := b.annotations().Lookup(consulOriginalPod)
-	if _, injected := b.annotations().Lookup("consul.hashicorp.com/connect-inject-status"); !kept && !injected {
+	said, has := b.annotations().Lookup(consulOriginalPod)
+	if _, injected := b.annotations().Lookup("consul.hashicorp.com/connect-inject-status"); !has && !injected {
 		return nil, false
 	}
-	var pod struct {
-		Spec struct{ Containers []Container }
+	var kept struct {
+		Spec struct{ Containers []pod.Container }
 	}
-	if json.Unmarshal([]byte(said), &pod) != nil {
+	if json.Unmarshal([]byte(said), &kept) != nil {
 		return nil, true
 	}
-	for i := range pod.Spec.Containers {
-		for _, was := range sitesOf(nil, containerRef{index: i}, &pod.Spec.Containers[i]) {
+	for i := range kept.Spec.Containers {
+		for _, was := range sitesOf(nil, pod.Ref{Index: i}, &kept.Spec.Containers[i]) {
 			if was.name == s.name && was.container.Name == s.container.Name && was.current.HTTPGet != nil {
 				own := *h
 				own.Port = was.current.HTTPGet.Port
-				return &Handler{HTTPGet: &own}, true
+				return &pod.Handler{HTTPGet: &own}, true
 			}
 		}
 	}

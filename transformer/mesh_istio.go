@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
@@ -100,7 +101,7 @@ func (d istio) proxyConflicts(b *planBuilder, badStatus bool) []Finding {
 	if badStatus {
 		found = append(found, b.annotationFinding("status-port-invalid", istioStatusPort, "must be a port from 1 to 65535 that is none of %s", joinPorts(istioData.reserved)))
 	}
-	if at, c := b.proxyOf(istioData.isProxy); c != nil && c.Image == autoImage && at.init {
+	if at, c := b.proxyOf(istioData.isProxy); c != nil && c.Image == autoImage && at.Init {
 		found = append(found, containerFinding("proxy-in-init-containers", b.containerPath(at), c.Name,
 			"is the placeholder of the injected istio-proxy, which only an injector in native-sidecar mode finds here; under `containers` either mode finds it"))
 	}
@@ -131,7 +132,7 @@ func (d istio) optOut(b *planBuilder, said membership, known *facts) *Finding {
 	if f := d.passesProbes(b, said.injected); f != nil {
 		return f
 	}
-	if _, done := b.annotations().Lookup(istioInjected); known.injected.is == always && known.rewrites.is == always && !done {
+	if _, done := b.annotations().Lookup(istioInjected); known.injected.is == certain.Always && known.rewrites.is == certain.Always && !done {
 		return new(NewFinding("injector-rewrites", nil, "Istio's injector rewrites the probes of this pod (%s)", known.rewrites.at))
 	}
 	return nil

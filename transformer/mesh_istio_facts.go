@@ -8,7 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
@@ -46,7 +48,7 @@ func (d istio) inspect(b *planBuilder) inspection {
 		}
 		return m
 	}
-	if listens := istioListens(b); m.facts.injected.is != never && m.answerer.port == listens {
+	if listens := istioListens(b); m.facts.injected.is != certain.Never && m.answerer.port == listens {
 		another := prober.DefaultPort
 		if listens == another {
 			another--
@@ -57,7 +59,7 @@ func (d istio) inspect(b *planBuilder) inspection {
 	if path := d.initCaptures(b, m.answerer.port); path != nil {
 		m.conflicts = append(m.conflicts, NewFinding("probe-port-captured", path,
 			"have the mesh capture %d, the port of probe-proxy, whatever the annotations say; the argument after -d must have the port too, or Istio's sidecar must answer (`answeredBy: istio-proxy`)", m.answerer.port))
-	} else if m.facts.injected.is != never && istioIncluded.has(b.annotations(), m.answerer.port) {
+	} else if m.facts.injected.is != certain.Never && istioIncluded.has(b.annotations(), m.answerer.port) {
 		m.conflicts = append(m.conflicts, b.annotationFinding("probe-port-captured", istioIncludePorts,
 			"must not have %d, the port of probe-proxy: the mesh would capture the rewritten probes", m.answerer.port))
 	}
@@ -68,7 +70,7 @@ func (d istio) inspect(b *planBuilder) inspection {
 func (d istio) facts(b *planBuilder, said membership) facts {
 	o, user := &b.p.opts.Istio, b.userAnnotations
 	f := facts{injected: fact{said.injected, said.at}, rewrites: d.rewritesFact(b, user), injectionCure: b.injectionCure()}
-	if said.injected == maybe && b.p.opts.AnsweredBy == AnsweredByIstioProxy {
+	if said.injected == certain.Maybe && b.p.opts.AnsweredBy == AnsweredByIstioProxy {
 		f.injected.say(true, "`answeredBy: istio-proxy` of the functionConfig")
 	}
 	if v := user.Get(istioNative); v != "" {
@@ -174,7 +176,7 @@ func istioInitPorts(b *planBuilder, annotations field.KeyValues) (field.KeyValue
 	for i, c := range b.in.Template.Spec.InitContainers {
 		for j := 0; c.Name == istioInitName && j+1 < len(c.Args); j++ {
 			if key := map[string]string{"-b": istioIncludePorts, "-d": istioExcludePorts}[c.Args[j]]; key != "" {
-				path = b.containerPath(containerRef{true, i}).Key("args")
+				path = b.containerPath(pod.Ref{Init: true, Index: i}).Key("args")
 				annotations = annotations.With(key, c.Args[j+1])
 			}
 		}
@@ -210,7 +212,7 @@ func (d istio) answerer(b *planBuilder, f facts) (a answerer, because string) {
 	if o.AnsweredBy == AnsweredByIstioProxy {
 		return proxy, ""
 	}
-	if o.AnsweredBy == AnsweredByAuto && f.injected.is == always && (o.Port == prober.DefaultPort || o.Port == istioStatusOr(b.annotations())) {
+	if o.AnsweredBy == AnsweredByAuto && f.injected.is == certain.Always && (o.Port == prober.DefaultPort || o.Port == istioStatusOr(b.annotations())) {
 		if because = d.cannotAnswer(b, f); bad || because == "" || d.initCaptures(b, o.Port) != nil {
 			return proxy, "" // with a bad status port it is refused
 		}
@@ -231,13 +233,13 @@ func (d istio) cannotAnswer(b *planBuilder, f facts) string {
 		return why + " (`" + key + "`)"
 	}
 	for _, s := range b.sites {
-		if !s.original.dials() || istioData.isProxy(s.container) || s.name.IsHook() && s.original.HTTPGet == nil {
+		if !s.original.Dials() || istioData.isProxy(s.container) || s.name.IsHook() && s.original.HTTPGet == nil {
 			continue
 		}
-		if s.original.newer(s.name.IsHook()) != "" {
+		if s.original.Newer(s.name.IsHook()) != "" {
 			return fmt.Sprintf("istio-proxy cannot make the %s of container %q", s.name.Field(), s.container.Name)
 		}
-		if s.name == prober.PreStop && f.native.is != always {
+		if s.name == prober.PreStop && f.native.is != certain.Always {
 			return fmt.Sprintf("istio-proxy may end before the preStop hook of container %q, unless it is a native sidecar", s.container.Name)
 		}
 		if unless := b.lateIn(&f, s, answerer{who: AnsweredByIstioProxy}); unless != "" {
@@ -296,8 +298,8 @@ func (b *planBuilder) lateIn(f *facts, s *handlerSite, a answerer) string {
 func (d istio) outcomes(b *planBuilder, f facts) func(*handlerSite) (fate, string) {
 	now := b.annotations()
 	f.rewrites = d.rewritesFact(b, now)
-	if f.rewrites.is == maybe {
-		f.rewrites.is = never
+	if f.rewrites.is == certain.Maybe {
+		f.rewrites.is = certain.Never
 	}
 	worlds := f.worlds()
 	captures := d.captures(b, now)
@@ -343,7 +345,7 @@ func (d istio) fate(b *planBuilder, s *handlerSite, w foretold) fate {
 		return unaffected
 	}
 	running := b.runsBefore(w.world, s, answerer{who: AnsweredByIstioProxy})
-	switch _, host := s.current.endpoint(); {
+	switch _, host := s.current.Endpoint(); {
 	case k != nil && k.container != nil:
 		if f := d.answeredFate(b, s, w.world); f != unaffected {
 			return f
@@ -364,13 +366,13 @@ func (istio) capturedFate(b *planBuilder, s *handlerSite, w foretold, running bo
 	kind := s.current.Kind()
 	port := s.dialed()
 	switch {
-	case s.at.init && s.gates() && !w.native && !w.early:
+	case s.at.Init && s.gates() && !w.native && !w.early:
 		return unaffected // istio-init, the last init container, has not run yet
 	case s.gates() && !running:
 		return fate{Fails, "the mesh captures it, and istio-proxy does not run yet"}
 	case w.early:
 		return fate{Fails, fmt.Sprintf("the mesh captures port %d, and istio-proxy starts after probe-proxy, whose own startupProbe goes there", port)}
-	case kind == kindTCPSocket:
+	case kind == pod.KindTCPSocket:
 		return fate{FalselyPasses, whyAccepted}
 	case w.mtls.Mode == MTLSStrict:
 		return fate{Fails, s.whyStrict(w.mtls.At)}
@@ -397,7 +399,7 @@ func (s *handlerSite) whyStrict(at string) string {
 // that of istio-proxy's own port.
 func (istio) injectorsFate(b *planBuilder, s *handlerSite, mode string, running bool) fate {
 	status, listens := istioStatusOr(b.annotations()), istioListens(b)
-	_, host := s.current.endpoint()
+	_, host := s.current.Endpoint()
 	switch {
 	case host != "":
 		return fate{Fails, "Istio's injector sends it to its own port of that host"}
@@ -424,7 +426,7 @@ func (d istio) answeredFate(b *planBuilder, s *handlerSite, w world) fate {
 		return fate{Fails, "istio-proxy, which is to answer, starts later"}
 	case !k.proxy && slices.Contains(k.listens, listens):
 		return fate{Fails, fmt.Sprintf("probe-proxy and istio-proxy listen on the same port, %d", listens)}
-	case !k.proxy && k.at.init && !w.native && d.rewritesFact(b, b.annotations()).is != never:
+	case !k.proxy && k.at.Init && !w.native && d.rewritesFact(b, b.annotations()).is != certain.Never:
 		return fate{Fails, "the annotation `" + istioRewrite + ": \"false\"` is missing, without which Istio's injector sends probe-proxy's own startupProbe to istio-proxy, which starts later, so that the pod never starts"}
 	}
 	return unaffected
@@ -452,7 +454,7 @@ func (b *planBuilder) mtls(port int) []MTLSMode {
 // read, that listens on the port of Istio's agent.
 func (d istio) collisions(b *planBuilder, said membership) []Finding {
 	var found []Finding
-	if said.injected != always {
+	if said.injected != certain.Always {
 		return nil
 	}
 	listens := istioListens(b)

@@ -66,7 +66,7 @@ func TestIstioProxyAnswersOnlyWhatItCertainlyServes(t *testing.T) {
 			{"hook", app(httpProbe+"lifecycle: {postStart: {httpGet: {port: 80}}}\n") + c.more, c.hook},
 		} {
 			t.Run(c.name+", "+x.what, func(t *testing.T) {
-				before := pod(c.metadata, x.spec)
+				before := podOf(c.metadata, x.spec)
 				r := plan(t, before, c.opts...)
 				want := "probe-proxy"
 				if x.byIstio {
@@ -131,7 +131,7 @@ func TestIstioProxyAnswersPreStopHooksOnlyAsANativeSidecar(t *testing.T) {
 		{"a hook that never works", injected, app(httpProbe + "lifecycle: {preStop: {tcpSocket: {port: 80}}}\n"), nil, true},
 		{"as the config says", injected, app(hook), []option{answeredBy("istio-proxy")}, true},
 	} {
-		before := pod(c.metadata, c.spec)
+		before := podOf(c.metadata, c.spec)
 		r := plan(t, before, c.opts...)
 		want := map[bool]string{true: "istio-proxy", false: "probe-proxy"}[c.byIstio]
 		if r.Answer.By != want || strings.Contains(r.Answer.Because, "before the preStop hook") == c.byIstio {
@@ -154,7 +154,7 @@ func TestIstioProxyIsNotDeclaredWhereTheInjectorMayAddASecond(t *testing.T) {
 	for _, opts := range [][]option{nil, {nativeSidecars(true)}, {nativeSidecars(false)}} {
 		for _, value := range []string{"yes", "True", "", "true"} {
 			byIstio := value == "" || value == "true"
-			before := pod(injected+"annotations: {sidecar.istio.io/nativeSidecar: \""+value+"\"}", app(httpProbe))
+			before := podOf(injected+"annotations: {sidecar.istio.io/nativeSidecar: \""+value+"\"}", app(httpProbe))
 			r := plan(t, before, opts...)
 			if got := r.Answer.By == "istio-proxy"; got != byIstio || !byIstio && !strings.Contains(r.Answer.Because, "twice") || len(r.Findings) > 0 {
 				t.Errorf("%q: %+v, findings %v", value, r.Answer, r.Findings)
@@ -172,7 +172,7 @@ func TestIstioProxyIsNotDeclaredWhereTheInjectorMayAddASecond(t *testing.T) {
 // If istio-proxy is known to be an ordinary container, its rewriter would have hung a
 // native sidecar's startup too, so that leaving it alone makes nothing worse.
 func TestARewriterThatWouldServeNothingMayBeTurnedOff(t *testing.T) {
-	before := pod(injected, "initContainers:\n- name: db\n  image: db\n  restartPolicy: Always\n  startupProbe: {httpGet: {port: 1}}\n"+app(httpProbe))
+	before := podOf(injected, "initContainers:\n- name: db\n  image: db\n  restartPolicy: Always\n  startupProbe: {httpGet: {port: 1}}\n"+app(httpProbe))
 	r := plan(t, before, answeredBy("istio-proxy"), nativeSidecars(false))
 	if got := r.reasons(); len(got) != 1 || got[0] != "starts-before-answerer" || len(r.Edits) == 0 {
 		t.Errorf("%v, edits %v", got, r.Edits)
@@ -187,7 +187,7 @@ func TestARewriterThatWouldServeNothingMayBeTurnedOff(t *testing.T) {
 
 func TestIstioProxyAnswersNothingOnAPortWhereItDoesNotListen(t *testing.T) {
 	const config = "annotations:\n  proxy.istio.io/config: '{\"statusPort\": 15030}'\n"
-	before := pod(injected+config, app(httpProbe))
+	before := podOf(injected+config, app(httpProbe))
 	if r := plan(t, strings.ReplaceAll(before, "15030", "0")); r.Answer.By != "istio-proxy" || r.Answer.Port != 15020 {
 		t.Errorf("a port that is not set: %+v", r.Answer)
 	}
@@ -203,13 +203,13 @@ func TestIstioProxyAnswersNothingOnAPortWhereItDoesNotListen(t *testing.T) {
 	// A probe-proxy cannot have that port.
 	wantReason(t, plan(t, before, port(15030)), "port-collision")
 	// What was rewritten for istio-proxy without regard to it fails, and check says so.
-	older := strings.Replace(plan(t, pod(injected+"annotations:\n  a: b\n", app(httpProbe))).text, "        a: b\n", "        "+strings.TrimSpace(strings.TrimPrefix(config, "annotations:\n"))+"\n", 1)
+	older := strings.Replace(plan(t, podOf(injected+"annotations:\n  a: b\n", app(httpProbe))).text, "        a: b\n", "        "+strings.TrimSpace(strings.TrimPrefix(config, "annotations:\n"))+"\n", 1)
 	v := plan(t, older).Probes[0]
 	if v.StrictTLS != transformer.Fails || v.If != "" || !strings.Contains(v.Why, "15030") {
 		t.Errorf("%+v", v)
 	}
 	// The annotation moves all of Istio, and wins.
-	r = plan(t, pod(injected+config+"  status.sidecar.istio.io/port: \"15031\"\n", app(httpProbe)))
+	r = plan(t, podOf(injected+config+"  status.sidecar.istio.io/port: \"15031\"\n", app(httpProbe)))
 	if r.Answer.By != "istio-proxy" || r.Answer.Port != 15031 || len(r.Findings) > 0 {
 		t.Errorf("%+v, findings %v", r.Answer, r.Findings)
 	}
@@ -231,18 +231,18 @@ func TestAStatusPortThatIsNoneLeavesTheDefaultToTheMesh(t *testing.T) {
 		"0": transformer.Fails, "00": transformer.Fails, "15021": transformer.Fails, "15030": transformer.Fails, " 15030": transformer.Fails,
 		"15020": transformer.Unaffected, " 15020": transformer.Unaffected, "x": transformer.Unaffected, "-1": transformer.Unaffected, "65536": transformer.Unaffected,
 	} {
-		r := plan(t, pod(injected+"annotations: {status.sidecar.istio.io/port: \""+value+"\"}", probe), answeredBy("probe-proxy"), injectorRewritesNothing)
+		r := plan(t, podOf(injected+"annotations: {status.sidecar.istio.io/port: \""+value+"\"}", probe), answeredBy("probe-proxy"), injectorRewritesNothing)
 		if got := r.Probes[0].StrictTLS; got != want {
 			t.Errorf("%q: %v, want %v (%s)", value, got, want, r.Probes[0].Why)
 		}
 	}
 	// What Istio's injector rewrites goes nowhere either, and probe-proxy can answer.
 	const zero = injected + "annotations: {status.sidecar.istio.io/port: \"0\"}"
-	if v := plan(t, pod(zero, app(httpProbe)), injectorRewrites).Probes[0]; v.StrictTLS != transformer.Fails || v.If != "" || !strings.Contains(v.Why, "status.sidecar.istio.io/port") {
+	if v := plan(t, podOf(zero, app(httpProbe)), injectorRewrites).Probes[0]; v.StrictTLS != transformer.Fails || v.If != "" || !strings.Contains(v.Why, "status.sidecar.istio.io/port") {
 		t.Errorf("%+v", v)
 	}
-	r := plan(t, pod(zero, app(httpProbe)), answeredBy("probe-proxy"), injectorRewritesNothing)
-	if v := plan(t, r.text, answeredBy("probe-proxy")).Probes[0]; r.text == pod(zero, app(httpProbe)) || v.StrictTLS != transformer.Unaffected {
+	r := plan(t, podOf(zero, app(httpProbe)), answeredBy("probe-proxy"), injectorRewritesNothing)
+	if v := plan(t, r.text, answeredBy("probe-proxy")).Probes[0]; r.text == podOf(zero, app(httpProbe)) || v.StrictTLS != transformer.Unaffected {
 		t.Errorf("%+v in\n%s", v, r.text)
 	}
 }
@@ -250,7 +250,7 @@ func TestAStatusPortThatIsNoneLeavesTheDefaultToTheMesh(t *testing.T) {
 // Where the whole mesh has another status port, the options say so.
 func TestAStatusPortOfTheWholeMeshIsBelieved(t *testing.T) {
 	opts := []option{answeredBy("istio-proxy"), port(15030)}
-	r := plan(t, plan(t, pod(injected, app(httpProbe)), opts...).text, opts...)
+	r := plan(t, plan(t, podOf(injected, app(httpProbe)), opts...).text, opts...)
 	if len(r.Edits) > 0 || r.Probes[0].StrictTLS != transformer.Unaffected || !strings.Contains(r.text, "port: 15030") {
 		t.Errorf("%+v, edits %v", r.Probes, r.Edits)
 	}
@@ -261,11 +261,11 @@ func TestAListOfIncludedPortsCapturesThoseAndNoOthers(t *testing.T) {
 		return injected + "annotations:\n  traffic.sidecar.istio.io/includeInboundPorts: \"" + ports + "\"\n  traffic.sidecar.istio.io/excludeInboundPorts: \"8001,15020\"\n"
 	}
 	// Exclusions are ignored, that of the status port too.
-	r := plan(t, pod(listed("8001"), app(httpProbe)))
+	r := plan(t, podOf(listed("8001"), app(httpProbe)))
 	if r.Answer.By != "istio-proxy" || r.Probes[0].State != transformer.WouldRewrite || r.Probes[0].StrictTLS != transformer.Fails {
 		t.Errorf("%+v, %+v, findings %v", r.Answer, r.Probes, r.Findings)
 	}
-	before := pod(listed("8001,15020"), app(httpProbe))
+	before := podOf(listed("8001,15020"), app(httpProbe))
 	r = plan(t, before)
 	if r.Answer.By != "probe-proxy" || !strings.Contains(r.Answer.Because, "15020") || !strings.Contains(r.text, "excludeInboundPorts: \"8001,15020\"") || len(r.Findings) > 0 {
 		t.Errorf("%+v, findings %v in\n%s", r.Answer, r.Findings, r.text)
@@ -275,18 +275,18 @@ func TestAListOfIncludedPortsCapturesThoseAndNoOthers(t *testing.T) {
 	} else {
 		wantReason(t, r, "probe-port-captured")
 	}
-	wantReason(t, plan(t, pod(listed("8001,15099"), app(httpProbe)), answeredBy("probe-proxy")), "probe-port-captured")
-	if r := plan(t, pod(strings.TrimPrefix(listed("8001,15099"), injected), app(httpProbe)), answeredBy("probe-proxy"), injects()); len(r.Findings) > 0 || len(r.Edits) == 0 {
+	wantReason(t, plan(t, podOf(listed("8001,15099"), app(httpProbe)), answeredBy("probe-proxy")), "probe-port-captured")
+	if r := plan(t, podOf(strings.TrimPrefix(listed("8001,15099"), injected), app(httpProbe)), answeredBy("probe-proxy"), injects()); len(r.Findings) > 0 || len(r.Edits) == 0 {
 		t.Errorf("what Istio does not inject it does not capture: findings %v", r.Findings)
 	}
 	// An exclusion would be in vain for the app too.
-	if r := plan(t, pod(listed("8001"), app(httpProbe)), answeredBy("app")); r.text != pod(listed("8001"), app(httpProbe)) {
+	if r := plan(t, podOf(listed("8001"), app(httpProbe)), answeredBy("app")); r.text != podOf(listed("8001"), app(httpProbe)) {
 		t.Errorf("findings %v in\n%s", r.Findings, r.text)
 	} else {
 		wantReason(t, r, "probe-port-captured")
 	}
 	// What is not listed is not captured.
-	if r := plan(t, pod(listed("80"), app(httpProbe))); r.Probes[0].Reason != "port-not-captured" || r.Probes[0].StrictTLS != transformer.Unaffected {
+	if r := plan(t, podOf(listed("80"), app(httpProbe))); r.Probes[0].Reason != "port-not-captured" || r.Probes[0].StrictTLS != transformer.Unaffected {
 		t.Errorf("%+v", r.Probes)
 	}
 }
@@ -299,7 +299,7 @@ func TestWithoutRedirectionNothingIsCaptured(t *testing.T) {
 		"annotation, which wins over the config": {"  proxy.istio.io/config: \"interceptionMode: REDIRECT\"\n  sidecar.istio.io/interceptionMode: NONE\n", "sidecar.istio.io/interceptionMode"},
 	} {
 		for _, in := range []string{injected, ""} {
-			c := leftAlone{reason: "interception-none", outcome: transformer.Unaffected, yaml: pod(in+"annotations:\n"+c.annotations, app("livenessProbe: {tcpSocket: {port: 80}}")), field: "spec.template.metadata.annotations[" + c.field + "]"}
+			c := leftAlone{reason: "interception-none", outcome: transformer.Unaffected, yaml: podOf(in+"annotations:\n"+c.annotations, app("livenessProbe: {tcpSocket: {port: 80}}")), field: "spec.template.metadata.annotations[" + c.field + "]"}
 			t.Run(name, func(t *testing.T) { c.check(t, transformer.Info) })
 		}
 	}
@@ -308,7 +308,7 @@ func TestWithoutRedirectionNothingIsCaptured(t *testing.T) {
 		"  proxy.istio.io/config: \"interceptionMode: REDIRECT\"\n",
 		"  proxy.istio.io/config: \"interceptionMode: NONE\"\n  sidecar.istio.io/interceptionMode: REDIRECT\n",
 	} {
-		r := plan(t, pod(injected+"annotations:\n"+annotations, app(httpProbe)))
+		r := plan(t, podOf(injected+"annotations:\n"+annotations, app(httpProbe)))
 		if r.Probes[0].State != transformer.WouldRewrite || r.Probes[0].StrictTLS != transformer.Fails || r.Probes[0].If != "" {
 			t.Errorf("%s: %+v", annotations, r.Probes[0])
 		}
@@ -318,7 +318,7 @@ func TestWithoutRedirectionNothingIsCaptured(t *testing.T) {
 // An excluded interface may be the one on which the kubelet's connections come, so that
 // it only decides what becomes of a probe, and not what is written.
 func TestAnExcludedInterfaceLeavesOpenWhatIsCaptured(t *testing.T) {
-	r := plan(t, pod(injected+"annotations: {traffic.sidecar.istio.io/excludeInterfaces: net1}", app(httpProbe)))
+	r := plan(t, podOf(injected+"annotations: {traffic.sidecar.istio.io/excludeInterfaces: net1}", app(httpProbe)))
 	if v := r.Probes[0]; v.State != transformer.WouldRewrite || v.StrictTLS != transformer.Fails || !strings.Contains(v.If, "interface") || strings.Contains(v.If, "PeerAuthentication") {
 		t.Errorf("%+v", v)
 	}
@@ -337,11 +337,11 @@ func TestTheModeOfMutualTLSDecidesWhatBecomesOfProbes(t *testing.T) {
 		"DISABLE":    {works, works, works, falsely},
 	} {
 		for i, h := range handlers {
-			r := plan(t, pod(injected, app("livenessProbe: "+h)), mtls(mode))
+			r := plan(t, podOf(injected, app("livenessProbe: "+h)), mtls(mode))
 			if v := r.Probes[0]; v.StrictTLS != want[i] || v.If != "" || v.State != transformer.WouldRewrite {
 				t.Errorf("%s, %s: %+v, want %s", mode, h, v, want[i])
 			}
-			wantText(t, r, plan(t, pod(injected, app("livenessProbe: "+h))).text)
+			wantText(t, r, plan(t, podOf(injected, app("livenessProbe: "+h))).text)
 			if v := plan(t, r.text, mtls(mode)).Probes[0]; v.StrictTLS != works {
 				t.Errorf("%s, %s, once rewritten: %+v", mode, h, v)
 			}
@@ -352,7 +352,7 @@ func TestTheModeOfMutualTLSDecidesWhatBecomesOfProbes(t *testing.T) {
 // A hook that runs before the proxy cannot reach the app, whatever mutual TLS demands; after
 // it, it is like a probe.
 func TestAHookBeforeTheProxyFails(t *testing.T) {
-	yaml := pod(injected, app("lifecycle: {postStart: {httpGet: {port: 80}}}"))
+	yaml := podOf(injected, app("lifecycle: {postStart: {httpGet: {port: 80}}}"))
 	for mode, want := range map[string]transformer.Outcome{"STRICT": transformer.Fails, "PERMISSIVE": transformer.Unaffected, "DISABLE": transformer.Unaffected} {
 		if v := plan(t, yaml, mtls(mode), nativeSidecars(true)).Probes[0]; v.StrictTLS != want || strings.Contains(v.Why, "does not run yet") {
 			t.Errorf("%s, after it: %+v", mode, v)
@@ -367,7 +367,7 @@ func TestAHookBeforeTheProxyFails(t *testing.T) {
 func TestAProbeThatOutlivesTheStartIsJudgedByWhatFollows(t *testing.T) {
 	const sidecar = "initContainers:\n- {name: s, image: s, restartPolicy: Always, livenessProbe: {tcpSocket: {port: 80}}}\n"
 	for _, native := range []bool{true, false} {
-		v := plan(t, pod(injected+"annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"false\"}\n", sidecar+app("")), mtls("STRICT"), nativeSidecars(native)).Probes[0]
+		v := plan(t, podOf(injected+"annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"false\"}\n", sidecar+app("")), mtls("STRICT"), nativeSidecars(native)).Probes[0]
 		if v.StrictTLS != transformer.FalselyPasses {
 			t.Errorf("native %t: %+v", native, v)
 		}
@@ -383,7 +383,7 @@ func TestAProbeOverTLSFailsOnAPortThatIsDeclaredHTTP(t *testing.T) {
 			if fails && scheme == "HTTPS" {
 				want = transformer.Fails
 			}
-			yaml := pod("labels: {app: web, sidecar.istio.io/inject: \"true\"}", app("livenessProbe: {httpGet: {port: 80, scheme: "+scheme+"}}"))
+			yaml := podOf("labels: {app: web, sidecar.istio.io/inject: \"true\"}", app("livenessProbe: {httpGet: {port: 80, scheme: "+scheme+"}}"))
 			if v := among(t, *around, yaml, mtls("PERMISSIVE")).Probes[0]; v.StrictTLS != want || want == transformer.Fails && !strings.Contains(v.Why, "a Service declares its port as HTTP") {
 				t.Errorf("%s, {%s}: %+v, want %s", scheme, ports, v, want)
 			}
@@ -400,20 +400,20 @@ func TestAVerdictSaysOnWhatItDepends(t *testing.T) {
 		want       transformer.Outcome
 		unless     string // begins If
 	}{
-		{"injected", pod(injected, app(httpProbe)), nil, transformer.Fails, ""},
-		{"not known", pod("", app(httpProbe)), nil, transformer.Fails, "Istio injects its sidecar into the pod, which is not known (`istio.injectedNamespaces: [\"*\"]`, or a `metadata.namespace` with its Namespace, would say)"},
-		{"not injected", pod("", app(httpProbe)), []option{injects()}, transformer.Unaffected, ""},
-		{"istio-init captures nothing while init containers start", pod(injected, strings.Replace(sidecar, "\ncontainers:", "\n- name: istio-init\n  args: [-b, '*', -d, '15020']\ncontainers:", 1)), []option{nativeSidecars(false)}, transformer.Unaffected, ""},
-		{"Istio's CNI plugin does, before an ordinary container", pod(injected, sidecar), []option{nativeSidecars(false)}, transformer.Fails, "Istio's CNI plugin redirects the pod's connections, which is not known (only the cluster would say)"},
-		{"it does for every kind of probe and mode", pod(injected, strings.Replace(sidecar, "httpGet", "tcpSocket", 1)), []option{nativeSidecars(false), mtls("PERMISSIVE")}, transformer.Fails, "Istio's CNI plugin redirects the pod's connections, which is not known (only the cluster would say)"},
-		{"it captures what comes later", pod(injected, strings.Replace(sidecar, "startupProbe", "livenessProbe", 1)), []option{nativeSidecars(false)}, transformer.Fails, ""},
-		{"a native sidecar does", pod(injected, sidecar), []option{nativeSidecars(true)}, transformer.Fails, ""},
-		{"it may be either", pod(injected, sidecar), nil, transformer.Fails, "Istio's sidecar is a native one, or its CNI plugin redirects the pod's connections, which is not known (only the cluster would say)"},
-		{"the injector rewrites", pod(injected, app(httpProbe)), []option{injectorRewrites}, transformer.Unaffected, ""},
-		{"the injector rewrites what starts before its agent", pod(injected, sidecar), []option{injectorRewrites, nativeSidecars(false)}, transformer.Fails, ""},
-		{"the injector rewrites what may start before its agent", pod(injected, sidecar), []option{injectorRewrites}, transformer.Fails, "Istio's sidecar is no native one, which is not known (`istio.nativeSidecars` would say)"},
-		{"the injector keeps a host", pod(injected, app("livenessProbe: {httpGet: {port: 80, host: example.com}}")), []option{injectorRewrites}, transformer.Fails, ""},
-		{"a host without it", pod(injected, app("livenessProbe: {httpGet: {port: 80, host: example.com}}")), nil, transformer.Unaffected, ""},
+		{"injected", podOf(injected, app(httpProbe)), nil, transformer.Fails, ""},
+		{"not known", podOf("", app(httpProbe)), nil, transformer.Fails, "Istio injects its sidecar into the pod, which is not known (`istio.injectedNamespaces: [\"*\"]`, or a `metadata.namespace` with its Namespace, would say)"},
+		{"not injected", podOf("", app(httpProbe)), []option{injects()}, transformer.Unaffected, ""},
+		{"istio-init captures nothing while init containers start", podOf(injected, strings.Replace(sidecar, "\ncontainers:", "\n- name: istio-init\n  args: [-b, '*', -d, '15020']\ncontainers:", 1)), []option{nativeSidecars(false)}, transformer.Unaffected, ""},
+		{"Istio's CNI plugin does, before an ordinary container", podOf(injected, sidecar), []option{nativeSidecars(false)}, transformer.Fails, "Istio's CNI plugin redirects the pod's connections, which is not known (only the cluster would say)"},
+		{"it does for every kind of probe and mode", podOf(injected, strings.Replace(sidecar, "httpGet", "tcpSocket", 1)), []option{nativeSidecars(false), mtls("PERMISSIVE")}, transformer.Fails, "Istio's CNI plugin redirects the pod's connections, which is not known (only the cluster would say)"},
+		{"it captures what comes later", podOf(injected, strings.Replace(sidecar, "startupProbe", "livenessProbe", 1)), []option{nativeSidecars(false)}, transformer.Fails, ""},
+		{"a native sidecar does", podOf(injected, sidecar), []option{nativeSidecars(true)}, transformer.Fails, ""},
+		{"it may be either", podOf(injected, sidecar), nil, transformer.Fails, "Istio's sidecar is a native one, or its CNI plugin redirects the pod's connections, which is not known (only the cluster would say)"},
+		{"the injector rewrites", podOf(injected, app(httpProbe)), []option{injectorRewrites}, transformer.Unaffected, ""},
+		{"the injector rewrites what starts before its agent", podOf(injected, sidecar), []option{injectorRewrites, nativeSidecars(false)}, transformer.Fails, ""},
+		{"the injector rewrites what may start before its agent", podOf(injected, sidecar), []option{injectorRewrites}, transformer.Fails, "Istio's sidecar is no native one, which is not known (`istio.nativeSidecars` would say)"},
+		{"the injector keeps a host", podOf(injected, app("livenessProbe: {httpGet: {port: 80, host: example.com}}")), []option{injectorRewrites}, transformer.Fails, ""},
+		{"a host without it", podOf(injected, app("livenessProbe: {httpGet: {port: 80, host: example.com}}")), nil, transformer.Unaffected, ""},
 	} {
 		r := plan(t, c.yaml, c.opts...)
 		if v := r.Probes[0]; v.StrictTLS != c.want || v.If != c.unless || (v.Why == "") != (c.want == transformer.Unaffected) {
@@ -424,13 +424,13 @@ func TestAVerdictSaysOnWhatItDepends(t *testing.T) {
 
 // A probe rewritten for istio-proxy fails where nothing answers in its place.
 func TestARewrittenProbeThatIsNotAnsweredFails(t *testing.T) {
-	rewritten := plan(t, pod("annotations: {a: b}\nlabels: {c: d}", app(httpProbe)), answeredBy("istio-proxy")).text
+	rewritten := plan(t, podOf("annotations: {a: b}\nlabels: {c: d}", app(httpProbe)), answeredBy("istio-proxy")).text
 	off := strings.Replace(rewritten, "{c: d", "{sidecar.istio.io/inject: \"false\"", 1)
 	if v := plan(t, off).Probes[0]; v.StrictTLS != transformer.Fails || v.State != transformer.WouldRestore {
 		t.Errorf("not injected: %+v", v)
 	}
 	// The mesh captures the port where a probe-proxy answers.
-	ours := plan(t, pod(injected, app(httpProbe)), port(15098)).text
+	ours := plan(t, podOf(injected, app(httpProbe)), port(15098)).text
 	bare := strings.Replace(ours, "        traffic.sidecar.istio.io/excludeInboundPorts: \"15098\"\n", "", 1)
 	if v := plan(t, bare, port(15098)).Probes[0]; v.StrictTLS != transformer.Fails || !strings.Contains(v.Why, "15098") {
 		t.Errorf("captured: %+v", v)
@@ -442,19 +442,19 @@ func TestARewrittenProbeThatIsNotAnsweredFails(t *testing.T) {
 	if v := plan(t, bare, port(15098), mtls("PERMISSIVE"), nativeSidecars(false)).Probes[0]; v.StrictTLS != transformer.Fails || !strings.HasPrefix(v.If, "Istio's CNI plugin") {
 		t.Errorf("captured without mTLS, by whom: %+v", v)
 	}
-	last := plan(t, pod(injected, app(httpProbe)), answeredBy("probe-proxy"), asContainer).text
+	last := plan(t, podOf(injected, app(httpProbe)), answeredBy("probe-proxy"), asContainer).text
 	bare = strings.Replace(last, "        traffic.sidecar.istio.io/excludeInboundPorts: \"15099\"\n", "", 1)
 	if v := plan(t, bare, answeredBy("probe-proxy"), asContainer, mtls("PERMISSIVE"), nativeSidecars(false)).Probes[0]; v.StrictTLS != transformer.Unaffected {
 		t.Errorf("captured without mTLS, an ordinary container: %+v", v)
 	}
 	// istio-init does not capture a hook that is answered before.
-	gate := plan(t, pod(injected, "initContainers:\n- name: db\n  image: db\n  restartPolicy: Always\n  startupProbe: {httpGet: {port: 1}}\n"+app("")), answeredBy("probe-proxy")).text
+	gate := plan(t, podOf(injected, "initContainers:\n- name: db\n  image: db\n  restartPolicy: Always\n  startupProbe: {httpGet: {port: 1}}\n"+app("")), answeredBy("probe-proxy")).text
 	bare = strings.Replace(gate, "        traffic.sidecar.istio.io/excludeInboundPorts: \"15099\"\n", "", 1)
 	if v := plan(t, bare, answeredBy("probe-proxy"), nativeSidecars(false)).Probes[0]; v.StrictTLS != transformer.Fails || !strings.HasPrefix(v.If, "Istio's CNI plugin") {
 		t.Errorf("captured while init containers start: %+v", v)
 	}
 	// A hook that istio-proxy may be too late for.
-	hooked := strings.Replace(plan(t, pod(injected+"annotations: {proxy.istio.io/config: \"holdApplicationUntilProxyStarts: true\"}", app("lifecycle: {postStart: {httpGet: {port: 80}}}"))).text, "Starts: true", "Starts: false", 1)
+	hooked := strings.Replace(plan(t, podOf(injected+"annotations: {proxy.istio.io/config: \"holdApplicationUntilProxyStarts: true\"}", app("lifecycle: {postStart: {httpGet: {port: 80}}}"))).text, "Starts: true", "Starts: false", 1)
 	if v := plan(t, hooked).Probes[0]; v.StrictTLS != transformer.Fails || !strings.HasPrefix(v.If, "Istio's sidecar is no native one") && !strings.Contains(v.If, "do not wait") {
 		t.Errorf("not held: %+v", v)
 	}
@@ -463,7 +463,7 @@ func TestARewrittenProbeThatIsNotAnsweredFails(t *testing.T) {
 // A hook that no kubelet can make is no reason against istio-proxy.
 func TestAHookThatNeverWorksDoesNotDecideWhoAnswers(t *testing.T) {
 	for hook, by := range map[string]string{"tcpSocket": "istio-proxy", "httpGet": "probe-proxy"} {
-		r := plan(t, pod(injected, app("livenessProbe: {httpGet: {port: 80}}\nlifecycle: {postStart: {"+hook+": {port: 80}}}")))
+		r := plan(t, podOf(injected, app("livenessProbe: {httpGet: {port: 80}}\nlifecycle: {postStart: {"+hook+": {port: 80}}}")))
 		if r.Answer.By != by {
 			t.Errorf("%s: %+v, want %s", hook, r.Answer, by)
 		}
@@ -473,7 +473,7 @@ func TestAHookThatNeverWorksDoesNotDecideWhoAnswers(t *testing.T) {
 // Two on one port are two only where the pod is injected.
 func TestProbeProxyOnIstiosPortFailsOnlyIfIstioInjects(t *testing.T) {
 	opts := []option{answeredBy("probe-proxy"), port(15020)}
-	ours := plan(t, pod("", app(httpProbe)), append(opts, injects())...).text
+	ours := plan(t, podOf("", app(httpProbe)), append(opts, injects())...).text
 	for _, c := range []struct {
 		name string
 		opts []option
@@ -498,13 +498,13 @@ func TestARewrittenProbeThatAPolicyRefusesFails(t *testing.T) {
 		{Name: "deny", Namespace: "istio-system", Action: "DENY", Rules: []*transformer.AuthorizationRule{{}}},
 	}}
 	const status = "annotations: {traffic.sidecar.istio.io/includeInboundPorts: \"80,15020\"}\n"
-	ours := plan(t, pod(injected, app(httpProbe)), answeredBy("probe-proxy")).text
+	ours := plan(t, podOf(injected, app(httpProbe)), answeredBy("probe-proxy")).text
 	bare := strings.Replace(ours, "        traffic.sidecar.istio.io/excludeInboundPorts: \"15099\"\n", "", 1)
 	for name, c := range map[string]struct {
 		yaml string
 		opts []option
 	}{
-		"by the injector": {pod(injected+status, app(httpProbe)), []option{injectorRewrites}},
+		"by the injector": {podOf(injected+status, app(httpProbe)), []option{injectorRewrites}},
 		"by us":           {bare, []option{answeredBy("probe-proxy")}},
 	} {
 		for mode, want := range map[string]transformer.Outcome{"PERMISSIVE": transformer.Fails, "DISABLE": transformer.Fails, "STRICT": transformer.Fails} {
@@ -516,7 +516,7 @@ func TestARewrittenProbeThatAPolicyRefusesFails(t *testing.T) {
 			}
 		}
 	}
-	for name, yaml := range map[string]string{"by the injector": pod(injected, app(httpProbe)), "by us": ours} {
+	for name, yaml := range map[string]string{"by the injector": podOf(injected, app(httpProbe)), "by us": ours} {
 		if v := among(t, denies, yaml, injectorRewrites, answeredBy("probe-proxy"), mtls("PERMISSIVE")).Probes[0]; v.StrictTLS != transformer.Unaffected {
 			t.Errorf("%s, not captured: %+v", name, v)
 		}
@@ -525,8 +525,8 @@ func TestARewrittenProbeThatAPolicyRefusesFails(t *testing.T) {
 
 // What `istioctl kube-inject` prints has istio-init with its arguments, which no annotation changes.
 func TestTheArgumentsOfIstioInitDecideWhatIsCaptured(t *testing.T) {
-	pod := func(args string) string {
-		return pod("annotations: {traffic.sidecar.istio.io/excludeInboundPorts: \"8001\"}", "initContainers:\n- name: istio-init\n  image: istio/proxyv2\n  args: ["+args+"]\n"+
+	podOf := func(args string) string {
+		return podOf("annotations: {traffic.sidecar.istio.io/excludeInboundPorts: \"8001\"}", "initContainers:\n- name: istio-init\n  image: istio/proxyv2\n  args: ["+args+"]\n"+
 			app(httpProbe+"lifecycle: {preStop: {httpGet: {port: 80}}}")+"- name: istio-proxy\n  image: istio/proxyv2\n")
 	}
 	for _, c := range []struct {
@@ -538,7 +538,7 @@ func TestTheArgumentsOfIstioInitDecideWhatIsCaptured(t *testing.T) {
 		{"only some", `istio-iptables, "-d", "15020", "-b", "80,8001"`, false},
 		{"only some, the port of probe-proxy too", `istio-iptables, "-b", "80,8001,15099"`, true},
 	} {
-		auto, own := plan(t, pod(c.args)), plan(t, pod(c.args), answeredBy("probe-proxy"))
+		auto, own := plan(t, podOf(c.args)), plan(t, podOf(c.args), answeredBy("probe-proxy"))
 		if by := auto.Answer.By; (by == "istio-proxy") != c.captured || len(auto.Edits) == 0 {
 			t.Errorf("%s: %s answers, findings %v", c.name, by, auto.Findings)
 		}
@@ -549,7 +549,7 @@ func TestTheArgumentsOfIstioInitDecideWhatIsCaptured(t *testing.T) {
 			t.Errorf("%s: %+v", c.name, v)
 		}
 		// What an earlier version wrote is found, and istio-proxy answers again.
-		again := plan(t, strings.Replace(plan(t, pod(`"-d", "15099"`), answeredBy("probe-proxy")).text, `["-d", "15099"]`, "["+c.args+"]", 1))
+		again := plan(t, strings.Replace(plan(t, podOf(`"-d", "15099"`), answeredBy("probe-proxy")).text, `["-d", "15099"]`, "["+c.args+"]", 1))
 		if v := again.Probes[0]; (v.StrictTLS == transformer.Fails) != c.captured || strings.Contains(again.text, "probe-proxy") == c.captured {
 			t.Errorf("%s: %+v, and\n%s", c.name, v, again.text)
 		}
@@ -574,7 +574,7 @@ func TestCheckMissesTheAnnotationThatKeepsIstiosRewriterOffProbeProxy(t *testing
 		{"", nil, transformer.Fails, "Istio injects its sidecar", "never starts"},
 		{strings.Replace(off, "false", "true", 1), []option{injects("*"), nativeSidecars(false)}, transformer.Fails, "", "never starts"},
 	} {
-		text := plan(t, pod("", app(httpProbe))).text
+		text := plan(t, podOf("", app(httpProbe))).text
 		if !strings.Contains(text, off) {
 			t.Fatal(text)
 		}
@@ -584,7 +584,7 @@ func TestCheckMissesTheAnnotationThatKeepsIstiosRewriterOffProbeProxy(t *testing
 		}
 	}
 	// An ordinary one starts whatever becomes of its probes.
-	text := strings.Replace(plan(t, pod("", app(httpProbe)), asContainer).text, off, "", 1)
+	text := strings.Replace(plan(t, podOf("", app(httpProbe)), asContainer).text, off, "", 1)
 	if v := plan(t, text, asContainer, injects("*")).Probes[0]; v.StrictTLS != transformer.Unaffected {
 		t.Errorf("%+v", v)
 	}
@@ -593,7 +593,7 @@ func TestCheckMissesTheAnnotationThatKeepsIstiosRewriterOffProbeProxy(t *testing
 func TestAStatusPortThatIsNoneMovesNoRewrittenProbes(t *testing.T) {
 	const spaced = "annotations: {status.sidecar.istio.io/port: \" 80\"}\n"
 	for port, want := range map[string]string{"80": "port-not-captured", "15020": "aims-at-probe-port"} {
-		r := plan(t, pod(spaced, app(httpProbe+"readinessProbe: {httpGet: {port: "+port+"}}")), answeredBy("istio-proxy"))
+		r := plan(t, podOf(spaced, app(httpProbe+"readinessProbe: {httpGet: {port: "+port+"}}")), answeredBy("istio-proxy"))
 		wantReason(t, r, "status-port-invalid")
 		wantReason(t, r, want)
 	}

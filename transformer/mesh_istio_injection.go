@@ -3,6 +3,9 @@ package transformer
 import (
 	"path"
 	"slices"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 )
 
 // istioDataplaneMode is the label that puts a pod into ambient mode, or takes it
@@ -17,11 +20,11 @@ var istioNeverInjected = []string{"kube-system", "kube-public", "kube-node-lease
 func (d istio) membership(b *planBuilder) membership {
 	m := d.sidecarMembership(b)
 	m.off = nil // its optOut says so, unless the options want the pod rewritten all the same
-	if m.injected == always {
+	if m.injected == certain.Always {
 		return m
 	}
 	if at, on := d.ambient(b); on {
-		return membership{injected: always, at: at}
+		return membership{injected: certain.Always, at: at}
 	}
 	return m
 }
@@ -37,7 +40,7 @@ func (d istio) sidecarMembership(b *planBuilder) membership {
 	if proxy != nil && proxy.Image != autoImage {
 		return memberBy(proxy)
 	}
-	if m := d.neverInjected(b); m.injected != maybe {
+	if m := d.neverInjected(b); m.injected != certain.Maybe {
 		return m
 	}
 	if proxy != nil {
@@ -45,21 +48,21 @@ func (d istio) sidecarMembership(b *planBuilder) membership {
 	}
 	labels, ns := b.in.Template.Metadata.Labels, b.namespace()
 	switch kind, value := istioInjectSwitch(b); {
-	case isVariable(value), isVariable(ns.Labels.Get(istioInjection)):
+	case pod.IsVariable(value), pod.IsVariable(ns.Labels.Get(istioInjection)):
 		return membership{} // whatever else is said: it may switch injection off
 	case ns.Labels.Get(istioInjection) != "":
-		return membership{injected: always, at: b.namespaceLabel(istioInjection)}
+		return membership{injected: certain.Always, at: b.namespaceLabel(istioInjection)}
 	case ns.Labels.Get(istioRevision) != "":
-		return membership{injected: always, at: b.namespaceLabel(istioRevision)}
+		return membership{injected: certain.Always, at: b.namespaceLabel(istioRevision)}
 	case labels.Get(istioRevision) != "":
-		return membership{injected: always, at: entryWords("labels", istioRevision, labels.Get(istioRevision))}
+		return membership{injected: certain.Always, at: entryWords("labels", istioRevision, labels.Get(istioRevision))}
 	case kind == "labels" && value == "true":
-		return membership{injected: always, at: entryWords(kind, istioInject, value)}
+		return membership{injected: certain.Always, at: entryWords(kind, istioInject, value)}
 	}
 	switch at := "`istio.injectedNamespaces` of the functionConfig"; b.p.opts.Istio.injects(b.in.NamespaceName) {
-	case always:
-		return membership{injected: always, at: at}
-	case never:
+	case certain.Always:
+		return membership{injected: certain.Always, at: at}
+	case certain.Never:
 		return d.notInjected(at, "%s does not name namespace %q", at, b.in.NamespaceName)
 	}
 	if b.in.Around.Namespace != nil && b.in.Around.OthersInjected {
@@ -72,7 +75,7 @@ func (d istio) sidecarMembership(b *planBuilder) membership {
 // injectionCure words what would say whether Istio injects, where nothing does.
 func (b *planBuilder) injectionCure() string {
 	switch _, value := istioInjectSwitch(b); {
-	case isVariable(value), isVariable(b.in.NamespaceName), isVariable(b.namespace().Labels.Get(istioInjection)):
+	case pod.IsVariable(value), pod.IsVariable(b.in.NamespaceName), pod.IsVariable(b.namespace().Labels.Get(istioInjection)):
 		return "the manifest after the substitution of its variables"
 	case b.in.NamespaceName == "":
 		return "`istio.injectedNamespaces: [\"*\"]`, or a `metadata.namespace` with its Namespace,"
@@ -89,7 +92,7 @@ func (d istio) declaredMembership(b *planBuilder) membership {
 	if b.in.Around.Namespace != nil || !slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.ours && k.used() && k.answerer().who == AnsweredByIstioProxy }) {
 		return membership{}
 	}
-	said := membership{injected: always, at: "the declared container `" + istioProxyName + "`", byName: true}
+	said := membership{injected: certain.Always, at: "the declared container `" + istioProxyName + "`", byName: true}
 	if a, _ := d.answerer(b, d.facts(b, said)); a.who != AnsweredByIstioProxy {
 		return membership{}
 	}
@@ -103,12 +106,12 @@ func (d istio) neverInjected(b *planBuilder) membership {
 	inNamespace, set := b.namespace().Labels.Lookup(istioInjection)
 	switch {
 	case b.in.Template.Spec.HostNetwork:
-		return membership{injected: never, at: "`hostNetwork`"}
+		return membership{injected: certain.Never, at: "`hostNetwork`"}
 	case slices.Contains(istioNeverInjected, b.in.NamespaceName):
-		return membership{injected: never, at: "namespace \"" + b.in.NamespaceName + "\"", off: new(NewFinding("namespace-not-injected", nil, "namespace %q is never injected, so the mesh does not capture this pod", b.in.NamespaceName))}
+		return membership{injected: certain.Never, at: "namespace \"" + b.in.NamespaceName + "\"", off: new(NewFinding("namespace-not-injected", nil, "namespace %q is never injected, so the mesh does not capture this pod", b.in.NamespaceName))}
 	case value == "false":
 		return b.switchIn(kind, istioInject, "", isEnabled)
-	case set && inNamespace != "enabled" && !isVariable(inNamespace):
+	case set && inNamespace != "enabled" && !pod.IsVariable(inNamespace):
 		at := b.namespaceLabel(istioInjection)
 		return d.notInjected(at, "%s switches injection off for all its pods", at)
 	}
@@ -117,7 +120,7 @@ func (d istio) neverInjected(b *planBuilder) membership {
 
 // notInjected returns the membership of a pod that Istio does not inject.
 func (istio) notInjected(at, format string, args ...any) membership {
-	return membership{injected: never, at: at, off: new(NewFinding("namespace-not-injected", nil, format+", so the mesh does not capture this pod; if another proxy does, `answeredBy: probe-proxy` has it rewritten", args...))}
+	return membership{injected: certain.Never, at: at, off: new(NewFinding("namespace-not-injected", nil, format+", so the mesh does not capture this pod; if another proxy does, `answeredBy: probe-proxy` has it rewritten", args...))}
 }
 
 // istioInjectSwitch returns the injection switch of a template: the label if there
@@ -134,7 +137,7 @@ func istioInjectSwitch(b *planBuilder) (kind, value string) {
 
 // checkInjectSwitch warns of a value that switches nothing.
 func (istio) checkInjectSwitch(b *planBuilder) {
-	if kind, v := istioInjectSwitch(b); v != "" && v != "true" && v != "false" && !isVariable(v) {
+	if kind, v := istioInjectSwitch(b); v != "" && v != "true" && v != "false" && !pod.IsVariable(v) {
 		b.addFinding(metadataFinding("inject-unclear", b.metadata.Key(kind, istioInject), v, "must be \"true\" or \"false\"; with any other value Istio does what it does without one"))
 	}
 }
@@ -154,8 +157,8 @@ func (istio) ambient(b *planBuilder) (at string, on bool) {
 
 // passesProbes returns a finding if the pod has no sidecar of Istio's and is in
 // ambient mode, which lets the kubelet's probes through, or was taken out of it.
-func (d istio) passesProbes(b *planBuilder, sidecar certainty) *Finding {
-	if sidecar == always || b.in.Template.Spec.HostNetwork {
+func (d istio) passesProbes(b *planBuilder, sidecar certain.Certainty) *Finding {
+	if sidecar == certain.Always || b.in.Template.Spec.HostNetwork {
 		return nil
 	}
 	at, on := d.ambient(b)
@@ -172,25 +175,25 @@ func (d istio) passesProbes(b *planBuilder, sidecar certainty) *Finding {
 
 // injects returns what the options declare about a namespace; "" stands for one that
 // is not known.
-func (i Istio) injects(namespace string) certainty {
+func (i Istio) injects(namespace string) certain.Certainty {
 	matches := func(pattern string) bool {
 		ok, _ := path.Match(pattern, namespace)
 		return ok
 	}
-	if isVariable(namespace) {
+	if pod.IsVariable(namespace) {
 		namespace = ""
 	}
 	switch {
 	case i.InjectedNamespaces == nil:
-		return maybe
+		return certain.Maybe
 	case slices.Contains(i.InjectedNamespaces, "*"):
-		return always
+		return certain.Always
 	case namespace == "" && len(i.InjectedNamespaces) > 0:
-		return maybe
+		return certain.Maybe
 	case slices.ContainsFunc(i.InjectedNamespaces, matches):
-		return always
+		return certain.Always
 	}
-	return never
+	return certain.Never
 }
 
 // namespaceWords names the pod's Namespace, and where it is.

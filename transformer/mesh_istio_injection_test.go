@@ -13,7 +13,7 @@ func injects(patterns ...string) option {
 }
 
 func TestWhoAnswersFollowsWhatIsKnownOfTheNamespace(t *testing.T) {
-	own := pod("", app(httpProbe))
+	own := podOf("", app(httpProbe))
 	inShop := strings.Replace(own, "  name: web\n", "  name: web\n  namespace: shop\n", 1)
 	for _, c := range []struct {
 		name, yaml string
@@ -21,16 +21,16 @@ func TestWhoAnswersFollowsWhatIsKnownOfTheNamespace(t *testing.T) {
 		by         string
 	}{
 		{name: "nothing is known", yaml: inShop, by: "probe-proxy"},
-		{name: "the port is another", yaml: pod(injected, app(httpProbe)), opts: []option{port(15098)}, by: "probe-proxy"},
+		{name: "the port is another", yaml: podOf(injected, app(httpProbe)), opts: []option{port(15098)}, by: "probe-proxy"},
 		{name: "it is said who answers", yaml: inShop, opts: []option{answeredBy("istio-proxy")}, by: "istio-proxy"},
-		{name: "it is said who answers in an injected pod", yaml: pod(injected, app(httpProbe)), opts: []option{answeredBy("probe-proxy")}, by: "probe-proxy"},
-		{name: "the template asks for injection", yaml: pod(injected, app(httpProbe)), by: "istio-proxy"},
-		{name: "the annotation alone opens nothing", yaml: pod("annotations: {sidecar.istio.io/inject: \"true\"}", app(httpProbe)), by: "probe-proxy"},
+		{name: "it is said who answers in an injected pod", yaml: podOf(injected, app(httpProbe)), opts: []option{answeredBy("probe-proxy")}, by: "probe-proxy"},
+		{name: "the template asks for injection", yaml: podOf(injected, app(httpProbe)), by: "istio-proxy"},
+		{name: "the annotation alone opens nothing", yaml: podOf("annotations: {sidecar.istio.io/inject: \"true\"}", app(httpProbe)), by: "probe-proxy"},
 		{name: "the Namespace asks for injection", yaml: namespace("istio-injection: enabled", "") + inShop, by: "istio-proxy"},
 		{name: "the Namespace has a revision", yaml: namespace("istio.io/rev: canary", "") + inShop, by: "istio-proxy"},
 		{name: "the Namespace does not ask for it", yaml: namespace("", "") + inShop, by: "probe-proxy"},
 		{name: "the Namespace asks for it in other words", yaml: namespace("istio-injection: \"true\"", "") + inShop},
-		{name: "the Namespace wins over the template's label", yaml: namespace("istio-injection: disabled", "") + inNamespace(pod(injected, app(httpProbe)))},
+		{name: "the Namespace wins over the template's label", yaml: namespace("istio-injection: disabled", "") + inNamespace(podOf(injected, app(httpProbe)))},
 		{name: "another proxy captures what Istio does not inject", yaml: namespace("istio-injection: disabled", "") + inShop, opts: []option{answeredBy("probe-proxy")}, by: "probe-proxy"},
 		{name: "the namespace is declared", yaml: inShop, opts: []option{injects("sh*")}, by: "istio-proxy"},
 		{name: "the namespace is declared, and its Namespace says nothing", yaml: namespace("", "") + inShop, opts: []option{injects("shop")}, by: "istio-proxy"},
@@ -39,8 +39,8 @@ func TestWhoAnswersFollowsWhatIsKnownOfTheNamespace(t *testing.T) {
 		{name: "no namespace is injected, and the object's is not known", yaml: own, opts: []option{injects()}},
 		{name: "some are injected, and the object's is not known", yaml: own, opts: []option{injects("shop")}, by: "probe-proxy"},
 		{name: "some are injected, and the object's is a variable", yaml: strings.Replace(inShop, "shop", "${NS}", 1), opts: []option{injects("shop")}, by: "probe-proxy"},
-		{name: "the template's label is a variable", yaml: namespace("istio-injection: enabled", "") + inNamespace(pod("labels: {sidecar.istio.io/inject: \"${INJECT}\"}", app(httpProbe))), by: "probe-proxy"},
-		{name: "the Namespace's label is a variable", yaml: namespace("istio-injection: ${INJECTION}", "") + inNamespace(pod(injected, app(httpProbe))), by: "probe-proxy"},
+		{name: "the template's label is a variable", yaml: namespace("istio-injection: enabled", "") + inNamespace(podOf("labels: {sidecar.istio.io/inject: \"${INJECT}\"}", app(httpProbe))), by: "probe-proxy"},
+		{name: "the Namespace's label is a variable", yaml: namespace("istio-injection: ${INJECTION}", "") + inNamespace(podOf(injected, app(httpProbe))), by: "probe-proxy"},
 		{name: "all are injected", yaml: own, opts: []option{injects("*")}, by: "istio-proxy"},
 	} {
 		r := plan(t, c.yaml, c.opts...)
@@ -53,7 +53,7 @@ func TestWhoAnswersFollowsWhatIsKnownOfTheNamespace(t *testing.T) {
 // What was decided with the Namespace at hand holds without it: which files
 // are given does not decide who answers.
 func TestTheAnswererStaysUnlessTheInputProvesAnother(t *testing.T) {
-	workload := inNamespace(pod("", app(httpProbe)))
+	workload := inNamespace(podOf("", app(httpProbe)))
 	for _, labels := range []string{"", "istio-injection: enabled", "istio.io/rev: canary"} {
 		first := plan(t, namespace(labels, "")+workload)
 		if len(first.Edits) == 0 {
@@ -79,7 +79,7 @@ func TestTheAnswererStaysUnlessTheInputProvesAnother(t *testing.T) {
 // A probe-proxy on the port of Istio's agent is reported, although the plan repairs
 // it.
 func TestACollisionOfTheTemplateAsItWasReadIsReported(t *testing.T) {
-	rewritten := onIstiosPort(t, pod("", app(httpProbe)))
+	rewritten := onIstiosPort(t, podOf("", app(httpProbe)))
 	asked := strings.Replace(rewritten, "  template:\n", "  template:\n    metadata:\n      labels:\n        sidecar.istio.io/inject: \"true\"\n", 1)
 	r := plan(t, asked)
 	if len(r.Repairs) != 1 || r.Repairs[0].Reason != "port-collision" || len(r.Findings) > 0 || r.Answer.By != "istio-proxy" {
@@ -88,7 +88,7 @@ func TestACollisionOfTheTemplateAsItWasReadIsReported(t *testing.T) {
 	if v := r.Probes[0]; v.StrictTLS != transformer.Fails || !strings.Contains(v.Why, "15020") || v.If != "" {
 		t.Errorf("as it was read: %+v", v)
 	}
-	for name, in := range map[string]string{"repaired": r.text, "not in the mesh": rewritten, "on a port of its own": plan(t, pod(injected, app(httpProbe)), port(15098)).text} {
+	for name, in := range map[string]string{"repaired": r.text, "not in the mesh": rewritten, "on a port of its own": plan(t, podOf(injected, app(httpProbe)), port(15098)).text} {
 		var opts []option
 		if name == "on a port of its own" {
 			opts = []option{port(15098)}
@@ -112,20 +112,20 @@ func TestACollisionOfTheTemplateAsItWasReadIsReported(t *testing.T) {
 // A sidecar comes before ambient mode.
 func TestASidecarOfIstiosIsRewrittenForWhateverElseIsMarked(t *testing.T) {
 	for _, in := range []string{
-		namespace("istio.io/dataplane-mode: ambient", "") + pod(injected, app(httpProbe)),
-		namespace("istio-injection: enabled", "linkerd.io/inject: enabled") + pod("annotations: {linkerd.io/inject: disabled}", app(httpProbe)),
-		pod("labels: {istio.io/dataplane-mode: none}", app(httpProbe)),
+		namespace("istio.io/dataplane-mode: ambient", "") + podOf(injected, app(httpProbe)),
+		namespace("istio-injection: enabled", "linkerd.io/inject: enabled") + podOf("annotations: {linkerd.io/inject: disabled}", app(httpProbe)),
+		podOf("labels: {istio.io/dataplane-mode: none}", app(httpProbe)),
 	} {
 		if r := plan(t, in); len(r.Edits) == 0 {
 			t.Errorf("left alone for %v:\n%s", r.Findings, in)
 		}
 	}
 	// An injector that rewrites has nothing to do where the pod is not injected.
-	if r := plan(t, pod("", app(httpProbe)), injectorRewrites); len(r.Edits) == 0 {
+	if r := plan(t, podOf("", app(httpProbe)), injectorRewrites); len(r.Edits) == 0 {
 		t.Errorf("left alone for %v", r.Findings)
 	}
 	// What was rewritten before is left to the injector from now on.
-	before := pod(injected, app(httpProbe))
+	before := podOf(injected, app(httpProbe))
 	r := plan(t, plan(t, before).text, injectorRewrites)
 	wantReason(t, r, "injector-rewrites")
 	wantText(t, r, before)
@@ -143,7 +143,7 @@ func TestWhetherIstioInjectsIsReadInIstiosOrder(t *testing.T) {
 		rev           = "labels: {istio.io/rev: stable}\n"
 	)
 	enabled, disabled, plain := namespace("istio-injection: enabled", ""), namespace("istio-injection: disabled", ""), namespace("", "")
-	own := func(metadata string) string { return inNamespace(pod(metadata, app(httpProbe))) }
+	own := func(metadata string) string { return inNamespace(podOf(metadata, app(httpProbe))) }
 	of := func(name, yaml string) string {
 		return strings.Replace(yaml, "namespace: n\n", "namespace: "+name+"\n", 1)
 	}
@@ -153,7 +153,7 @@ func TestWhetherIstioInjectsIsReadInIstiosOrder(t *testing.T) {
 		others     bool // another Namespace has a label of Istio's
 		want, at   string
 	}{
-		{name: "host network", yaml: enabled + inNamespace(pod(labelTrue, "hostNetwork: true\n"+app(httpProbe))), opts: []option{injects("*")}, want: out, at: "`hostNetwork`"},
+		{name: "host network", yaml: enabled + inNamespace(podOf(labelTrue, "hostNetwork: true\n"+app(httpProbe))), opts: []option{injects("*")}, want: out, at: "`hostNetwork`"},
 		{name: "kube-system", yaml: of("kube-system", own(labelTrue)), opts: []option{injects("*")}, want: out, at: `namespace "kube-system"`},
 		{name: "kube-public", yaml: of("kube-public", own(rev)), want: out, at: `namespace "kube-public"`},
 		{name: "kube-node-lease", yaml: of("kube-node-lease", own("")), want: out, at: `namespace "kube-node-lease"`},
@@ -168,10 +168,10 @@ func TestWhetherIstioInjectsIsReadInIstiosOrder(t *testing.T) {
 		{name: "the Namespace has another value", yaml: namespace("istio-injection: \"true\"", "") + own(labelTrue), want: out, at: "istio-injection: true"},
 		{name: "the Namespace has an empty value, and a revision", yaml: namespace("istio-injection: \"\"\nistio.io/rev: stable", "") + own(rev), want: out, at: "istio-injection: "},
 
-		{name: "the proxy is there", yaml: disabled + inNamespace(pod("", app(httpProbe)+proxy)), want: in, at: "the container `istio-proxy`"},
-		{name: "the proxy is there, and need not be injected again", yaml: inNamespace(pod(labelFalse, app(httpProbe)+proxy)), want: in, at: "the container `istio-proxy`"},
-		{name: "its place is held", yaml: inNamespace(pod("", app(httpProbe)+placeholder)), want: in, at: "the container `istio-proxy`"},
-		{name: "its place is held in vain", yaml: inNamespace(pod(labelFalse, app(httpProbe)+placeholder)), want: out, at: "the label `sidecar.istio.io/inject: false`"},
+		{name: "the proxy is there", yaml: disabled + inNamespace(podOf("", app(httpProbe)+proxy)), want: in, at: "the container `istio-proxy`"},
+		{name: "the proxy is there, and need not be injected again", yaml: inNamespace(podOf(labelFalse, app(httpProbe)+proxy)), want: in, at: "the container `istio-proxy`"},
+		{name: "its place is held", yaml: inNamespace(podOf("", app(httpProbe)+placeholder)), want: in, at: "the container `istio-proxy`"},
+		{name: "its place is held in vain", yaml: inNamespace(podOf(labelFalse, app(httpProbe)+placeholder)), want: out, at: "the label `sidecar.istio.io/inject: false`"},
 		{name: "the Namespace is enabled", yaml: enabled + own(""), opts: []option{injects()}, want: in, at: "the label `istio-injection: enabled` of Namespace \"n\" (there.yaml:7)"},
 		{name: "the Namespace is enabled, whatever its revision", yaml: namespace("istio-injection: enabled\nistio.io/rev: x", "") + own(""), want: in, at: "istio-injection: enabled"},
 		{name: "the Namespace has a revision", yaml: namespace("istio.io/rev: canary", "") + own(""), opts: []option{injects()}, want: in, at: "istio.io/rev: canary"},
@@ -226,9 +226,9 @@ func TestAmbientModeIsLeftByOneValueAlone(t *testing.T) {
 	ambient := namespace(key+": ambient", "")
 	own := func(v string) string {
 		if v == "" {
-			return inNamespace(pod("", app(httpProbe)))
+			return inNamespace(podOf("", app(httpProbe)))
 		}
-		return inNamespace(pod("labels: {"+key+": "+v+"}", app(httpProbe)))
+		return inNamespace(podOf("labels: {"+key+": "+v+"}", app(httpProbe)))
 	}
 	for _, c := range []struct {
 		name, yaml, says string // says: of the finding; "" if the probe is rewritten
@@ -257,7 +257,7 @@ func TestAmbientModeIsLeftByOneValueAlone(t *testing.T) {
 		}
 	}
 	// The pods of the host's network are in no mesh.
-	wantReason(t, plan(t, ambient+inNamespace(pod("", "hostNetwork: true\n"+app(httpProbe)))), "host-network")
+	wantReason(t, plan(t, ambient+inNamespace(podOf("", "hostNetwork: true\n"+app(httpProbe)))), "host-network")
 }
 
 func TestWhatIsKnownOfTheMeshIsSaidInOneLine(t *testing.T) {
@@ -266,18 +266,18 @@ func TestWhatIsKnownOfTheMeshIsSaidInOneLine(t *testing.T) {
 		opts       []option
 		want       string
 	}{
-		{"nothing", pod("", app(httpProbe)), nil, "not known: whether Istio injects its sidecar (`istio.injectedNamespaces: [\"*\"]`, or a `metadata.namespace` with its Namespace would say)"},
-		{"no probe", pod(injected, app("")), nil, ""},
-		{"not injected, so that nothing else matters", pod("", app(httpProbe)), []option{injects(), nativeSidecars(true), holds, injectorRewrites}, "known: not injected: `istio.injectedNamespaces` of the functionConfig"},
-		{"injected", pod(injected, app(httpProbe)), nil, "known: injected: the label `sidecar.istio.io/inject: true`"},
-		{"by the config", pod("", app(httpProbe)), []option{answeredBy("istio-proxy"), nativeSidecars(false), holds, injectorRewritesNothing},
+		{"nothing", podOf("", app(httpProbe)), nil, "not known: whether Istio injects its sidecar (`istio.injectedNamespaces: [\"*\"]`, or a `metadata.namespace` with its Namespace would say)"},
+		{"no probe", podOf(injected, app("")), nil, ""},
+		{"not injected, so that nothing else matters", podOf("", app(httpProbe)), []option{injects(), nativeSidecars(true), holds, injectorRewrites}, "known: not injected: `istio.injectedNamespaces` of the functionConfig"},
+		{"injected", podOf(injected, app(httpProbe)), nil, "known: injected: the label `sidecar.istio.io/inject: true`"},
+		{"by the config", podOf("", app(httpProbe)), []option{answeredBy("istio-proxy"), nativeSidecars(false), holds, injectorRewritesNothing},
 			"known: injected: `answeredBy: istio-proxy` of the functionConfig; no native sidecar: `istio.nativeSidecars` of the functionConfig; starts first: `istio.holdApplicationUntilProxyStarts` of the functionConfig; the injector rewrites no probes: `istio.injectorRewrites` of the functionConfig"},
-		{"by annotations", pod(injected+"annotations: {sidecar.istio.io/nativeSidecar: \"true\", proxy.istio.io/config: \"holdApplicationUntilProxyStarts: true\", sidecar.istio.io/rewriteAppHTTPProbers: \"1\"}", app(httpProbe)), nil,
+		{"by annotations", podOf(injected+"annotations: {sidecar.istio.io/nativeSidecar: \"true\", proxy.istio.io/config: \"holdApplicationUntilProxyStarts: true\", sidecar.istio.io/rewriteAppHTTPProbers: \"1\"}", app(httpProbe)), nil,
 			"known: injected: the label `sidecar.istio.io/inject: true`; native sidecar: the annotation `sidecar.istio.io/nativeSidecar`; starts first: the annotation `proxy.istio.io/config`; the injector rewrites probes: the annotation `sidecar.istio.io/rewriteAppHTTPProbers`"},
-		{"an annotation that each version of Istio reads in its own way", pod(injected+"annotations: {sidecar.istio.io/nativeSidecar: \"yes\"}", app(httpProbe)), nil, "known: injected: the label `sidecar.istio.io/inject: true`"},
-		{"a declared proxy with a hook of its own", pod(injected, app(httpProbe)+"- name: istio-proxy\n  image: auto\n  lifecycle: {postStart: {exec: {command: [x]}}}\n"), nil,
+		{"an annotation that each version of Istio reads in its own way", podOf(injected+"annotations: {sidecar.istio.io/nativeSidecar: \"yes\"}", app(httpProbe)), nil, "known: injected: the label `sidecar.istio.io/inject: true`"},
+		{"a declared proxy with a hook of its own", podOf(injected, app(httpProbe)+"- name: istio-proxy\n  image: auto\n  lifecycle: {postStart: {exec: {command: [x]}}}\n"), nil,
 			"known: injected: the container `istio-proxy`; does not start first: the lifecycle of the container `istio-proxy`"},
-		{"another mesh", pod("annotations: {linkerd.io/inject: enabled}", app(httpProbe)), nil, ""},
+		{"another mesh", podOf("annotations: {linkerd.io/inject: enabled}", app(httpProbe)), nil, ""},
 	} {
 		if r := plan(t, c.yaml, c.opts...); r.Known != c.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", c.name, r.Known, c.want)
@@ -287,9 +287,9 @@ func TestWhatIsKnownOfTheMeshIsSaidInOneLine(t *testing.T) {
 
 // Who follows a cure must be rid of the question.
 func TestWhatWouldSayWhetherIstioInjectsDoesSayIt(t *testing.T) {
-	own := pod("", app(httpProbe))
+	own := podOf("", app(httpProbe))
 	inShop := strings.Replace(own, "  name: web\n", "  name: web\n  namespace: n\n", 1)
-	variable := strings.Replace(pod(`labels: {sidecar.istio.io/inject: "${INJECT}"}`, app(httpProbe)), "  name: web\n", "  name: web\n  namespace: n\n", 1)
+	variable := strings.Replace(podOf(`labels: {sidecar.istio.io/inject: "${INJECT}"}`, app(httpProbe)), "  name: web\n", "  name: web\n  namespace: n\n", 1)
 	label := namespace("istio-injection: enabled", "")
 	type cured struct {
 		yaml string

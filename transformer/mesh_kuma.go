@@ -5,7 +5,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
@@ -61,11 +63,11 @@ const kumaInject = "kuma.io/sidecar-injection"
 func kumaSwitched(b *planBuilder) membership {
 	m := b.switchIn("labels", kumaInject, "enabled, true, yes, disabled, false or no", isEnabled)
 	ns := b.in.Around.Namespace
-	if m.injected != always || ns == nil || b.in.Template.Metadata.Labels.Get(kumaInject) == "enabled" {
+	if m.injected != certain.Always || ns == nil || b.in.Template.Metadata.Labels.Get(kumaInject) == "enabled" {
 		return m
 	}
 	if v := ns.Labels.Get(kumaInject); v != "enabled" && v != "true" {
-		m.injected, m.off = never, new(NewFinding("namespace-not-injected", nil, "Kuma's webhook gets only pods with the label `%s: enabled` and those of a Namespace with that label or `%s: \"true\"`, and %s has neither, so the mesh does not capture this pod", kumaInject, kumaInject, b.namespaceWords()))
+		m.injected, m.off = certain.Never, new(NewFinding("namespace-not-injected", nil, "Kuma's webhook gets only pods with the label `%s: enabled` and those of a Namespace with that label or `%s: \"true\"`, and %s has neither, so the mesh does not capture this pod", kumaInject, kumaInject, b.namespaceWords()))
 	}
 	return m
 }
@@ -95,10 +97,10 @@ const kumaVirtualPort = 9000
 func redirectedHosts(b *planBuilder) (found []Finding) {
 	for _, s := range b.sites {
 		h := s.original.HTTPGet
-		if h == nil || s.name.IsHook() || !slices.ContainsFunc(h.HTTPHeaders, func(x HTTPHeader) bool { return strings.EqualFold(x.Name, "Host") }) {
+		if h == nil || s.name.IsHook() || !slices.ContainsFunc(h.HTTPHeaders, func(x pod.HTTPHeader) bool { return strings.EqualFold(x.Name, "Host") }) {
 			continue
 		}
-		found = append(found, containerFinding("kuma-host", s.path.Key(kindHTTPGet, headersField), s.container.Name,
+		found = append(found, containerFinding("kuma-host", s.path.Key(pod.KindHTTPGet, pod.HeadersField), s.container.Name,
 			"has a header Host, with which the probe passes in Kuma 2.13 and 2.14 whatever the app says; without it, or with another version, it works"))
 	}
 	return found
@@ -118,7 +120,7 @@ func refineKuma(p passiveProxy, b *planBuilder, m *inspection) {
 	}
 	rewrites, unless := !p.off.isOff(b.annotations()), kumaUnless(b)
 	m.outcome = m.capturedOutcome(b, func(s *handlerSite) (fate, string) {
-		if unless == "" && rewrites && s.at.init && !s.name.IsHook() {
+		if unless == "" && rewrites && s.at.Init && !s.name.IsHook() {
 			return p.fate(b, s), "Kuma's sidecar is no native one, which is not known (it is by default from 2.14 on, and Kuma then rewrites the probes of the native sidecars after it)"
 		}
 		return p.fate(b, s), unless
@@ -134,7 +136,7 @@ const kumaHeader = "X-Kuma-Probes-"
 // (pkg/plugins/runtime/k8s/probes/probe_converter.go:31-131). Kuma's injector
 // writes the port of the probe proxy into the pod's annotations, and also that of
 // virtual probes, which have no headers.
-func kumaOriginal(b *planBuilder, s *handlerSite) (*Handler, bool) {
+func kumaOriginal(b *planBuilder, s *handlerSite) (*pod.Handler, bool) {
 	h := s.current.HTTPGet
 	goesTo := func(key string) bool {
 		n, ok := portIn(b.annotations().Get(key))
@@ -154,15 +156,15 @@ func kumaOriginal(b *planBuilder, s *handlerSite) (*Handler, bool) {
 	}
 	switch kind {
 	case "tcp":
-		return &Handler{TCPSocket: &TCPSocket{Port: port}}, true
+		return &pod.Handler{TCPSocket: &pod.TCPSocket{Port: port}}, true
 	case "grpc":
-		g := &GRPC{Port: port}
-		if service := headerIn(h, kumaHeader+"GRPC-Service"); service != "" {
+		g := &pod.GRPC{Port: port}
+		if service := pod.HeaderIn(h, kumaHeader+"GRPC-Service"); service != "" {
 			g.Service = &service
 		}
-		return &Handler{GRPC: g}, true
+		return &pod.Handler{GRPC: g}, true
 	}
-	own := HTTPGet{Path: "/" + rest, Port: port, Scheme: headerIn(h, kumaHeader+"Scheme")}
+	own := pod.HTTPGet{Path: "/" + rest, Port: port, Scheme: pod.HeaderIn(h, kumaHeader+"Scheme")}
 	for _, x := range h.HTTPHeaders {
 		if x.Name == kumaHeader+"Host" {
 			x.Name = "Host"
@@ -171,5 +173,5 @@ func kumaOriginal(b *planBuilder, s *handlerSite) (*Handler, bool) {
 			own.HTTPHeaders = append(own.HTTPHeaders, x)
 		}
 	}
-	return &Handler{HTTPGet: &own}, true
+	return &pod.Handler{HTTPGet: &own}, true
 }

@@ -6,7 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 )
 
 // linkerd is the profile of Linkerd (linkerd2, edge-26.8.3, commit b24cd4059841).
@@ -71,7 +73,7 @@ func linkerdSwitched(b *planBuilder) membership {
 	}
 	unclear := NewFinding("inject-unclear", nil, "%s has %s, which must be %s; with another value Linkerd injects nothing there, whatever a pod says", b.namespaceWords(), entryWords("annotations", linkerdInject, v), linkerdValues)
 	off := NewFinding("namespace-not-injected", nil, "%s has %s, which Linkerd does not know, so it does not capture this pod", b.namespaceWords(), entryWords("annotations", linkerdInject, v))
-	m.injected, m.off, m.unclear = never, &off, &unclear
+	m.injected, m.off, m.unclear = certain.Never, &off, &unclear
 	return m
 }
 
@@ -136,19 +138,19 @@ func linkerdOpaqueTo(b *planBuilder, port int) bool {
 func linkerdFate(b *planBuilder, s *handlerSite, letsIn bool, unless string) fate {
 	kind := s.current.Kind()
 	switch {
-	case kind == kindTCPSocket:
+	case kind == pod.KindTCPSocket:
 		return fate{FalselyPasses, "Linkerd's proxy accepts the connection before it knows whether the app does"}
 	case letsIn:
 		return unaffected
-	case kind == kindHTTPGet && linkerdOpaqueTo(b, s.dialed()):
+	case kind == pod.KindHTTPGet && linkerdOpaqueTo(b, s.dialed()):
 		return fate{Fails, "Linkerd's policy lets in no request from the kubelet on port " + strconv.Itoa(s.dialed()) + ", since the port is opaque and its proxy cannot see the path" + unless}
 	case s.name.IsHook() && s.current.HTTPGet.Scheme != "HTTPS":
 		return fate{FalselyPasses, "Linkerd's proxy answers the hook with 403, which the kubelet takes for success, and the app never gets it" + unless}
-	case kind == kindGRPC:
+	case kind == pod.KindGRPC:
 		return fate{Fails, "Linkerd's policy lets in no gRPC from the kubelet" + unless}
-	case kind == kindHTTPGet && s.current.HTTPGet.Scheme == "HTTPS":
+	case kind == pod.KindHTTPGet && s.current.HTTPGet.Scheme == "HTTPS":
 		return fate{Fails, "Linkerd's policy lets in no TLS from the kubelet, since it cannot see the path" + unless}
-	case kind == kindHTTPGet && s.current.HTTPGet.Path != "" && !strings.HasPrefix(s.current.HTTPGet.Path, "/"):
+	case kind == pod.KindHTTPGet && s.current.HTTPGet.Path != "" && !strings.HasPrefix(s.current.HTTPGet.Path, "/"):
 		return fate{Fails, "Linkerd's policy lets in only paths that begin with a slash" + unless}
 	}
 	return unaffected

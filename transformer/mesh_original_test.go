@@ -38,7 +38,7 @@ startupProbe:
 
 func TestWhatKumaInjectedIsUnderstood(t *testing.T) {
 	const metadata = "labels:\n  kuma.io/sidecar-injection: enabled\nannotations:\n  kuma.io/application-probe-proxy-port: \"9001\"\n"
-	in := pod(metadata, app(kumaInjected)+"- name: kuma-sidecar\n  image: kuma/kuma-dp\n  readinessProbe: {httpGet: {path: /ready, port: 9901}}\n")
+	in := podOf(metadata, app(kumaInjected)+"- name: kuma-sidecar\n  image: kuma/kuma-dp\n  readinessProbe: {httpGet: {path: /ready, port: 9901}}\n")
 	r := plan(t, in)
 	wantReason(t, r, "kuma-host") // of the header that Kuma has put aside
 	if len(r.Findings) > 1 || !strings.Contains(r.text, "kuma.io/application-probe-proxy-port: \"0\"") || strings.Contains(r.text, "X-Kuma") || strings.Contains(r.text, "port: 9001") {
@@ -57,20 +57,20 @@ func TestWhatKumaInjectedIsUnderstood(t *testing.T) {
 		}
 	}
 	// What goes to the port and is of no form of Kuma's is not guessed at.
-	r = plan(t, pod(metadata, app("livenessProbe: {httpGet: {path: /healthz, port: 9001}}")))
+	r = plan(t, podOf(metadata, app("livenessProbe: {httpGet: {path: /healthz, port: 9001}}")))
 	wantReason(t, r, "dangling")
 	if len(r.Edits) > 0 {
 		t.Errorf("edits %v", r.Edits)
 	}
 	// Kuma before 3 may have virtual probes.
-	r = plan(t, pod("annotations: {kuma.io/virtual-probes: enabled, kuma.io/virtual-probes-port: \"9000\"}", app("livenessProbe: {httpGet: {path: /8080/healthz, port: 9000}}")))
+	r = plan(t, podOf("annotations: {kuma.io/virtual-probes: enabled, kuma.io/virtual-probes-port: \"9000\"}", app("livenessProbe: {httpGet: {path: /8080/healthz, port: 9000}}")))
 	if !strings.Contains(r.env(), `"path":"/healthz","port":8080`) {
 		t.Errorf("env %s", r.env())
 	}
 	// An app's own port 9001 is the app's.
 	for _, metadata := range []string{"", "annotations: {kuma.io/application-probe-proxy-port: \"0\"}", "annotations: {kuma.io/application-probe-proxy-port: \"9002\"}",
 		"annotations: {kuma.io/virtual-probes-port: \"9001\"}", "annotations: {kuma.io/virtual-probes: enabled, kuma.io/virtual-probes-port: \"9000\"}"} {
-		r := plan(t, pod(metadata, app("livenessProbe: {httpGet: {path: /8080/healthz, port: 9001}}")))
+		r := plan(t, podOf(metadata, app("livenessProbe: {httpGet: {path: /8080/healthz, port: 9001}}")))
 		if !strings.Contains(r.env(), `"path":"/8080/healthz","port":9001`) {
 			t.Errorf("%s: env %s", metadata, r.env())
 		}
@@ -82,7 +82,7 @@ func TestWhatConsulInjectedIsUnderstood(t *testing.T) {
 	metadata := func(original string) string {
 		return "annotations:\n  consul.hashicorp.com/connect-inject: \"true\"\n  consul.hashicorp.com/connect-inject-status: injected\n" + original
 	}
-	in := pod(metadata(`  consul.hashicorp.com/original-pod: '{"spec":{"containers":[{"name":"other"},{"name":"app","livenessProbe":{"httpGet":{"path":"/a","port":"web"}},"readinessProbe":{"httpGet":{"path":"/b","port":8081}}}]}}'`+"\n"), app(probes))
+	in := podOf(metadata(`  consul.hashicorp.com/original-pod: '{"spec":{"containers":[{"name":"other"},{"name":"app","livenessProbe":{"httpGet":{"path":"/a","port":"web"}},"readinessProbe":{"httpGet":{"path":"/b","port":8081}}}]}}'`+"\n"), app(probes))
 	r := plan(t, in)
 	const want = `{"/app-health/app/livez":{"httpGet":{"path":"/a","port":8080,"scheme":"HTTP"},"timeoutSeconds":1},"/app-health/app/readyz":{"httpGet":{"path":"/b","port":8081,"scheme":"HTTP"},"timeoutSeconds":1},"/app-health/app/startupz":{"tcpSocket":{"port":9090},"timeoutSeconds":1}}`
 	if len(r.Findings) > 0 || r.env() != want {
@@ -92,16 +92,16 @@ func TestWhatConsulInjectedIsUnderstood(t *testing.T) {
 	wantText(t, restore(t, r.text), strings.NewReplacer("port: 20300", "port: web", "port: 20400", "port: 8081").Replace(in))
 	// Without the original, or with one that is not there or cannot be read.
 	for _, original := range []string{"", "  consul.hashicorp.com/original-pod: '{'\n", "  consul.hashicorp.com/original-pod: '{\"spec\":{\"containers\":[{\"name\":\"app\"}]}}'\n"} {
-		r := plan(t, pod(metadata(original), app("livenessProbe: {httpGet: {path: /a, port: 20300}}")))
+		r := plan(t, podOf(metadata(original), app("livenessProbe: {httpGet: {path: /a, port: 20300}}")))
 		wantReason(t, r, "dangling")
 		if len(r.Edits) > 0 || r.Probes[0].StrictTLS != transformer.Fails {
 			t.Errorf("%+v, edits %v", r.Probes, r.Edits)
 		}
-		wantReason(t, restore(t, pod(metadata(original), app("livenessProbe: {httpGet: {path: /a, port: 20300}}"))), "dangling")
+		wantReason(t, restore(t, podOf(metadata(original), app("livenessProbe: {httpGet: {path: /a, port: 20300}}"))), "dangling")
 	}
 	// Each type of probe has 100 ports, one for each container.
 	for port, theirs := range map[string]bool{"20299": false, "20300": true, "20399": true, "20400": false} {
-		r := plan(t, pod(metadata("  consul.hashicorp.com/original-pod: '{\"spec\":{\"containers\":[{\"name\":\"app\",\"livenessProbe\":{\"httpGet\":{\"port\":8080}}}]}}'\n"), app("livenessProbe: {httpGet: {path: /a, port: "+port+"}}")))
+		r := plan(t, podOf(metadata("  consul.hashicorp.com/original-pod: '{\"spec\":{\"containers\":[{\"name\":\"app\",\"livenessProbe\":{\"httpGet\":{\"port\":8080}}}]}}'\n"), app("livenessProbe: {httpGet: {path: /a, port: "+port+"}}")))
 		want := port
 		if theirs {
 			want = "8080"
@@ -111,7 +111,7 @@ func TestWhatConsulInjectedIsUnderstood(t *testing.T) {
 		}
 	}
 	// An app's own port is the app's.
-	if r := plan(t, pod("", app("livenessProbe: {httpGet: {path: /a, port: 20300}}"))); !strings.Contains(r.env(), `"port":20300`) {
+	if r := plan(t, podOf("", app("livenessProbe: {httpGet: {path: /a, port: 20300}}"))); !strings.Contains(r.env(), `"port":20300`) {
 		t.Errorf("env %s", r.env())
 	}
 }
@@ -119,7 +119,7 @@ func TestWhatConsulInjectedIsUnderstood(t *testing.T) {
 // OpenKruise Agents (commit 0b72c83a, pkg/utils/sidecarutils/traffic-proxy) has
 // Istio's form, with the originals in the env of istio-proxy.
 func TestWhatOpenKruiseAgentsInjectedIsUnderstood(t *testing.T) {
-	in := pod("annotations:\n  networking.agents.kruise.io/health-probe-rewrite: \"true\"\n", app("readinessProbe:\n  httpGet:\n    path: /app-health/app/readyz\n    port: 15020\n")+
+	in := podOf("annotations:\n  networking.agents.kruise.io/health-probe-rewrite: \"true\"\n", app("readinessProbe:\n  httpGet:\n    path: /app-health/app/readyz\n    port: 15020\n")+
 		"- name: istio-proxy\n  image: proxyv2\n  env:\n  - name: ISTIO_KUBE_APP_PROBERS\n    value: '{\"/app-health/app/readyz\":{\"grpc\":{\"port\":9000,\"service\":null},\"timeoutSeconds\":2}}'\n")
 	if r := plan(t, in); r.Probes[0].Before != "grpc :9000" || r.Probes[0].State != transformer.Rewritten || len(r.Findings) > 0 {
 		t.Errorf("%+v, findings %v", r.Probes, r.Findings)

@@ -3,7 +3,9 @@ package transformer
 import (
 	"strings"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 )
 
 // openServiceMesh is the profile of Open Service Mesh (osm, main of July 2023).
@@ -39,7 +41,7 @@ func osmProfile(domain string, data meshData) passiveProxy {
 func refineOSM(p passiveProxy, b *planBuilder, m *inspection) {
 	said := p.membership(b)
 	var injects *Finding
-	if said.injected == always {
+	if said.injected == certain.Always {
 		injects = new(NewFinding(p.name+"-injector", nil, "%s has %s's own injector rewrite the probes of this pod; it would send rewritten ones to themselves", said.at, p.title))
 	}
 	switch _, proxy := b.proxyOf(p.isProxy); {
@@ -49,7 +51,7 @@ func refineOSM(p passiveProxy, b *planBuilder, m *inspection) {
 		}
 	case injects != nil:
 		m.optOut, m.outcome = injects, m.capturedOutcome(b, func(s *handlerSite) (fate, string) {
-			if s.name.IsHook() || s.original.Kind() == kindGRPC {
+			if s.name.IsHook() || s.original.Kind() == pod.KindGRPC {
 				return fate{Fails, whyNoCertificate}, ""
 			}
 			return unaffected, "" // the mesh's injector rewrites it

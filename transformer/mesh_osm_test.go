@@ -16,7 +16,7 @@ func init() {
 
 // Neither mesh captures the port, so that the pods need no annotation for it.
 func TestInOSMAndFSMEverythingIsRewrittenToOnePort(t *testing.T) {
-	before := pod("", app("ports: [{name: web, containerPort: 14001}]\nreadinessProbe: {httpGet: {path: /r, port: 14443, scheme: HTTPS}}\nlivenessProbe: {httpGet: {path: /l, port: 14001}, timeoutSeconds: 7}\nstartupProbe: {tcpSocket: {port: 14001}}\nlifecycle: {preStop: {httpGet: {path: /stop, port: 14001}}}")+
+	before := podOf("", app("ports: [{name: web, containerPort: 14001}]\nreadinessProbe: {httpGet: {path: /r, port: 14443, scheme: HTTPS}}\nlivenessProbe: {httpGet: {path: /l, port: 14001}, timeoutSeconds: 7}\nstartupProbe: {tcpSocket: {port: 14001}}\nlifecycle: {preStop: {httpGet: {path: /stop, port: 14001}}}")+
 		"- name: b\n  image: b\n  readinessProbe: {httpGet: {path: /b, port: 8443, scheme: HTTPS}}\n  livenessProbe: {grpc: {port: 9000}}\n")
 	for mesh, title := range map[string]string{"osm": "Open Service Mesh", "fsm": "Flomesh Service Mesh"} {
 		r := plan(t, before, inMesh(mesh))
@@ -39,10 +39,10 @@ func TestInOSMAndFSMEverythingIsRewrittenToOnePort(t *testing.T) {
 
 func TestWhatOSMDoesNotCaptureIsLeftAlone(t *testing.T) {
 	for name, yaml := range map[string]string{
-		"excluded":  pod("annotations: {openservicemesh.io/inbound-port-exclusion-list: \"70, 80\"}", app("livenessProbe: {httpGet: {port: 80}}")),
-		"metrics":   pod("", app("livenessProbe: {httpGet: {port: 15010}}")),
-		"disabled":  pod("annotations: {openservicemesh.io/sidecar-injection: disabled}", app("livenessProbe: {httpGet: {port: 80}}")),
-		"namespace": namespace("", "openservicemesh.io/sidecar-injection: \"no\"") + inNamespace(pod("", app("livenessProbe: {httpGet: {port: 80}}"))),
+		"excluded":  podOf("annotations: {openservicemesh.io/inbound-port-exclusion-list: \"70, 80\"}", app("livenessProbe: {httpGet: {port: 80}}")),
+		"metrics":   podOf("", app("livenessProbe: {httpGet: {port: 15010}}")),
+		"disabled":  podOf("annotations: {openservicemesh.io/sidecar-injection: disabled}", app("livenessProbe: {httpGet: {port: 80}}")),
+		"namespace": namespace("", "openservicemesh.io/sidecar-injection: \"no\"") + inNamespace(podOf("", app("livenessProbe: {httpGet: {port: 80}}"))),
 	} {
 		if r := plan(t, yaml, inOSM); r.text != yaml || r.Probes[0].StrictTLS != transformer.Unaffected {
 			t.Errorf("%s: %+v in\n%s", name, r.Probes[0], r.text)
@@ -52,24 +52,24 @@ func TestWhatOSMDoesNotCaptureIsLeftAlone(t *testing.T) {
 
 func TestTheInjectorOfOSMIsWarnedOf(t *testing.T) {
 	const on = "openservicemesh.io/sidecar-injection: enabled"
-	wantReason(t, plan(t, pod("annotations: {"+on+"}", app(httpProbe)), inOSM), "osm-injector")
-	wantReason(t, plan(t, namespace("", on)+inNamespace(pod("", app(httpProbe))), inOSM), "osm-injector")
-	if r := plan(t, pod("annotations: {"+on+"}", app("")), inOSM); len(r.Findings) != 0 {
+	wantReason(t, plan(t, podOf("annotations: {"+on+"}", app(httpProbe)), inOSM), "osm-injector")
+	wantReason(t, plan(t, namespace("", on)+inNamespace(podOf("", app(httpProbe))), inOSM), "osm-injector")
+	if r := plan(t, podOf("annotations: {"+on+"}", app("")), inOSM); len(r.Findings) != 0 {
 		t.Errorf("nothing to rewrite, and %v", r.Findings)
 	}
 	// A container of ours is not OSM's proxy, whatever its name.
-	ours := plan(t, pod("annotations: {x: y}", app(httpProbe)), func(o *transformer.Options) { o.ProbeProxy.Name = "envoy" })
+	ours := plan(t, podOf("annotations: {x: y}", app(httpProbe)), func(o *transformer.Options) { o.ProbeProxy.Name = "envoy" })
 	marked := strings.Replace(ours.text, "{x: y", "{"+on, 1)
-	wantText(t, plan(t, marked, inOSM), pod("annotations: {"+on+"}", app(httpProbe)))
-	wantReason(t, plan(t, pod("annotations: {openservicemesh.io/inbound-port-exclusion-list: x}", app(httpProbe)), inOSM), "port-list-invalid")
+	wantText(t, plan(t, marked, inOSM), podOf("annotations: {"+on+"}", app(httpProbe)))
+	wantReason(t, plan(t, podOf("annotations: {openservicemesh.io/inbound-port-exclusion-list: x}", app(httpProbe)), inOSM), "port-list-invalid")
 }
 
 func TestAPortOfOSMThatTheAppHasIsAnError(t *testing.T) {
-	f := wantReason(t, plan(t, pod("", app(httpProbe+"ports: [{containerPort: 15904}]")), inOSM), "port-taken")
+	f := wantReason(t, plan(t, podOf("", app(httpProbe+"ports: [{containerPort: 15904}]")), inOSM), "port-taken")
 	if strings.Contains(f.Message, "functionConfig") {
 		t.Errorf("%s, but the port cannot be configured", f.Message)
 	}
-	if r := plan(t, pod("", app(httpProbe+"ports: [{containerPort: 15902}]")), inOSM); len(r.Findings) > 0 || len(r.Edits) == 0 {
+	if r := plan(t, podOf("", app(httpProbe+"ports: [{containerPort: 15902}]")), inOSM); len(r.Findings) > 0 || len(r.Edits) == 0 {
 		t.Errorf("findings %v", r.Findings)
 	}
 }
@@ -91,21 +91,21 @@ func TestOptionsThatOSMCannotHaveAreRefused(t *testing.T) {
 // The tests below are named for mistakes of Open Service Mesh's own injector.
 
 func TestAnUnresolvedPortNameDoesNotBecomePortZero(t *testing.T) {
-	before := pod("", app("livenessProbe: {httpGet: {port: web}}\nreadinessProbe: {tcpSocket: {port: web}}"))
+	before := podOf("", app("livenessProbe: {httpGet: {port: web}}\nreadinessProbe: {tcpSocket: {port: web}}"))
 	r := plan(t, before, inOSM)
 	wantReason(t, r, "port-unresolved")
 	wantText(t, r, before)
 }
 
 func TestTimeoutsAreNotClampedToASecond(t *testing.T) {
-	r := plan(t, pod("", app("livenessProbe: {httpGet: {port: 80}, timeoutSeconds: 30}\nreadinessProbe: {tcpSocket: {port: 80}, timeoutSeconds: 20}")), inOSM)
+	r := plan(t, podOf("", app("livenessProbe: {httpGet: {port: 80}, timeoutSeconds: 30}\nreadinessProbe: {tcpSocket: {port: 80}, timeoutSeconds: 20}")), inOSM)
 	if env := r.env(); !strings.Contains(env, `"timeoutSeconds":30`) || !strings.Contains(env, `"timeoutSeconds":20`) || strings.Count(r.text, "timeoutSeconds: ") != 2 {
 		t.Errorf("env %s in\n%s", env, r.text)
 	}
 }
 
 func TestAHostIsNotLeftInAProbeThatOSMRewrites(t *testing.T) {
-	before := pod("", app("livenessProbe: {httpGet: {host: example.com, port: 80}}\nreadinessProbe: {tcpSocket: {host: example.com, port: 80}}"))
+	before := podOf("", app("livenessProbe: {httpGet: {host: example.com, port: 80}}\nreadinessProbe: {tcpSocket: {host: example.com, port: 80}}"))
 	wantText(t, plan(t, before, inOSM), before)
 }
 
@@ -116,7 +116,7 @@ func listOf(values ...field.Value) field.List { return values }
 // The proxy in the template shows that its injection is over: the switch is only named.
 func TestATemplateWithTheProxyOfOSMIsRewrittenWhateverItsSwitch(t *testing.T) {
 	for _, on := range []string{"enabled", "disabled", "maybe"} {
-		r := plan(t, pod("annotations: {openservicemesh.io/sidecar-injection: "+on+"}", app(httpProbe)+"- name: envoy\n  image: e\n"), inOSM)
+		r := plan(t, podOf("annotations: {openservicemesh.io/sidecar-injection: "+on+"}", app(httpProbe)+"- name: envoy\n  image: e\n"), inOSM)
 		if _, named := r.has("osm-injector"); r.Probes[0].State != transformer.WouldRewrite || named != (on == "enabled") {
 			t.Errorf("%s: %+v, %v", on, r.Probes[0], r.Findings)
 		}

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 )
 
 // A passiveProxy is the common part of the profiles of meshes whose proxy answers
@@ -27,9 +29,9 @@ func (p passiveProxy) membership(b *planBuilder) membership {
 		return memberBy(proxy)
 	}
 	m := p.switched(b)
-	if m.injected == always {
+	if m.injected == certain.Always {
 		if off := p.neverInjects(b); off != nil {
-			m.injected, m.off = never, off
+			m.injected, m.off = certain.Never, off
 		}
 	}
 	return m
@@ -55,7 +57,7 @@ func (p passiveProxy) inspect(b *planBuilder) inspection {
 	case bad:
 		b.addFinding(b.annotationFinding("port-list-invalid", p.excluded.key, "%s, and %q is none", p.excluded.allowed(), item))
 	}
-	if m.optOut = said.off; said.off == nil && said.injected != always {
+	if m.optOut = said.off; said.off == nil && said.injected != certain.Always {
 		m.optOut = p.neverInjects(b)
 	}
 	m.outcome = m.capturedOutcome(b, func(s *handlerSite) (fate, string) { return p.fate(b, s), "" })
@@ -70,7 +72,7 @@ func (p passiveProxy) fate(b *planBuilder, s *handlerSite) fate {
 	switch {
 	case p.serves != nil && s.name.IsHook():
 		return fate{Fails, p.title + " rewrites no hooks, and " + whyNoCertificate}
-	case p.serves != nil && p.serves(s) && !s.at.init && !p.off.isOff(b.annotations()):
+	case p.serves != nil && p.serves(s) && !s.at.Init && !p.off.isOff(b.annotations()):
 		return unaffected
 	}
 	return atStrictProxy(s)
@@ -93,7 +95,7 @@ func (p passiveProxy) neverInjects(b *planBuilder) *Finding {
 
 // atStrictProxy returns what becomes of a probe at a proxy that only accepts mTLS.
 func atStrictProxy(s *handlerSite) fate {
-	if s.current.Kind() == kindTCPSocket {
+	if s.current.Kind() == pod.KindTCPSocket {
 		return fate{FalselyPasses, whyAccepted}
 	}
 	return fate{Fails, whyNoCertificate}
@@ -105,7 +107,7 @@ func (m *inspection) capturedOutcome(b *planBuilder, captured func(*handlerSite)
 	captures, excluded := m.captures, b.p.mesh.excluded
 	return func(s *handlerSite) (fate, string) {
 		port := s.dialed()
-		_, host := s.current.endpoint()
+		_, host := s.current.Endpoint()
 		byTheMesh := s.alreadyRewritten && s.holder == nil
 		if byTheMesh || host != "" || !captures(port) || excluded.has(b.annotations(), port) { // also by an earlier run
 			return unaffected, ""

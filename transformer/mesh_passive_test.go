@@ -46,7 +46,7 @@ func withNote(metadata, key, value string) string {
 
 func TestAPodInAMeshGetsItsAnnotationsAndNoOthers(t *testing.T) {
 	for _, m := range meshes {
-		before := pod(m.on, threeProbes)
+		before := podOf(m.on, threeProbes)
 		r := plan(t, before)
 		if len(r.Findings) > 0 || r.Answer.By != "probe-proxy" || r.Answer.Mesh != m.title || r.Answer.Port != 15099 {
 			t.Errorf("%s: answer %+v, findings %v", m.name, r.Answer, r.Findings)
@@ -69,11 +69,11 @@ func TestAPodInAMeshGetsItsAnnotationsAndNoOthers(t *testing.T) {
 		// Asked for by its name it is the same, and so in its namespace.
 		wantText(t, plan(t, before, inMesh(m.name)), r.text)
 		if m.namespace != "" {
-			if r := plan(t, m.namespace+pod("", threeProbes)); !strings.Contains(r.text, m.excluded) || len(r.Findings) > 0 {
+			if r := plan(t, m.namespace+podOf("", threeProbes)); !strings.Contains(r.text, m.excluded) || len(r.Findings) > 0 {
 				t.Errorf("%s: findings %v in\n%s", m.name, r.Findings, r.text)
 			}
 		}
-		if r := plan(t, pod("", threeProbes), inMesh(m.name)); !strings.Contains(r.text, m.excluded) || len(r.Findings) > 0 {
+		if r := plan(t, podOf("", threeProbes), inMesh(m.name)); !strings.Contains(r.text, m.excluded) || len(r.Findings) > 0 {
 			t.Errorf("%s: findings %v in\n%s", m.name, r.Findings, r.text)
 		}
 	}
@@ -84,7 +84,7 @@ func TestWhatTheUserHasOfAMeshsAnnotationsComesBack(t *testing.T) {
 		for value, want := range map[string]string{
 			"8080": "8080,15099", "8080, 9090": "8080, 9090,15099", "8080,": "8080,15099", "15099": "15099", " 15099 ,7": " 15099 ,7", "": "15099",
 		} {
-			before := pod(withNote(m.on, m.excluded, value), threeProbes)
+			before := podOf(withNote(m.on, m.excluded, value), threeProbes)
 			r := plan(t, before)
 			if !strings.Contains(r.text, m.excluded+": \""+want+"\"\n") && !strings.Contains(r.text, m.excluded+": "+want+"\n") {
 				t.Errorf("%s, %q:\n%s", m.name, value, r.text)
@@ -103,7 +103,7 @@ func TestWhatTheUserHasOfAMeshsAnnotationsComesBack(t *testing.T) {
 			continue
 		}
 		for _, value := range []string{m.sameMeans, m.turnsOff, "1"} {
-			before := pod(withNote(m.on, m.rewriter, value), threeProbes)
+			before := podOf(withNote(m.on, m.rewriter, value), threeProbes)
 			r := plan(t, before)
 			want := value
 			if value == "1" {
@@ -123,7 +123,7 @@ func TestWhatTheUserHasOfAMeshsAnnotationsComesBack(t *testing.T) {
 // TestEveryMeshFollowsEveryOther: what was rewritten for one mesh and is moved
 // to another has what it would have had at first, and nothing of the one before.
 func TestEveryMeshFollowsEveryOther(t *testing.T) {
-	before := pod("annotations: {a: b}", threeProbes)
+	before := podOf("annotations: {a: b}", threeProbes)
 	for _, first := range transformer.Meshes() {
 		for _, second := range transformer.Meshes() {
 			got := plan(t, plan(t, before, inMesh(first)).text, inMesh(second))
@@ -140,7 +140,7 @@ func TestEveryMeshFollowsEveryOther(t *testing.T) {
 func TestAListOfPortsThatCannotBeReadIsAnError(t *testing.T) {
 	for _, m := range meshes {
 		for _, value := range []string{"80,http", "80;90", "0", "65536", "90-80", "80-65536", "0-1", "-"} {
-			before := pod(withNote(m.on, m.excluded, value), app(httpProbe))
+			before := podOf(withNote(m.on, m.excluded, value), app(httpProbe))
 			r := plan(t, before)
 			f := wantReason(t, r, "port-list-unreadable")
 			if !strings.Contains(f.Message, m.excluded) || !strings.Contains(f.Message, value) {
@@ -149,12 +149,12 @@ func TestAListOfPortsThatCannotBeReadIsAnError(t *testing.T) {
 			wantText(t, r, before)
 		}
 		for _, value := range []string{"1", "65535", " 80 ,90"} {
-			if f, bad := plan(t, pod(withNote(m.on, m.excluded, value), app(httpProbe))).has("port-list-unreadable"); bad {
+			if f, bad := plan(t, podOf(withNote(m.on, m.excluded, value), app(httpProbe))).has("port-list-unreadable"); bad {
 				t.Errorf("%s, %q: %s", m.name, value, f.Message)
 			}
 		}
 		// Only Linkerd reads ranges.
-		r := plan(t, pod(withNote(m.on, m.excluded, "8000-8100"), app(httpProbe+"readinessProbe: {tcpSocket: {port: 70}}")))
+		r := plan(t, podOf(withNote(m.on, m.excluded, "8000-8100"), app(httpProbe+"readinessProbe: {tcpSocket: {port: 70}}")))
 		if _, bad := r.has("port-list-unreadable"); bad == (m.name == "linkerd") {
 			t.Errorf("%s: findings %v", m.name, r.Findings)
 		}
@@ -183,14 +183,14 @@ func TestTwoMeshesAreAnErrorThatNamesBoth(t *testing.T) {
 			metadata = strings.Replace(metadata, "annotations: {q: r", "annotations: {q: r, "+strings.Trim(x[0]+", "+y[0], ", "), 1)
 			metadata = strings.Replace(metadata, "labels: {q: r", "labels: {q: r, "+strings.Trim(x[1]+", "+y[1], ", "), 1)
 			metadata = strings.ReplaceAll(metadata, ", }", "}")
-			before := pod(metadata, app(httpProbe))
+			before := podOf(metadata, app(httpProbe))
 			r := plan(t, before)
 			wantText(t, r, before)
 			if f := wantReason(t, r, "two-meshes"); !strings.Contains(f.Message, a) || !strings.Contains(f.Message, b) {
 				t.Errorf("%s and %s: %s", a, b, f.Message)
 			}
 			// Without a probe there is nothing to decide.
-			if r := plan(t, pod(metadata, app(""))); len(r.Findings) > 0 {
+			if r := plan(t, podOf(metadata, app(""))); len(r.Findings) > 0 {
 				t.Errorf("%s and %s: findings %v", a, b, r.Findings)
 			}
 		}
@@ -199,7 +199,7 @@ func TestTwoMeshesAreAnErrorThatNamesBoth(t *testing.T) {
 
 func TestAPodOfAnotherMeshThanTheConfigsIsLeftAlone(t *testing.T) {
 	for _, m := range meshes {
-		before := pod(m.on, app(httpProbe))
+		before := podOf(m.on, app(httpProbe))
 		for _, other := range []string{"istio", "osm", "linkerd", "kuma"} {
 			if other == m.name {
 				continue
@@ -215,7 +215,7 @@ func TestAPodOfAnotherMeshThanTheConfigsIsLeftAlone(t *testing.T) {
 
 func TestWhereAMeshInjectsNothingNothingIsRewritten(t *testing.T) {
 	for _, m := range meshes {
-		before := pod(m.off, app(httpProbe))
+		before := podOf(m.off, app(httpProbe))
 		for _, config := range []string{m.name, "auto"} {
 			r := plan(t, before, inMesh(config))
 			wantReason(t, r, "injection-off")
@@ -224,7 +224,7 @@ func TestWhereAMeshInjectsNothingNothingIsRewritten(t *testing.T) {
 				t.Errorf("%s: %+v", m.name, r.Probes[0])
 			}
 			// What was rewritten before is restored.
-			wantText(t, plan(t, strings.Replace(onIstiosPort(t, pod("labels: {x: y}", app(httpProbe))), "labels: {x: y}", m.off, 1), inMesh(config)), before)
+			wantText(t, plan(t, strings.Replace(onIstiosPort(t, podOf("labels: {x: y}", app(httpProbe))), "labels: {x: y}", m.off, 1), inMesh(config)), before)
 		}
 		// What puts the pod into another mesh wins, and so does the config.
 		injectedByIstio := namespace("istio-injection: enabled", "") + before
@@ -234,26 +234,26 @@ func TestWhereAMeshInjectsNothingNothingIsRewritten(t *testing.T) {
 		if r := plan(t, before, inMesh("istio")); !strings.Contains(r.text, "/app-health/") {
 			t.Errorf("%s: `mesh: istio`:\n%s", m.name, r.text)
 		}
-		if f := wantReason(t, plan(t, pod(m.unknown, app(httpProbe))), "inject-unclear"); !strings.Contains(f.Message, "must be ") {
+		if f := wantReason(t, plan(t, podOf(m.unknown, app(httpProbe))), "inject-unclear"); !strings.Contains(f.Message, "must be ") {
 			t.Errorf("%s: %s", m.name, f.Message)
 		}
-		if r := restore(t, pod(m.unknown, app(httpProbe))); len(r.Findings) > 0 {
+		if r := restore(t, podOf(m.unknown, app(httpProbe))); len(r.Findings) > 0 {
 			t.Errorf("%s: restore has nothing to do with that, and finds %v", m.name, r.Findings)
 		}
 		if m.namespace == "" {
 			continue
 		}
 		off := strings.NewReplacer("ingress", "disabled", "enabled", "disabled").Replace(m.namespace)
-		wantReason(t, plan(t, off+pod("", app(httpProbe)), inMesh(m.name)), "namespace-not-injected")
-		wantReason(t, plan(t, off+pod("", app(httpProbe))), "namespace-not-injected")
-		if r := plan(t, off+pod(m.on, app(httpProbe))); !strings.Contains(r.text, m.excluded) {
+		wantReason(t, plan(t, off+podOf("", app(httpProbe)), inMesh(m.name)), "namespace-not-injected")
+		wantReason(t, plan(t, off+podOf("", app(httpProbe))), "namespace-not-injected")
+		if r := plan(t, off+podOf(m.on, app(httpProbe))); !strings.Contains(r.text, m.excluded) {
 			t.Errorf("%s: what the template itself says must win:\n%s", m.name, r.text)
 		}
 	}
 	for _, yaml := range []string{
-		pod("annotations: {consul.hashicorp.com/connect-inject: \"true\", consul.hashicorp.com/transparent-proxy: \"f\"}", app(httpProbe)),
-		namespace("consul.hashicorp.com/transparent-proxy: \"false\"", "") + pod("annotations: {consul.hashicorp.com/connect-inject: \"true\"}", app(httpProbe)),
-		pod("labels: {kuma.io/sidecar-injection: enabled}\nannotations: {kuma.io/gateway: enabled}", app(httpProbe)),
+		podOf("annotations: {consul.hashicorp.com/connect-inject: \"true\", consul.hashicorp.com/transparent-proxy: \"f\"}", app(httpProbe)),
+		namespace("consul.hashicorp.com/transparent-proxy: \"false\"", "") + podOf("annotations: {consul.hashicorp.com/connect-inject: \"true\"}", app(httpProbe)),
+		podOf("labels: {kuma.io/sidecar-injection: enabled}\nannotations: {kuma.io/gateway: enabled}", app(httpProbe)),
 	} {
 		if r := plan(t, yaml); r.text != yaml || r.Probes[0].Reason != "port-not-captured" || r.Probes[0].StrictTLS != transformer.Unaffected {
 			t.Errorf("%+v in\n%s", r.Probes, r.text)
@@ -275,15 +275,15 @@ func TestOptionsThatAMeshCannotHaveAreRefused(t *testing.T) {
 		}
 		// With auto only the pods of that mesh are in the way.
 		for _, opt := range []option{answeredBy("istio-proxy"), port(m.port)} {
-			r := plan(t, pod(m.on, app(httpProbe)), opt)
+			r := plan(t, podOf(m.on, app(httpProbe)), opt)
 			if f := wantReason(t, r, "options-unfit"); !strings.Contains(f.Message, m.title) {
 				t.Errorf("%s: %s", m.name, f.Message)
 			}
-			if r := plan(t, pod("", app(httpProbe)), opt); len(r.Findings) > 0 {
+			if r := plan(t, podOf("", app(httpProbe)), opt); len(r.Findings) > 0 {
 				t.Errorf("%s: findings %v", m.name, r.Findings)
 			}
 		}
-		if r := restore(t, plan(t, pod(m.on, app(httpProbe))).text, answeredBy("istio-proxy")); len(r.Findings) > 0 {
+		if r := restore(t, plan(t, podOf(m.on, app(httpProbe))).text, answeredBy("istio-proxy")); len(r.Findings) > 0 {
 			t.Errorf("%s: restore finds %v", m.name, r.Findings)
 		}
 	}
@@ -291,7 +291,7 @@ func TestOptionsThatAMeshCannotHaveAreRefused(t *testing.T) {
 
 func TestAProxyInTheTemplateIsAMark(t *testing.T) {
 	for _, m := range meshes {
-		r := plan(t, pod("", app(httpProbe)+"- name: "+m.proxy+"\n  image: p\n  readinessProbe: {httpGet: {path: /ready, port: 4191}}\n"))
+		r := plan(t, podOf("", app(httpProbe)+"- name: "+m.proxy+"\n  image: p\n  readinessProbe: {httpGet: {path: /ready, port: 4191}}\n"))
 		if r.Answer.Mesh != m.title || r.Probes[1].Reason != "proxy-container" || !strings.Contains(r.text, "path: /ready, port: 4191") {
 			t.Errorf("%s: %+v %+v", m.name, r.Answer, r.Probes)
 		}
@@ -313,7 +313,7 @@ func TestWhatFailsInEachMesh(t *testing.T) {
 		"consul":  {works, fails, falsely, fails, fails, fails},
 	} {
 		for i, h := range handlers {
-			v := plan(t, pod("", app(h)), inMesh(name)).Probes[0]
+			v := plan(t, podOf("", app(h)), inMesh(name)).Probes[0]
 			if v.StrictTLS != want[i] || (v.Why == "") != (want[i] == works) || v.State != transformer.WouldRewrite {
 				t.Errorf("%s, %s: %s %q, want %s", name, h, v.StrictTLS, v.Why, want[i])
 			}
@@ -322,18 +322,18 @@ func TestWhatFailsInEachMesh(t *testing.T) {
 	// The meshes' own rewriters may be off. Consul's rewrites no init containers, and Kuma's only if its sidecar is a native one.
 	native := "initContainers:\n- name: first\n  restartPolicy: Always\n  livenessProbe: {httpGet: {port: 80}}\n" + app("livenessProbe: {tcpSocket: {port: 80}}\nreadinessProbe: {httpGet: {port: 81}}")
 	for _, m := range meshes[1:] {
-		for _, v := range plan(t, pod(withNote(m.on, m.rewriter, m.turnsOff), native)).Probes {
+		for _, v := range plan(t, podOf(withNote(m.on, m.rewriter, m.turnsOff), native)).Probes {
 			if v.StrictTLS == works || v.If != "" {
 				t.Errorf("%s, rewriter off: %+v", m.name, v)
 			}
 		}
 		// A rewriter that is off is not what a probe fails for.
 		for _, h := range handlers[:2] {
-			if v := plan(t, pod(withNote(m.on, m.rewriter, m.turnsOff), app(h))).Probes[0]; v.StrictTLS != fails || strings.Contains(v.Why, "rewrites the probe") {
+			if v := plan(t, podOf(withNote(m.on, m.rewriter, m.turnsOff), app(h))).Probes[0]; v.StrictTLS != fails || strings.Contains(v.Why, "rewrites the probe") {
 				t.Errorf("%s, rewriter off, %s: %+v", m.name, h, v)
 			}
 		}
-		if v := plan(t, pod(m.on, native)).Probes; v[0].StrictTLS != fails || strings.Contains(v[0].If, "2.14") != (m.name == "kuma") || v[1].If != "" {
+		if v := plan(t, podOf(m.on, native)).Probes; v[0].StrictTLS != fails || strings.Contains(v[0].If, "2.14") != (m.name == "kuma") || v[1].If != "" {
 			t.Errorf("%s: %+v", m.name, v[0])
 		}
 	}
@@ -342,12 +342,12 @@ func TestWhatFailsInEachMesh(t *testing.T) {
 // Consul takes the ports of the first container for the service's.
 func TestProbeProxyIsNeverTheFirstContainerInConsul(t *testing.T) {
 	const hook = "lifecycle: {postStart: {httpGet: {port: 80}}}\nlivenessProbe: {httpGet: {port: 80}}"
-	r := plan(t, pod("", app(hook)), inMesh("consul"), asContainer)
+	r := plan(t, podOf("", app(hook)), inMesh("consul"), asContainer)
 	wantReason(t, r, "starts-before-answerer")
 	if !strings.Contains(r.text, "containers:\n      - name: app\n") {
 		t.Errorf("got\n%s", r.text)
 	}
-	if r := plan(t, pod("", app(hook)), inMesh("consul")); len(r.Findings) > 0 {
+	if r := plan(t, podOf("", app(hook)), inMesh("consul")); len(r.Findings) > 0 {
 		t.Errorf("findings %v", r.Findings)
 	}
 }
@@ -357,7 +357,7 @@ func TestProbeProxyIsNeverTheFirstContainerInConsul(t *testing.T) {
 func TestThePortsThatTheNamespaceExcludesStayExcluded(t *testing.T) {
 	const key = "config.linkerd.io/skip-inbound-ports"
 	ns := namespace("", "linkerd.io/inject: enabled\n"+key+": 3306,4000-4010")
-	before := inNamespace(pod("", app(httpProbe+"readinessProbe: {tcpSocket: {port: 4005}}")))
+	before := inNamespace(podOf("", app(httpProbe+"readinessProbe: {tcpSocket: {port: 4005}}")))
 	r := plan(t, ns+before)
 	if !strings.Contains(r.text, key+": \"3306,4000-4010,15099\"\n") || r.Probes[0].Reason != "port-not-captured" {
 		t.Errorf("%+v in\n%s", r.Probes, r.text)
@@ -377,7 +377,7 @@ func TestThePortsThatTheNamespaceExcludesStayExcluded(t *testing.T) {
 		t.Errorf("got\n%s", added.text)
 	}
 	// A pod's own list is not joined with it.
-	if r := plan(t, ns+pod(withNote("", key, "70"), app(httpProbe))); !strings.Contains(r.text, key+": \"70,15099\"\n") {
+	if r := plan(t, ns+podOf(withNote("", key, "70"), app(httpProbe))); !strings.Contains(r.text, key+": \"70,15099\"\n") {
 		t.Errorf("got\n%s", r.text)
 	}
 	wantReason(t, plan(t, namespace("", "linkerd.io/inject: enabled\n"+key+": x")+before), "port-list-unreadable")
@@ -397,7 +397,7 @@ func TestThePortsThatLinkerdSkipsByDefaultStaySkipped(t *testing.T) {
 		{"", withNote(on, key, "4567,4568"), galera + httpProbe, "4567,4568,15099"},
 		{namespace("", "linkerd.io/inject: enabled\n"+key+": \"3306\""), "", galera + httpProbe, "3306,15099"},
 	} {
-		before := c.namespace + inNamespace(pod(c.metadata, app(c.fields)))
+		before := c.namespace + inNamespace(podOf(c.metadata, app(c.fields)))
 		r := plan(t, before)
 		if !strings.Contains(r.text, key+": \""+c.want+"\"\n") || len(r.Findings) > 0 {
 			t.Errorf("%+v: findings %v in\n%s", c, r.Findings, r.text)
@@ -413,7 +413,7 @@ func TestThePortsThatLinkerdSkipsByDefaultStaySkipped(t *testing.T) {
 		}
 		wantText(t, restore(t, moved.text), before)
 		// Another mesh has no such default.
-		if kuma := plan(t, pod("labels: {kuma.io/sidecar-injection: enabled}\n", app(c.fields))); !strings.Contains(kuma.text, "exclude-inbound-ports: \"15099\"") {
+		if kuma := plan(t, podOf("labels: {kuma.io/sidecar-injection: enabled}\n", app(c.fields))); !strings.Contains(kuma.text, "exclude-inbound-ports: \"15099\"") {
 			t.Errorf("%+v: in Kuma\n%s", c, kuma.text)
 		}
 	}
@@ -440,7 +440,7 @@ func TestThePortOfKumasVirtualProbesIsNoneOfTheApps(t *testing.T) {
 		{on, keycloak + httpProbe, "", []option{answeredBy("app")}, nil},
 	} {
 		around := transformer.Surroundings{Services: func() []transformer.Service { return c.services }}
-		before := pod(c.metadata, app(c.fields))
+		before := podOf(c.metadata, app(c.fields))
 		r := among(t, around, before, c.opts...)
 		has := strings.Contains(r.text, key+": \""+c.want+"\"\n")
 		if has != (c.want != "") || !has && strings.Contains(r.text, key) || len(r.Edits) == 0 {
@@ -462,15 +462,15 @@ func TestAHostHeaderIsWarnedOfInKuma(t *testing.T) {
 		return app("livenessProbe: {httpGet: {port: 80, httpHeaders: [{name: " + header + ", value: shop}]}}")
 	}
 	for _, mesh := range []string{"kuma", "linkerd"} {
-		r := plan(t, pod("", probe("host")), inMesh(mesh))
+		r := plan(t, podOf("", probe("host")), inMesh(mesh))
 		if _, warned := r.has("kuma-host"); warned != (mesh == "kuma") || r.Probes[0].State != transformer.WouldRewrite {
 			t.Errorf("%s: %v", mesh, r.Findings)
 		}
 	}
-	if r := plan(t, pod("", probe("X-Host")), inMesh("kuma")); len(r.Findings) > 0 {
+	if r := plan(t, podOf("", probe("X-Host")), inMesh("kuma")); len(r.Findings) > 0 {
 		t.Errorf("findings %v", r.Findings)
 	}
-	if again := plan(t, plan(t, pod("", probe("Host")), inMesh("kuma")).text, inMesh("kuma")); len(again.Edits) > 0 || len(again.Findings) != 1 {
+	if again := plan(t, plan(t, podOf("", probe("Host")), inMesh("kuma")).text, inMesh("kuma")); len(again.Edits) > 0 || len(again.Findings) != 1 {
 		t.Errorf("%v %v", again.Edits, again.Findings)
 	}
 }
@@ -482,14 +482,14 @@ func TestInConsulProbeProxyHasAUserThatIsNotRedirected(t *testing.T) {
 	user := func(v any) option {
 		return func(o *transformer.Options) { o.ProbeProxy.SecurityContext = mapOf("runAsUser", v) }
 	}
-	r := plan(t, pod(on, threeProbes))
+	r := plan(t, podOf(on, threeProbes))
 	if len(r.Findings) > 0 || !strings.Contains(r.text, "runAsUser: 5996\n") {
 		t.Errorf("findings %v in\n%s", r.Findings, r.text)
 	}
 	if again := plan(t, r.text); len(again.Edits) > 0 || len(again.Findings) > 0 {
 		t.Errorf("%v %v", again.Edits, again.Findings)
 	}
-	moved := plan(t, plan(t, pod("", threeProbes), inMesh("consul")).text, inMesh("istio"))
+	moved := plan(t, plan(t, podOf("", threeProbes), inMesh("consul")).text, inMesh("istio"))
 	if !strings.Contains(moved.text, "runAsUser: 65532\n") {
 		t.Errorf("not in Consul any more:\n%s", moved.text)
 	}
@@ -505,7 +505,7 @@ func TestInConsulProbeProxyHasAUserThatIsNotRedirected(t *testing.T) {
 		{listed, user(100), "is 100,"},
 		{on, user(5996), ""},
 	} {
-		r := plan(t, pod(c.metadata, threeProbes), c.opt)
+		r := plan(t, podOf(c.metadata, threeProbes), c.opt)
 		if c.uid == "" {
 			if len(r.Findings) > 0 {
 				t.Errorf("findings %v", r.Findings)
@@ -517,12 +517,12 @@ func TestInConsulProbeProxyHasAUserThatIsNotRedirected(t *testing.T) {
 		}
 	}
 	for uid, warned := range map[string]bool{"5996": false, "7": true} { // of the pod, if probe-proxy has none
-		r := plan(t, pod(on, "securityContext: {runAsUser: "+uid+"}\n"+threeProbes), user(nil))
+		r := plan(t, podOf(on, "securityContext: {runAsUser: "+uid+"}\n"+threeProbes), user(nil))
 		if f, found := r.has("consul-uid"); found != warned || found && !strings.Contains(f.Message, "is "+uid+",") {
 			t.Errorf("%s: %s", uid, f.Message)
 		}
 	}
-	if r := plan(t, pod(on, "    image: app\n"), user(1000)); len(r.Findings) > 0 {
+	if r := plan(t, podOf(on, "    image: app\n"), user(1000)); len(r.Findings) > 0 {
 		t.Errorf("nothing to rewrite: findings %v", r.Findings)
 	}
 }
@@ -530,7 +530,7 @@ func TestInConsulProbeProxyHasAUserThatIsNotRedirected(t *testing.T) {
 // Linkerd alone gives a pod the list of its Namespace.
 func TestAListOfPortsOfTheNamespaceCountsWhereTheMeshInheritsIt(t *testing.T) {
 	for _, m := range meshes {
-		in := namespace("", m.excluded+": \"8001\"") + pod(m.on, app(httpProbe))
+		in := namespace("", m.excluded+": \"8001\"") + podOf(m.on, app(httpProbe))
 		r := plan(t, in, inMesh(m.name))
 		if inherits := m.name == "linkerd"; strings.Contains(r.text, "/app-health/") == inherits {
 			t.Errorf("%s: %v\n%s", m.name, r.Findings, r.text)
@@ -568,7 +568,7 @@ func TestWhatAMeshDoesToAProbeIsSaidInFull(t *testing.T) {
 			row{"linkerd", "", probe("httpGet: {port: " + port + "}"), "unaffected: "})
 	}
 	for _, r := range rows {
-		v := plan(t, pod(r.metadata, r.spec), inMesh(r.mesh)).Probes[0]
+		v := plan(t, podOf(r.metadata, r.spec), inMesh(r.mesh)).Probes[0]
 		if got := string(v.StrictTLS) + ": " + v.Why; got != r.want {
 			t.Errorf("%s, %s, %s:\ngot  %s\nwant %s", r.mesh, r.metadata, r.spec, got, r.want)
 		}
@@ -583,7 +583,7 @@ func TestARewrittenProbeWhoseAnnotationWasReplacedIsFoundUntilTheNextRun(t *test
 		"kuma":    {transformer.Fails, transformer.Fails},
 		"consul":  {transformer.Fails, transformer.Fails},
 	} {
-		rewritten := plan(t, pod("", hooked), inMesh(mesh)).text
+		rewritten := plan(t, podOf("", hooked), inMesh(mesh)).text
 		replaced := strings.Replace(rewritten, `-inbound-ports: "15099"`, `-inbound-ports: "9090"`, 1)
 		r := plan(t, replaced, inMesh(mesh))
 		again := plan(t, r.text, inMesh(mesh))

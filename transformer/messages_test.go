@@ -15,7 +15,7 @@ func TestAPortNameThatIsNoneIsShownWithThoseThatAre(t *testing.T) {
 		"": `names the port "web", but container "app" has no named port; it must be a port's name or number`,
 		"ports: [{name: http, containerPort: 1}, {containerPort: 2}, {name: grpc, containerPort: 3}]": `names the port "web", but container "app" names "http", "grpc"; it must be a port's name or number`,
 	} {
-		if f := wantReason(t, plan(t, pod("", app(ports+"\n"+probe))), "port-unresolved"); !strings.Contains(f.Message, want) {
+		if f := wantReason(t, plan(t, podOf("", app(ports+"\n"+probe))), "port-unresolved"); !strings.Contains(f.Message, want) {
 			t.Errorf("with %q: got %q, want %q", ports, f.Message, want)
 		}
 	}
@@ -23,7 +23,7 @@ func TestAPortNameThatIsNoneIsShownWithThoseThatAre(t *testing.T) {
 
 func TestEveryPortMayBeIncludedAndNotExcluded(t *testing.T) {
 	for annotation, wrong := range map[string]bool{"includeInboundPorts": false, "excludeInboundPorts": true} {
-		r := plan(t, pod("annotations: {traffic.sidecar.istio.io/"+annotation+": \" * \"}", app(httpProbe)))
+		r := plan(t, podOf("annotations: {traffic.sidecar.istio.io/"+annotation+": \" * \"}", app(httpProbe)))
 		if _, got := r.has("port-list-invalid"); got != wrong {
 			t.Errorf("%s: \"*\" is warned of: %v, want %v", annotation, got, wrong)
 		}
@@ -60,9 +60,9 @@ func TestWhatIsWrongWithAProbeIsSaidInFull(t *testing.T) {
 		if strings.Contains(c.name, "LimitRange") {
 			around = limitRange("{type: Container, default: {cpu: 1}}")
 		}
-		manifest := pod(c.metadata, c.spec)
+		manifest := podOf(c.metadata, c.spec)
 		if c.spec == "" {
-			manifest = strings.Replace(pod("", app(httpProbe)), "  name: web\n", "  name: web\n  namespace: kube-system\n", 1)
+			manifest = strings.Replace(podOf("", app(httpProbe)), "  name: web\n", "  name: web\n  namespace: kube-system\n", 1)
 		}
 		var got []string
 		for _, f := range plan(t, around+manifest, c.opts...).Findings {

@@ -12,7 +12,7 @@ import (
 // the app is dead.
 
 func TestAnUnresolvedPortNameLeavesTheProbeAlone(t *testing.T) {
-	r := plan(t, pod("", app("livenessProbe: {httpGet: {port: web}}\nreadinessProbe: {httpGet: {port: 80}}")))
+	r := plan(t, podOf("", app("livenessProbe: {httpGet: {port: web}}\nreadinessProbe: {httpGet: {port: 80}}")))
 	wantReason(t, r, "port-unresolved")
 	if !strings.Contains(r.text, "livenessProbe: {httpGet: {port: web}}") || strings.Contains(r.env(), "livez") {
 		t.Errorf("the probe must keep its port, and have no entry:\n%s", r.text)
@@ -23,12 +23,12 @@ func TestAnUnresolvedPortNameLeavesTheProbeAlone(t *testing.T) {
 }
 
 func TestAPortNameIsLookedUpInTheSameContainerOnly(t *testing.T) {
-	r := plan(t, pod("", app("livenessProbe: {httpGet: {port: web}}")+"- name: b\n  image: b\n  ports: [{name: web, containerPort: 80}]\n"))
+	r := plan(t, podOf("", app("livenessProbe: {httpGet: {port: web}}")+"- name: b\n  image: b\n  ports: [{name: web, containerPort: 80}]\n"))
 	wantReason(t, r, "port-unresolved")
 }
 
 func TestAQuotedNumberIsNoPortAndTheNumberIsProposed(t *testing.T) {
-	f := wantReason(t, plan(t, pod("", app("livenessProbe: {httpGet: {port: \"8080\"}}"))), "port-unresolved")
+	f := wantReason(t, plan(t, podOf("", app("livenessProbe: {httpGet: {port: \"8080\"}}"))), "port-unresolved")
 	if f.Current != "8080" || f.Proposed != 8080 {
 		t.Errorf("current %v, proposed %v", f.Current, f.Proposed)
 	}
@@ -36,7 +36,7 @@ func TestAQuotedNumberIsNoPortAndTheNumberIsProposed(t *testing.T) {
 
 func TestAHostIsNeitherLeftInARewrittenProbeNorDropped(t *testing.T) {
 	for _, probe := range []string{"{httpGet: {host: example.com, port: 80}}", "{tcpSocket: {host: example.com, port: 80}}"} {
-		r := plan(t, pod("", app("livenessProbe: "+probe)))
+		r := plan(t, podOf("", app("livenessProbe: "+probe)))
 		if len(r.Edits) != 0 {
 			t.Errorf("%s: %v", probe, r.Edits)
 		}
@@ -44,7 +44,7 @@ func TestAHostIsNeitherLeftInARewrittenProbeNorDropped(t *testing.T) {
 }
 
 func TestAHostThatIstioLeftInARewrittenProbeIsRepaired(t *testing.T) {
-	r := plan(t, pod("", app("livenessProbe: {httpGet: {host: example.com, path: /app-health/app/livez, port: 15020}}")+`- name: istio-proxy
+	r := plan(t, podOf("", app("livenessProbe: {httpGet: {host: example.com, path: /app-health/app/livez, port: 15020}}")+`- name: istio-proxy
   image: istio/proxyv2:1.27
   env: [{name: ISTIO_KUBE_APP_PROBERS, value: '{"/app-health/app/livez":{"httpGet":{"host":"example.com","path":"/x","port":80}}}'}]
 `))
@@ -57,7 +57,7 @@ func TestAHostThatIstioLeftInARewrittenProbeIsRepaired(t *testing.T) {
 }
 
 func TestTheEnvHoldsTheAPIServersDefaults(t *testing.T) {
-	r := plan(t, pod("", app("livenessProbe: {httpGet: {port: 80}}\nreadinessProbe: {tcpSocket: {port: 81}, timeoutSeconds: 0}\nstartupProbe: {grpc: {port: 82}}\nlifecycle: {preStop: {httpGet: {path: '', port: 83}}}")))
+	r := plan(t, podOf("", app("livenessProbe: {httpGet: {port: 80}}\nreadinessProbe: {tcpSocket: {port: 81}, timeoutSeconds: 0}\nstartupProbe: {grpc: {port: 82}}\nlifecycle: {preStop: {httpGet: {path: '', port: 83}}}")))
 	want := `{"/app-health/app/livez":{"httpGet":{"path":"/","port":80,"scheme":"HTTP"},"timeoutSeconds":1},` +
 		`"/app-health/app/readyz":{"tcpSocket":{"port":81},"timeoutSeconds":1},` +
 		`"/app-health/app/startupz":{"grpc":{"port":82,"service":""},"timeoutSeconds":1},` +
@@ -68,7 +68,7 @@ func TestTheEnvHoldsTheAPIServersDefaults(t *testing.T) {
 }
 
 func TestATCPSocketHookThatAlwaysFailsDoesNotStartToSucceed(t *testing.T) {
-	r := plan(t, pod("", app("lifecycle: {postStart: {tcpSocket: {port: 80}}}")))
+	r := plan(t, podOf("", app("lifecycle: {postStart: {tcpSocket: {port: 80}}}")))
 	wantReason(t, r, "hook-never-works")
 	if len(r.Edits) != 0 {
 		t.Errorf("edits %v", r.Edits)
@@ -76,7 +76,7 @@ func TestATCPSocketHookThatAlwaysFailsDoesNotStartToSucceed(t *testing.T) {
 }
 
 func TestADollarIsEscapedInTheEnvAndComesBack(t *testing.T) {
-	before := pod("", app("livenessProbe: {httpGet: {path: '/$(HOME)/$$/a', port: 80}}"))
+	before := podOf("", app("livenessProbe: {httpGet: {path: '/$(HOME)/$$/a', port: 80}}"))
 	r := plan(t, before)
 	if !strings.Contains(r.env(), `"path":"/$$(HOME)/$$$$/a"`) {
 		t.Errorf("env %s", r.env())
@@ -85,14 +85,14 @@ func TestADollarIsEscapedInTheEnvAndComesBack(t *testing.T) {
 }
 
 func TestHeadersStayOnTheProbeAndOutOfTheEnv(t *testing.T) {
-	r := plan(t, pod("", app("livenessProbe: {httpGet: {port: 80, httpHeaders: [{name: Authorization, value: hunter2}]}}")))
+	r := plan(t, podOf("", app("livenessProbe: {httpGet: {port: 80, httpHeaders: [{name: Authorization, value: hunter2}]}}")))
 	if strings.Count(r.text, "hunter2") != 1 || strings.Contains(r.env(), "hunter2") {
 		t.Errorf("got\n%s", r.text)
 	}
 }
 
 func TestASecondPassWithAnotherPortDoesNotPointAtItself(t *testing.T) {
-	r := plan(t, plan(t, pod("", app(httpProbe)), port(15098)).text, port(15099))
+	r := plan(t, plan(t, podOf("", app(httpProbe)), port(15098)).text, port(15099))
 	if strings.Contains(r.text, "15098") || !strings.Contains(r.env(), `"port":8001`) {
 		t.Errorf("got\n%s", r.text)
 	}
@@ -100,13 +100,13 @@ func TestASecondPassWithAnotherPortDoesNotPointAtItself(t *testing.T) {
 
 func TestAStatusPortThatIsNoneIsAnError(t *testing.T) {
 	for _, v := range []string{"0", "x", "65536", "-1", ""} {
-		r := plan(t, pod(injected+"annotations: {status.sidecar.istio.io/port: \""+v+"\"}", app(httpProbe)))
+		r := plan(t, podOf(injected+"annotations: {status.sidecar.istio.io/port: \""+v+"\"}", app(httpProbe)))
 		wantReason(t, r, "status-port-invalid")
 	}
 }
 
 func TestAUsersOwnProbeOfTheProbePortIsLeftAlone(t *testing.T) {
-	r := plan(t, pod(injected, app("livenessProbe: {httpGet: {path: /healthz/ready, port: 15020}}\nreadinessProbe: {httpGet: {port: 80}}")))
+	r := plan(t, podOf(injected, app("livenessProbe: {httpGet: {path: /healthz/ready, port: 15020}}\nreadinessProbe: {httpGet: {port: 80}}")))
 	wantReason(t, r, "aims-at-probe-port")
 	if !strings.Contains(r.text, "livenessProbe: {httpGet: {path: /healthz/ready, port: 15020}}") || strings.Contains(r.env(), "livez") {
 		t.Errorf("got\n%s", r.text)
@@ -114,7 +114,7 @@ func TestAUsersOwnProbeOfTheProbePortIsLeftAlone(t *testing.T) {
 }
 
 func TestANativeSidecarThatStartsBeforeTheAnswererIsNotHungInInit(t *testing.T) {
-	before := pod(injected, "initContainers:\n- name: db\n  image: db\n  restartPolicy: Always\n  startupProbe: {httpGet: {port: 1}}\n"+app(httpProbe))
+	before := podOf(injected, "initContainers:\n- name: db\n  image: db\n  restartPolicy: Always\n  startupProbe: {httpGet: {port: 1}}\n"+app(httpProbe))
 	r := plan(t, before, answeredBy("istio-proxy"), injectorRewritesNothing)
 	wantReason(t, r, "starts-before-answerer")
 	if strings.Contains(r.env(), "/app-health/db/") || !strings.Contains(r.env(), "/app-health/app/") {
@@ -135,7 +135,7 @@ func TestANativeSidecarThatStartsBeforeTheAnswererIsNotHungInInit(t *testing.T) 
 }
 
 func TestAPortThatTheMeshDoesNotCaptureIsNotRewritten(t *testing.T) {
-	r := plan(t, pod("annotations: {traffic.sidecar.istio.io/excludeInboundPorts: \"8001\"}", app(httpProbe+"readinessProbe: {httpGet: {port: 80}}")))
+	r := plan(t, podOf("annotations: {traffic.sidecar.istio.io/excludeInboundPorts: \"8001\"}", app(httpProbe+"readinessProbe: {httpGet: {port: 80}}")))
 	if !strings.Contains(r.text, "port: 8001\n") || strings.Contains(r.env(), "livez") || !strings.Contains(r.env(), "readyz") {
 		t.Errorf("got\n%s", r.text)
 	}
@@ -144,21 +144,21 @@ func TestAPortThatTheMeshDoesNotCaptureIsNotRewritten(t *testing.T) {
 func TestTheInjectorsOwnRewriterIsKeptOffWhereTheEnvIsOnIstioProxy(t *testing.T) {
 	const keepsOn = "annotations:\n  sidecar.istio.io/rewriteAppHTTPProbers: \"true\"\n"
 	for _, metadata := range []string{injected, "labels: {a: b}\n" + keepsOn, ""} {
-		r := plan(t, pod(metadata, app(httpProbe)))
+		r := plan(t, podOf(metadata, app(httpProbe)))
 		if !strings.Contains(r.text, "sidecar.istio.io/rewriteAppHTTPProbers: \"false\"") {
 			t.Errorf("got\n%s", r.text)
 		}
 	}
 	// Whoever asks for it in a pod that is injected gets it.
 	for _, who := range []string{"auto", "istio-proxy", "probe-proxy"} {
-		before := pod(injected+keepsOn, app(httpProbe))
+		before := podOf(injected+keepsOn, app(httpProbe))
 		r := plan(t, before, answeredBy(who))
 		if f := wantReason(t, r, "injector-rewrites"); f.Severity != transformer.Info || r.text != before || r.Probes[0].StrictTLS != transformer.Unaffected {
 			t.Errorf("%s: %+v, %+v", who, f, r.Probes)
 		}
 	}
 	// The same holds if it is only the config that has the pod injected.
-	before := pod("labels: {a: b}\n"+keepsOn, app(httpProbe))
+	before := podOf("labels: {a: b}\n"+keepsOn, app(httpProbe))
 	r := plan(t, before, answeredBy("istio-proxy"))
 	if wantReason(t, r, "injector-rewrites"); r.text != before {
 		t.Errorf("got\n%s", r.text)
@@ -166,7 +166,7 @@ func TestTheInjectorsOwnRewriterIsKeptOffWhereTheEnvIsOnIstioProxy(t *testing.T)
 }
 
 func TestProbesOfIstioProxyItselfAreNotTouched(t *testing.T) {
-	r := plan(t, pod("", app(httpProbe)+"- name: istio-proxy\n  image: auto\n  readinessProbe: {httpGet: {path: /healthz/ready, port: 9000}}\n"))
+	r := plan(t, podOf("", app(httpProbe)+"- name: istio-proxy\n  image: auto\n  readinessProbe: {httpGet: {path: /healthz/ready, port: 9000}}\n"))
 	if !strings.Contains(r.text, "readinessProbe: {httpGet: {path: /healthz/ready, port: 9000}}") || strings.Contains(r.env(), "istio-proxy") {
 		t.Errorf("got\n%s", r.text)
 	}
@@ -177,7 +177,7 @@ func TestProbesOfIstioProxyItselfAreNotTouched(t *testing.T) {
 
 // TestAPortWithoutANameIsNotThatOfAProbeWithoutAPort: most ports of containers have none.
 func TestAPortWithoutANameIsNotThatOfAProbeWithoutAPort(t *testing.T) {
-	yaml := pod("", app("ports: [{containerPort: 80}]\nlivenessProbe: {httpGet: {path: /, port: \"\"}}"))
+	yaml := podOf("", app("ports: [{containerPort: 80}]\nlivenessProbe: {httpGet: {path: /, port: \"\"}}"))
 	r := plan(t, yaml)
 	wantReason(t, r, "port-unresolved")
 	wantText(t, r, yaml)
@@ -191,17 +191,17 @@ func TestAProbeWithAVariableIsLeftAlone(t *testing.T) {
 		{app("lifecycle: {preStop: {httpGet: {path: \"${BASE}/stop\", port: 80}}}"), tmpl + "lifecycle.preStop.httpGet.path", `"${BASE}/stop" has`},
 		{strings.Replace(app(httpProbe), "name: app", "name: ${APP}", 1), tmpl + "name", `"${APP}" has`},
 	} {
-		before := pod("", c.spec)
+		before := podOf("", c.spec)
 		r := plan(t, before)
 		if f := wantReason(t, r, "variable"); f.Field.String() != c.field || !strings.Contains(f.Message, c.says) || r.text != before {
 			t.Errorf("%+v in\n%s", f, r.text)
 		}
 	}
 	// What an earlier version wrote is restored.
-	before := pod("", app("livenessProbe: {httpGet: {path: \"/live/${BASE}\", port: 80}}"))
+	before := podOf("", app("livenessProbe: {httpGet: {path: \"/live/${BASE}\", port: 80}}"))
 	wrong := strings.Replace(plan(t, strings.Replace(before, "${", "{", 1)).text, "/live/{BASE", "/live/$${BASE", 1)
 	wantText(t, plan(t, wrong), before)
 	// Headers stay in the probe, and what is no variable is carried over.
-	r := plan(t, pod("", app("livenessProbe: {httpGet: {path: \"/a$(B)$C\", port: 80, httpHeaders: [{name: Host, value: \"${HOST}\"}]}}")))
+	r := plan(t, podOf("", app("livenessProbe: {httpGet: {path: \"/a$(B)$C\", port: 80, httpHeaders: [{name: Host, value: \"${HOST}\"}]}}")))
 	wantParts(t, r.text, `"path":"/a$$(B)$$C"`, `value: "${HOST}"`)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/release"
 )
@@ -82,7 +83,7 @@ const rewriteHooks = "lifecycle"
 
 // Rewritable returns the values that [Options].Rewrite may have: probes by their
 // handler, and lifecycle, which are httpGet hooks.
-func Rewritable() []string { return append(DialingHandlers(), rewriteHooks) }
+func Rewritable() []string { return append(pod.DialingHandlers(), rewriteHooks) }
 
 // Defaults returns the options of an empty functionConfig.
 func Defaults() Options {
@@ -150,7 +151,7 @@ func (o *Options) problemsIn(d *serviceMesh) []Problem {
 		add(field.NewPath("port"), "\"%d\" must not be given: in this mesh it is always %d", o.Port, d.port)
 	}
 	for _, x := range serviceMeshes {
-		if x.isProxy(&Container{Name: o.ProbeProxy.Name}) && (x == d || !x.commonName) {
+		if x.isProxy(&pod.Container{Name: o.ProbeProxy.Name}) && (x == d || !x.commonName) {
 			add(field.NewPath("probeProxy", "name"), "%q is the name of %s's own sidecar; choose another", o.ProbeProxy.Name, x.title)
 		}
 	}

@@ -2,12 +2,12 @@ package transformer
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 )
 
 const (
@@ -30,49 +30,25 @@ func (b *planBuilder) optOut(sources []optOutSource) *Finding {
 		return b.inspection.optOut
 	case spec.HostNetwork:
 		return new(NewFinding("host-network", b.spec.Key("hostNetwork"), "the mesh does not capture this pod"))
-	case isWindows(spec):
+	case pod.IsWindows(spec):
 		return new(NewFinding("windows", nil, "a pod for Windows, where no mesh has a sidecar"))
 	}
 	return nil
 }
 
-// isWindows reports whether the pod runs on no other nodes than those with Windows. That may
-// also be in its RuntimeClass, as Kubernetes' guide for Windows proposes; there it is named windows-2019.
-func isWindows(spec *PodSpec) bool {
-	terms := spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
-	return spec.OS != nil && spec.OS.Name == osWindows ||
-		spec.NodeSelector.Get(windowsBuild) != "" || strings.HasPrefix(spec.RuntimeClassName, osWindows) ||
-		slices.ContainsFunc(osLabels, func(key string) bool { return spec.NodeSelector.Get(key) == osWindows }) ||
-		len(terms) > 0 && !slices.ContainsFunc(terms, NodeSelectorTerm.allowsOthers)
-}
-
-// allowsOthers reports whether the term matches nodes without Windows.
-func (t NodeSelectorTerm) allowsOthers() bool {
-	isOther := func(system string) bool { return system != osWindows }
-	return !slices.ContainsFunc(t.MatchExpressions, func(x NodeSelectorRequirement) bool {
-		return slices.Contains(osLabels, x.Key) && x.Operator == "In" && !slices.ContainsFunc(x.Values, isOther)
-	})
-}
-
-const osWindows = "windows"
-
-// windowsBuild is a label of nodes with Windows alone.
-const windowsBuild = "node.kubernetes.io/windows-build"
-
-// osLabels are the labels of a node with its operating system, which the kubelet sets.
-var osLabels = []string{"kubernetes.io/os", "beta.kubernetes.io/os"}
-
 // An optOutSource is metadata that may hold an annotation of ours.
 type optOutSource struct {
-	*Metadata
+	*field.Metadata
 	path field.Path // of the metadata; nil of the Namespace's
 	what string     // what it takes out of the rewriting
 }
 
 // namespace returns the metadata of the pod's Namespace; empty if that is not known.
-func (b *planBuilder) namespace() *Metadata { return cmp.Or(b.in.Around.Namespace, unknownNamespace) }
+func (b *planBuilder) namespace() *field.Metadata {
+	return cmp.Or(b.in.Around.Namespace, unknownNamespace)
+}
 
-var unknownNamespace = &Metadata{}
+var unknownNamespace = &field.Metadata{}
 
 func (b *planBuilder) optOutSources() []optOutSource {
 	sources := append(make([]optOutSource, 0, 3), optOutSource{&b.in.Template.Metadata, b.metadata, "the pods"})
@@ -85,7 +61,7 @@ func (b *planBuilder) optOutSources() []optOutSource {
 // OptOut returns a finding if an annotation takes an object without a pod template
 // out of the rewriting: its own annotation, or that of its Namespace, which is nil
 // if unknown. invalid has findings about values that are no boolean.
-func OptOut(workload, namespace *Metadata) (off *Finding, invalid []Finding) {
+func OptOut(workload, namespace *field.Metadata) (off *Finding, invalid []Finding) {
 	return firstOff([]optOutSource{
 		{workload, field.NewPath("metadata"), "the object"}, {Metadata: cmp.Or(namespace, unknownNamespace)},
 	})
@@ -138,7 +114,7 @@ func (s optOutSource) switchedOff(key, reason string) (off, invalid *Finding) {
 // skipped returns the names of the containers to leave alone. It warns of a name
 // that no container has, which is probably a typo.
 func (b *planBuilder) skipped(sources []optOutSource) (names []string) {
-	known := namesOf(b.containers())
+	known := pod.Names(b.containers())
 	for _, source := range sources {
 		if source.path == nil {
 			continue
@@ -154,14 +130,6 @@ func (b *planBuilder) skipped(sources []optOutSource) (names []string) {
 					"names the container %q, but the pod has only %s", name, strings.Join(known, ", ")))
 			}
 		}
-	}
-	return names
-}
-
-func namesOf(containers iter.Seq2[containerRef, *Container]) []string {
-	var names []string
-	for _, c := range containers {
-		names = append(names, c.Name)
 	}
 	return names
 }

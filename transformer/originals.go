@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
@@ -15,8 +16,8 @@ import (
 // container with an env var or, if container is nil, an annotation of the template.
 type originalsHolder struct {
 	env       string // the name of the env var, or of the annotation
-	at        containerRef
-	container *Container
+	at        pod.Ref
+	container *pod.Container
 	path      field.Path
 	originals map[string]*prober.Prober
 	claimed   []string // the keys of originals by which a probe was recognised
@@ -51,13 +52,13 @@ func (k *originalsHolder) answersOn(port int) bool { return slices.Contains(k.li
 // cannotRun returns why k, a probe-proxy, cannot answer in a pod, with or without a mesh; ""
 // if it can. An API server or a CRD that does not know native sidecars drops the
 // restartPolicy, so that the pod waits for the end of probe-proxy.
-func (k *originalsHolder) cannotRun(spec *PodSpec) string {
+func (k *originalsHolder) cannotRun(spec *pod.Spec) string {
 	switch {
 	case k.container == nil || k.proxy:
 		return ""
-	case isWindows(spec):
+	case pod.IsWindows(spec):
 		return "probe-proxy, which is to answer, runs on Linux alone"
-	case k.at.init && !isSidecar(k.at, k.container):
+	case k.at.Init && !pod.IsSidecar(k.at, k.container):
 		return "probe-proxy, which is to answer, is an init container without `restartPolicy: Always`, and the pod waits for its end"
 	}
 	return ""
@@ -78,7 +79,7 @@ func (b *planBuilder) findHolders() {
 	if b.record, err = ReadRecord(b.annotations()); err != nil {
 		b.addUnreadable(b.metadata.Key("annotations", OriginalsAnnotation), "", fmt.Errorf("%s %w", OriginalsAnnotation, err))
 	}
-	for at, c := range b.in.Template.Spec.containers() {
+	for at, c := range b.in.Template.Spec.All() {
 		for _, env := range holderEnvs {
 			originals, err := decodeEnv(c, env)
 			switch {
@@ -102,7 +103,7 @@ func (b *planBuilder) findHolders() {
 var holderEnvs = append([]string{prober.EnvName}, prober.EarlierEnvNames...)
 
 // holderIn returns a container with originals in an env var as their holder.
-func (b *planBuilder) holderIn(at containerRef, c *Container, env string, originals map[string]*prober.Prober) *originalsHolder {
+func (b *planBuilder) holderIn(at pod.Ref, c *pod.Container, env string, originals map[string]*prober.Prober) *originalsHolder {
 	path := b.containerPath(at)
 	k := &originalsHolder{env: env, at: at, container: c, path: path, originals: originals, raw: b.sourceMap(path)}
 	switch {
@@ -128,7 +129,7 @@ func (b *planBuilder) addUnreadable(path field.Path, container string, err error
 // that answer on the probe's port count; if their originals differ, that is an
 // error.
 func (b *planBuilder) recognise(s *handlerSite) {
-	if s.current.Kind() != kindHTTPGet {
+	if s.current.Kind() != pod.KindHTTPGet {
 		return
 	}
 	port := int(s.current.HTTPGet.Port.Int) // 0 if it is a name
@@ -160,10 +161,10 @@ func (b *planBuilder) recogniseIn(holders []*originalsHolder, s *handlerSite) bo
 		return false
 	}
 	h := s.current.HTTPGet
-	s.original = handlerOf(entry, h)
+	s.original = pod.HandlerOf(entry, h)
 	noted := key
 	if holder.earlier() {
-		s.original, noted = handlerOf(entry, withoutEarlierHeaders(h)), s.key
+		s.original, noted = pod.HandlerOf(entry, withoutEarlierHeaders(h)), s.key
 	}
 	s.alreadyRewritten, s.foreign, s.holder, s.entry = true, holder.earlier(), holder, entry
 	holder.claimed = append(holder.claimed, key)
@@ -191,19 +192,19 @@ func (k *originalsHolder) original(s *handlerSite, names []string) (key string, 
 
 // astray returns why a rewritten probe of a pod is not made as its author wants, with or
 // without a mesh, such as after an edit; "" if it is.
-func (s *handlerSite) astray(spec *PodSpec) string {
+func (s *handlerSite) astray(spec *pod.Spec) string {
 	k := s.holder
 	if k == nil || k.container == nil {
 		return ""
 	}
-	port, _ := s.original.endpoint()
-	noted, _ := handlerOf(s.entry, &HTTPGet{}).endpoint()
+	port, _ := s.original.Endpoint()
+	noted, _ := pod.HandlerOf(s.entry, &pod.HTTPGet{}).Endpoint()
 	switch why := k.cannotRun(spec); {
 	case why != "":
 		return why
 	case k.ours && !k.proxy && !k.answersOn(s.dialed()):
 		return fmt.Sprintf("%s, which is to answer, listens on port %s", k.name(), joinPorts(k.listens))
-	case !k.proxy && s.gates() && k.at.startsAfter(s.at):
+	case !k.proxy && s.gates() && k.at.StartsAfter(s.at):
 		return k.name() + ", which is to answer, starts later, when the probe or hook has passed"
 	case !k.earlier() && s.current.HTTPGet.Scheme == "HTTPS":
 		return k.name() + ", which is to answer, speaks plain HTTP"
@@ -266,7 +267,7 @@ func (b *planBuilder) keepReplaced() {
 			if key, ok := k.unclaimed(func(key string) bool { return s.owns(key) && !s.has(k.originals[key]) }); ok {
 				b.addFinding(containerFinding("original-replaced", s.path, s.container.Name,
 					"is %s since it was rewritten, and %s carries its original under `%s` (%s), which would be lost; the probe must have that path or that original again, or the entry must be removed from there",
-					s.current, k.name(), key, handlerOf(k.originals[key], &HTTPGet{})))
+					s.current, k.name(), key, pod.HandlerOf(k.originals[key], &pod.HTTPGet{})))
 				break
 			}
 		}
@@ -334,10 +335,10 @@ func (s *handlerSite) has(original *prober.Prober) bool {
 	if s.current.Kind() == "" || n == 0 {
 		return false
 	}
-	want := handlerOf(original, &HTTPGet{})
-	_, host := s.current.endpoint()
-	wantPort, wantHost := want.endpoint()
-	return host == wantHost && reflect.DeepEqual(s.current.entry(field.Number(n)), want.entry(*wantPort))
+	want := pod.HandlerOf(original, &pod.HTTPGet{})
+	_, host := s.current.Endpoint()
+	wantPort, wantHost := want.Endpoint()
+	return host == wantHost && reflect.DeepEqual(s.current.Entry(field.Number(n)), want.Entry(*wantPort))
 }
 
 // checkPaths refuses a template in which a probe that was not recognised has the

@@ -30,7 +30,7 @@ func TestOriginalsAreFoundWhateverThePort(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			first := append([]option{answeredBy("istio-proxy")}, c.first...)
-			original := func(metadata string) string { return pod(metadata, threeProbes) }
+			original := func(metadata string) string { return podOf(metadata, threeProbes) }
 			rewritten := plan(t, original(c.before), first...)
 			edited := strings.Replace(rewritten.text, `status.sidecar.istio.io/port: "15031"`, `status.sidecar.istio.io/port: "15032"`, 1)
 			if !strings.Contains(c.after, "status.sidecar") {
@@ -51,7 +51,7 @@ func TestOriginalsAreFoundWhateverThePort(t *testing.T) {
 // TestNoOriginalIsRemovedWhileAProbeThatItMayBelongToLooksRewritten: the
 // template is refused, by restore too.
 func TestNoOriginalIsRemovedWhileAProbeThatItMayBelongToLooksRewritten(t *testing.T) {
-	one := plan(t, pod("", app(httpProbe))).text
+	one := plan(t, podOf("", app(httpProbe))).text
 	_, sidecar, _ := strings.Cut(one, "initContainers:\n")
 	sidecar, _, _ = strings.Cut(sidecar, "      containers:\n")
 	other := strings.NewReplacer("name: probe-proxy", "name: other", `"port":8001`, `"port":9`).Replace(sidecar)
@@ -76,15 +76,15 @@ func TestNoOriginalIsRemovedWhileAProbeThatItMayBelongToLooksRewritten(t *testin
 	}
 	// Equal originals are not ambiguous, and neither is a port by name.
 	same := strings.Replace(one, "initContainers:\n", "initContainers:\n"+strings.Replace(sidecar, "name: probe-proxy", "name: other", 1), 1)
-	wantText(t, restore(t, same), pod("", app(httpProbe)))
+	wantText(t, restore(t, same), podOf("", app(httpProbe)))
 	named := strings.Replace(one, "livez\n            port: 15020", "livez\n            port: web", 1)
-	wantText(t, restore(t, named), pod("", app(httpProbe)))
+	wantText(t, restore(t, named), podOf("", app(httpProbe)))
 }
 
 // TestAProbeThatHasThePathOfAnotherIsRefusedAtOnce: else the second run could
 // not know whose original the path has.
 func TestAProbeThatHasThePathOfAnotherIsRefusedAtOnce(t *testing.T) {
-	yaml := pod("", app(httpProbe+"startupProbe: {httpGet: {path: /app-health/app/livez, port: 15020}}\n"))
+	yaml := podOf("", app(httpProbe+"startupProbe: {httpGet: {path: /app-health/app/livez, port: 15020}}\n"))
 	f := wantReason(t, plan(t, yaml), "originals-ambiguous")
 	if !strings.Contains(f.Message, "`spec.template.spec.containers[0].livenessProbe`") {
 		t.Errorf("%q", f.Message)
@@ -93,8 +93,8 @@ func TestAProbeThatHasThePathOfAnotherIsRefusedAtOnce(t *testing.T) {
 
 // TestEnvVarsOfTwoMeshesInOneContainer: each is read, and neither is lost.
 func TestEnvVarsOfTwoMeshesInOneContainer(t *testing.T) {
-	original := pod("", app(httpProbe+"readinessProbe:\n  tcpSocket:\n    port: 8002\n"))
-	text := plan(t, pod("", app(httpProbe))).text
+	original := podOf("", app(httpProbe+"readinessProbe:\n  tcpSocket:\n    port: 8002\n"))
+	text := plan(t, podOf("", app(httpProbe))).text
 	text = strings.Replace(text, "        startupProbe:\n", "        - name: OSM_KUBE_APP_PROBERS\n          value: '{\"/osm-readiness-probe/app\":{\"tcpSocket\":{\"port\":8002}}}'\n        startupProbe:\n", 1) +
 		"        readinessProbe:\n          httpGet:\n            path: /osm-healthcheck\n            port: 15904\n            scheme: HTTP\n            httpHeaders:\n            - name: Original-Tcp-Port\n              value: \"8002\"\n"
 	for _, opts := range [][]option{nil, {inOSM}} {
@@ -110,7 +110,7 @@ func TestEnvVarsOfTwoMeshesInOneContainer(t *testing.T) {
 // container istio-proxy is an app, and to the mesh istio envoy is.
 func TestTheProbesOfAnAppNamedLikeTheOtherMeshsProxyComeBack(t *testing.T) {
 	for name, first := range map[string][]option{"istio-proxy": {inOSM}, "envoy": nil} {
-		original := pod("", app(httpProbe)+"- name: "+name+"\n  image: x\n"+strings.TrimPrefix(indent("", httpProbe, 0), "\n"))
+		original := podOf("", app(httpProbe)+"- name: "+name+"\n  image: x\n"+strings.TrimPrefix(indent("", httpProbe, 0), "\n"))
 		second := []option{inOSM}
 		if name == "istio-proxy" {
 			second = []option{port(15099)}
@@ -129,7 +129,7 @@ func TestTheProbesOfAnAppNamedLikeTheOtherMeshsProxyComeBack(t *testing.T) {
 // TestAMessageNamesNoContainerOfOurs: a name that is not there is answered with
 // those that are the app's.
 func TestAMessageNamesNoContainerOfOurs(t *testing.T) {
-	yaml := pod("annotations:\n  rewrite-probes.io/skip-containers: ap\n", app(httpProbe))
+	yaml := podOf("annotations:\n  rewrite-probes.io/skip-containers: ap\n", app(httpProbe))
 	for _, opts := range [][]option{nil, {answeredBy("istio-proxy")}} {
 		r := plan(t, yaml, opts...)
 		for _, r := range []result{r, plan(t, r.text, opts...)} {
@@ -144,7 +144,7 @@ func TestAMessageNamesNoContainerOfOurs(t *testing.T) {
 // rewritten for is not known to restore.
 func TestAContainerNamedAsAnotherMeshsProxyGetsItsOriginalsBack(t *testing.T) {
 	for _, name := range []string{"istio-proxy", "kuma-sidecar", "consul-dataplane"} {
-		yaml := pod("", strings.Replace(app(httpProbe), "name: app", "name: "+name, 1))
+		yaml := podOf("", strings.Replace(app(httpProbe), "name: app", "name: "+name, 1))
 		r := plan(t, yaml, inMesh("linkerd"))
 		if len(r.Edits) == 0 {
 			t.Fatalf("%s: nothing was rewritten: %v", name, r.Findings)
@@ -156,7 +156,7 @@ func TestAContainerNamedAsAnotherMeshsProxyGetsItsOriginalsBack(t *testing.T) {
 // TestNoOriginalIsLostWhateverItsProbeLooksLike: the probe is edited by hand, and
 // then the template is rewritten again or restored.
 func TestNoOriginalIsLostWhateverItsProbeLooksLike(t *testing.T) {
-	original := pod("", app(httpProbe)+"- name: b\n  image: b\n  readinessProbe: {tcpSocket: {port: 7}}\n")
+	original := podOf("", app(httpProbe)+"- name: b\n  image: b\n  readinessProbe: {tcpSocket: {port: 7}}\n")
 	rewritten := plan(t, original, port(15097)).text
 	const handler = "          httpGet:\n            path: /app-health/app/livez\n            port: 15097\n"
 	if !strings.Contains(rewritten, handler) {
@@ -211,7 +211,7 @@ func TestNoOriginalIsLostWhateverItsProbeLooksLike(t *testing.T) {
 // TestTheAnnotationIsKeptIfItAloneHasAnOriginal: somebody has removed probe-proxy by
 // hand.
 func TestTheAnnotationIsKeptIfItAloneHasAnOriginal(t *testing.T) {
-	original := pod("labels: {a: b}", app("ports: [{name: web, containerPort: 80}]\nlivenessProbe:\n  httpGet: {path: /foo, port: web}\n"))
+	original := podOf("labels: {a: b}", app("ports: [{name: web, containerPort: 80}]\nlivenessProbe:\n  httpGet: {path: /foo, port: web}\n"))
 	head, rest, _ := strings.Cut(plan(t, original).text, "      initContainers:\n")
 	_, containers, _ := strings.Cut(rest, "      containers:\n")
 	yaml := head + "      containers:\n" + containers
@@ -238,7 +238,7 @@ func sidecarOf(t *testing.T, text string) (before, sidecar, after string) {
 
 // TestTheProbeProxyWithTheConfiguredNameStays: it may have fields of the user's.
 func TestTheProbeProxyWithTheConfiguredNameStays(t *testing.T) {
-	before, sidecar, after := sidecarOf(t, plan(t, pod("", app(httpProbe))).text)
+	before, sidecar, after := sidecarOf(t, plan(t, podOf("", app(httpProbe))).text)
 	own := sidecar + "        volumeMounts: [{name: own, mountPath: /own}]\n"
 	other := strings.Replace(sidecar, "name: probe-proxy", "name: other", 1)
 	want := before + own + after
@@ -249,17 +249,17 @@ func TestTheProbeProxyWithTheConfiguredNameStays(t *testing.T) {
 
 // TestOfTwoOriginalsTheOneOnTheProbesPortCounts: the containers answer on different ports.
 func TestOfTwoOriginalsTheOneOnTheProbesPortCounts(t *testing.T) {
-	text := plan(t, pod("", app(httpProbe)), port(15097)).text
+	text := plan(t, podOf("", app(httpProbe)), port(15097)).text
 	before, sidecar, after := sidecarOf(t, text)
 	other := strings.NewReplacer("name: probe-proxy", "name: other", "15097", "15098", `"port":8001`, `"port":9`, "/foo", "/bar").Replace(sidecar)
 	for to, want := range map[string]string{"15097": httpProbe, "15098": strings.NewReplacer("8001", "9", "/foo", "/bar").Replace(httpProbe)} {
-		wantText(t, restore(t, before+sidecar+other+strings.Replace(after, "port: 15097", "port: "+to, 1)), pod("", app(want)))
+		wantText(t, restore(t, before+sidecar+other+strings.Replace(after, "port: 15097", "port: "+to, 1)), podOf("", app(want)))
 	}
 }
 
 // TestADeclaredProxyThatGotASecondEnvVarIsTheUsers: only the env var with the originals goes.
 func TestADeclaredProxyThatGotASecondEnvVarIsTheUsers(t *testing.T) {
-	text := plan(t, pod(injected, app(httpProbe)), answeredBy("istio-proxy")).text
+	text := plan(t, podOf(injected, app(httpProbe)), answeredBy("istio-proxy")).text
 	own := strings.Replace(text, "        - name: ISTIO_KUBE_APP_PROBERS\n", "        - name: OWN\n          value: x\n        - name: ISTIO_KUBE_APP_PROBERS\n", 1)
 	if own == text {
 		t.Fatalf("no env var in\n%s", text)
@@ -275,17 +275,17 @@ func TestADeclaredProxyThatGotASecondEnvVarIsTheUsers(t *testing.T) {
 // app's own.
 func TestAnOriginalThatIsBackIsNobodyElses(t *testing.T) {
 	const other = "- name: b\n  image: b\n  livenessProbe: {tcpSocket: {port: 15097}}\n"
-	original := pod("", app(httpProbe)+other)
+	original := podOf("", app(httpProbe)+other)
 	back := strings.Replace(plan(t, original, port(15097)).text, "path: /app-health/app/livez\n            port: 15097", "path: /foo\n            port: 8001", 1)
 	wantText(t, restore(t, back), original)
 	// Nor is one that was recognised: a container of the same name has no claim to it.
-	twice := plan(t, pod("", app(httpProbe))).text + "      - name: app\n        image: app\n        livenessProbe: {exec: {command: [x]}}\n"
+	twice := plan(t, podOf("", app(httpProbe))).text + "      - name: app\n        image: app\n        livenessProbe: {exec: {command: [x]}}\n"
 	wantParts(t, restore(t, twice).text, "path: /foo\n", "livenessProbe: {exec: {command: [x]}}")
 }
 
 // The port is that of the argument, or of the startup probe.
 func TestThePortOfAProbeProxyIsReadWhereItMayBe(t *testing.T) {
-	before := pod("", app(httpProbe))
+	before := podOf("", app(httpProbe))
 	r := plan(t, before, port(15098))
 	for _, args := range []string{
 		"        - \"--port=15098\"\n",
@@ -299,7 +299,7 @@ func TestThePortOfAProbeProxyIsReadWhereItMayBe(t *testing.T) {
 }
 
 func TestAnOriginalThatIsThereTwiceIsNamedWithBothHolders(t *testing.T) {
-	r := plan(t, pod("", app(httpProbe)))
+	r := plan(t, podOf("", app(httpProbe)))
 	other := strings.Replace(r.text, "      containers:\n", "      - name: other\n        image: o\n        env:\n        - name: ISTIO_KUBE_APP_PROBERS\n          value: '{\"/app-health/app/livez\":{\"httpGet\":{\"port\":81}}}'\n        startupProbe: {httpGet: {path: /healthz, port: 15099}}\n      containers:\n", 1)
 	want := "`spec.template.spec.containers[0].livenessProbe`: looks rewritten, and container `probe-proxy` and container `other` carry different originals for its path; only one of them may"
 	if f := wantReason(t, plan(t, other), "originals-ambiguous"); f.Message != want {
@@ -308,7 +308,7 @@ func TestAnOriginalThatIsThereTwiceIsNamedWithBothHolders(t *testing.T) {
 }
 
 func TestAProbeProxyThatCannotRunIsFound(t *testing.T) {
-	text := plan(t, pod("", app(httpProbe))).text
+	text := plan(t, podOf("", app(httpProbe))).text
 	for _, c := range []struct{ old, new, why string }{
 		{"", "", ""},
 		{"        restartPolicy: Always\n", "", "without `restartPolicy: Always`"},
@@ -322,7 +322,7 @@ func TestAProbeProxyThatCannotRunIsFound(t *testing.T) {
 		}
 	}
 	// A container needs no restartPolicy.
-	if v := plan(t, plan(t, pod("", app(httpProbe)), asContainer).text, asContainer).Probes[0]; v.StrictTLS != transformer.Unaffected {
+	if v := plan(t, plan(t, podOf("", app(httpProbe)), asContainer).text, asContainer).Probes[0]; v.StrictTLS != transformer.Unaffected {
 		t.Errorf("%+v", v)
 	}
 }
@@ -330,12 +330,12 @@ func TestAProbeProxyThatCannotRunIsFound(t *testing.T) {
 // earlier returns a pod that an earlier version has rewritten for Open Service Mesh or Flomesh
 // Service Mesh, with the entries of the env var and the probes.
 func earlier(env, entries, spec string) string {
-	return pod("", "initContainers:\n- name: probe-proxy\n  image: p\n  restartPolicy: Always\n  env:\n  - name: "+env+"\n    value: '"+entries+"'\n"+spec)
+	return podOf("", "initContainers:\n- name: probe-proxy\n  image: p\n  restartPolicy: Always\n  env:\n  - name: "+env+"\n    value: '"+entries+"'\n"+spec)
 }
 
 // TestAnEarlierFormIsBroughtToThePresentOne: the env var and the annotation may be in one pod.
 func TestAnEarlierFormIsBroughtToThePresentOne(t *testing.T) {
-	original := pod("", app("livenessProbe: {httpGet: {path: /l, port: 80, protocol: HTTP1}}\nreadinessProbe: {httpGet: {path: /r, port: 443, scheme: HTTPS}}\nstartupProbe: {tcpSocket: {port: 81}}"))
+	original := podOf("", app("livenessProbe: {httpGet: {path: /l, port: 80, protocol: HTTP1}}\nreadinessProbe: {httpGet: {path: /r, port: 443, scheme: HTTPS}}\nstartupProbe: {tcpSocket: {port: 81}}"))
 	http, tls, tcp := `{"httpGet":{"path":"/l","port":80,"scheme":"HTTP","protocol":"HTTP1"},"timeoutSeconds":1}`, `{"httpGet":{"path":"/r","port":443,"scheme":"HTTPS"},"timeoutSeconds":1}`, `{"tcpSocket":{"port":81},"timeoutSeconds":1}`
 	inHeader := `{httpGet: {path: /osm-healthcheck, port: 15904, scheme: HTTP, httpHeaders: [{name: Original-Tcp-Port, value: "81"}]}}`
 	osm := app("livenessProbe: {httpGet: {path: /osm-liveness-probe, port: 15901}}\nreadinessProbe: {httpGet: {path: /r, port: 15902, scheme: HTTPS}}\nstartupProbe: " + inHeader)
@@ -387,7 +387,7 @@ func TestNoOriginalOfAnEarlierFormIsLost(t *testing.T) {
 	for _, entries := range []string{"[", `{"/osm-liveness-probe":{"tcpSocket":{"port":"x"}}}`, `{"/x":{"tcpSocket":{"port":1}}}`, `{"/osm-liveness-probe/a":{"tcpSocket":{"port":1}},"/fsm-liveness-probe/a":{"tcpSocket":{"port":1}}}`} {
 		for _, text := range []string{
 			earlier("FSM_KUBE_APP_PROBERS", entries, app(httpProbe)),
-			pod("annotations:\n  rewrite-probes.io/osm-probers: '"+entries+"'\n", app(httpProbe)),
+			podOf("annotations:\n  rewrite-probes.io/osm-probers: '"+entries+"'\n", app(httpProbe)),
 		} {
 			wantReason(t, plan(t, text, inOSM), "env-unreadable")
 			wantReason(t, restore(t, text), "env-unreadable")
@@ -395,12 +395,12 @@ func TestNoOriginalOfAnEarlierFormIsLost(t *testing.T) {
 	}
 	// The entry of a probe that is gone goes.
 	gone := earlier("OSM_KUBE_APP_PROBERS", entries, app(""))
-	wantText(t, restore(t, gone), pod("", app("")))
+	wantText(t, restore(t, gone), podOf("", app("")))
 }
 
 // What the injectors of these meshes have rewritten themselves is left alone.
 func TestWhatOSMAndFlomeshInjectedDangles(t *testing.T) {
-	injected := pod("", app("livenessProbe: {httpGet: {path: /osm-liveness-probe, port: 15901, scheme: HTTP}}\nreadinessProbe: {httpGet: {path: /fsm-healthcheck, port: 15904, httpHeaders: [{name: Original-Tcp-Port, value: \"8002\"}]}}"))
+	injected := podOf("", app("livenessProbe: {httpGet: {path: /osm-liveness-probe, port: 15901, scheme: HTTP}}\nreadinessProbe: {httpGet: {path: /fsm-healthcheck, port: 15904, httpHeaders: [{name: Original-Tcp-Port, value: \"8002\"}]}}"))
 	for _, mesh := range []string{"osm", "fsm", "auto", "linkerd"} {
 		r := plan(t, injected, inMesh(mesh))
 		wantText(t, r, injected)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
@@ -52,12 +53,12 @@ func (s *Surroundings) MTLS(rootNamespace, namespace string, labels field.KeyVal
 			if len(p.MatchLabels) == 0 { // Istio ignores the others
 				mesh = append(mesh, p)
 			}
-		case p.Namespace != namespace || fits == never:
+		case p.Namespace != namespace || fits == certain.Never:
 		case len(p.MatchLabels) == 0:
 			wide = append(wide, p)
 		default:
 			workload = append(workload, p)
-			sure = sure || fits == always
+			sure = sure || fits == certain.Always
 		}
 	}
 	known := namespace != ""

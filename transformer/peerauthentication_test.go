@@ -74,7 +74,7 @@ func TestTheModesOfAPortAreThoseThatIstioComposes(t *testing.T) {
 	} {
 		first := strings.TrimPrefix(c.yaml, "---\n")
 		if first == "" {
-			first = pod("", app(httpProbe))
+			first = podOf("", app(httpProbe))
 		}
 		modes := near(t, "shop", first).MTLS(rootNamespace, "shop", webLabels, 8080, "default")
 		if got := names(modes); got != c.modes {

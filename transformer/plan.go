@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 )
@@ -12,13 +13,13 @@ import (
 type Input struct {
 	Kind, APIVersion string
 	// Workload is the object's own metadata; a Pod's is its template's.
-	Workload Metadata
+	Workload field.Metadata
 	// NamespaceName is the namespace the object goes to, "" if unknown.
 	NamespaceName string
 	Around        Surroundings // what other manifests say about the object
 	// Path leads from the object's root to the template; empty for a Pod.
 	Path     field.Path
-	Template PodTemplate
+	Template pod.Template
 	// Shape says how the template differs from a Pod.
 	Shape Shape
 	// JobLike is set if the pod must finish for the object to be done.

@@ -9,7 +9,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
@@ -64,7 +66,7 @@ func (p *Planner) Plan(in Input) Plan {
 		b.skipNewer()
 		toRewrite = b.undecided()
 		for _, s := range toRewrite {
-			s.target = &Handler{HTTPGet: s.rewritten(b.inspection.answerer.port)}
+			s.target = &pod.Handler{HTTPGet: s.rewritten(b.inspection.answerer.port)}
 		}
 	}
 	if len(toRewrite) > 0 && !b.failed() {
@@ -121,7 +123,7 @@ func (b *planBuilder) classify() {
 		switch {
 		case b.in.Shape.ProbesMadeBy != "" && !s.isDangling():
 			s.reason, offApplies = off.Reason, true
-		case kind != "" && !s.original.dials():
+		case kind != "" && !s.original.Dials():
 			s.reason = "no-network"
 		case b.hasUnknown(s):
 		case kind == "":
@@ -159,13 +161,13 @@ func (b *planBuilder) reportOptOut(off Finding) {
 func (b *planBuilder) classifySelected(s *handlerSite, kind string) {
 	first := slices.Index(b.names, s.container.Name)
 	switch {
-	case s.name.IsHook() && kind != kindHTTPGet:
+	case s.name.IsHook() && kind != pod.KindHTTPGet:
 		b.skip(s, "hook-never-works", s.path.Key(kind), "the kubelet has no %s hooks: this one always fails", kind)
-	case s.at.init && !isSidecar(s.at, s.container):
+	case s.at.Init && !pod.IsSidecar(s.at, s.container):
 		b.skip(s, "init-container", s.path, "the API server allows probes and hooks on an init container only with `restartPolicy: Always`")
 	case slices.Contains(b.names[first+1:], s.container.Name) || s.container.Name == "" || strings.Contains(s.container.Name, "/"):
 		b.skip(s, "container-name", b.containerPath(s.at).Key("name"), "%q must be the name of this container alone, without a slash", s.container.Name)
-	case isVariable(s.container.Name):
+	case pod.IsVariable(s.container.Name):
 		b.skip(s, "variable", b.containerPath(s.at).Key("name"), "%q has what looks like a variable, and rewritten probes and their originals are known by this name; rewrite-probes must run after the substitution, and the probe is left alone", s.container.Name)
 	default:
 		b.classifyEndpoint(s, kind)
@@ -175,7 +177,7 @@ func (b *planBuilder) classifySelected(s *handlerSite, kind string) {
 // selected reports whether [Options].Rewrite names the handler, or there is another
 // reason to leave it alone.
 func (b *planBuilder) selected(s *handlerSite, kind string) bool {
-	if s.name.IsHook() && kind == kindHTTPGet {
+	if s.name.IsHook() && kind == pod.KindHTTPGet {
 		kind = rewriteHooks
 	} else if s.name.IsHook() {
 		return true // hook-never-works is the better reason
@@ -185,8 +187,8 @@ func (b *planBuilder) selected(s *handlerSite, kind string) bool {
 
 // classifyEndpoint decides by what a handler dials, and when.
 func (b *planBuilder) classifyEndpoint(s *handlerSite, kind string) {
-	port, host := s.original.endpoint()
-	key, text := s.original.carried()
+	port, host := s.original.Endpoint()
+	key, text := s.original.Carried()
 	scheme := ""
 	if s.original.HTTPGet != nil {
 		scheme = s.original.HTTPGet.Scheme
@@ -195,7 +197,7 @@ func (b *planBuilder) classifyEndpoint(s *handlerSite, kind string) {
 	switch {
 	case host != "":
 		b.skip(s, "host-set", s.path.Key(kind, "host"), "%q is where the probe goes, so it is left alone; without `host` it goes to the pod and can be rewritten", host)
-	case isVariable(text):
+	case pod.IsVariable(text):
 		b.skip(s, "variable", s.path.Key(kind, key), "%q has what looks like a variable, which nothing would substitute in the env var that carries the original; rewrite-probes must run after the substitution, and the probe is left alone", text)
 	case !slices.Contains([]string{"", "HTTP", "HTTPS"}, scheme):
 		b.skip(s, "scheme-invalid", s.path.Key(kind, "scheme"), "%q must be HTTP or HTTPS", scheme)
@@ -207,14 +209,14 @@ func (b *planBuilder) classifyEndpoint(s *handlerSite, kind string) {
 		b.skip(s, "aims-at-probe-port", s.path.Key(kind, "port"), "%s is the port of the rewritten probes, and the probe is not one of them", port)
 	case !b.inspection.captures(s.port):
 		b.skip(s, "port-not-captured", s.path.Key(kind, "port"), "the mesh does not capture port %d, so the probe works as it is", s.port)
-	case (s.at.init || b.answeredByUs()) && b.lateIn(&b.inspection.facts, s, a) != "":
+	case (s.at.Init || b.answeredByUs()) && b.lateIn(&b.inspection.facts, s, a) != "":
 		b.skip(s, "starts-before-answerer", s.path, "container %q starts before the one that answers rewritten probes, so this one is left alone; %s", s.container.Name, b.startsEarlierCure(s))
 	}
 }
 
 func (b *planBuilder) skipPort(s *handlerSite, kind string, port field.IntOrString) {
 	reason := "port-unresolved"
-	if _, numeric := s.portErr.(outOfRange); numeric {
+	if _, numeric := s.portErr.(pod.OutOfRange); numeric {
 		reason = "port-invalid"
 	}
 	b.skip(s, reason, s.path.Key(kind, "port"), "%v; the probe is left alone", s.portErr)
@@ -238,11 +240,11 @@ func (b *planBuilder) runsBefore(w world, s *handlerSite, a answerer) bool {
 	case a.who == AnsweredByApp || !s.atStart():
 		return true
 	case a.who == AnsweredByProbeProxy: // an ordinary probe-proxy would have to be first
-		return b.native() || !s.at.init && !b.firstIsApp()
+		return b.native() || !s.at.Init && !b.firstIsApp()
 	case proxy != nil && proxy.Image != autoImage: // the injector neither replaces nor moves it
-		return s.at.startsAfter(at)
+		return s.at.StartsAfter(at)
 	}
-	return w.native || !s.at.init && w.holds
+	return w.native || !s.at.Init && w.holds
 }
 
 func (b *planBuilder) startsEarlierCure(s *handlerSite) string {
@@ -312,14 +314,14 @@ func (b *planBuilder) checkOwnPort() {
 func (b *planBuilder) checkLeftAlone() {
 	f := &b.inspection.facts
 	off, user := b.p.mesh.off, b.userAnnotations
-	if off.key == "" || off.isOff(user) || f.rewrites.is == never || f.injected.is == never {
+	if off.key == "" || off.isOff(user) || f.rewrites.is == certain.Never || f.injected.is == certain.Never {
 		return
 	}
 	serves, cures := "may serve it now", fmt.Sprintf("rewrite this one too, opt the whole pod out (`%s: \"false\"`), or set `istio: {injectorRewrites: false}` in the functionConfig if Istio's injector rewrites no probes", ownRewrite)
 	switch {
 	case b.p.mesh.serves != nil:
 		cures = fmt.Sprintf("rewrite this one too, or opt the whole pod out (`%s: \"false\"`); if that rewriter is off in the mesh, say so with the annotation `%s: %s`", ownRewrite, off.key, strconv.Quote(off.value))
-	case f.rewrites.is != maybe:
+	case f.rewrites.is != certain.Maybe:
 		serves, cures = "serves it in an injected pod ("+f.rewrites.at+")", fmt.Sprintf("rewrite this one too, or opt the whole pod out (`%s: \"false\"`)", ownRewrite)
 	}
 	for _, s := range b.sites {
@@ -335,11 +337,11 @@ func (b *planBuilder) checkLeftAlone() {
 // rewriter serves it in one of the worlds.
 func (b *planBuilder) servedByRewriter(s *handlerSite) bool {
 	kind := s.original.Kind()
-	port, host := s.original.endpoint()
+	port, host := s.original.Endpoint()
 	if kind == "" || port == nil || b.p.mesh.isProxy(s.container) || s.isDangling() || s.neverWorks(kind) {
 		return false
 	}
-	if host != "" || s.port == 0 && !isVariable(port.Str) || s.port > 0 && !b.inspection.captures(s.port) {
+	if host != "" || s.port == 0 && !pod.IsVariable(port.Str) || s.port > 0 && !b.inspection.captures(s.port) {
 		return false
 	}
 	if b.p.mesh.serves != nil {
@@ -352,7 +354,7 @@ func (b *planBuilder) servedByRewriter(s *handlerSite) bool {
 // checkBareSpec refuses a rewriting that needs annotations if it is not known where
 // the pods get theirs from.
 func (b *planBuilder) checkBareSpec() {
-	if !b.in.Shape.BareSpec || b.inspection.facts.injected.is == never {
+	if !b.in.Shape.BareSpec || b.inspection.facts.injected.is == certain.Never {
 		return
 	}
 	needed := b.p.mesh.annotate(nil, nil, b.inspection.answerer)
@@ -396,7 +398,7 @@ func (b *planBuilder) finish(toRewrite []*handlerSite) Plan {
 
 // answer returns who answers the probes that the plan rewrites.
 func (b *planBuilder) answer(toRewrite []*handlerSite) Answer {
-	a := Answer{Injected: b.inspection.facts.injected.is == always}
+	a := Answer{Injected: b.inspection.facts.injected.is == certain.Always}
 	if b.failed() || len(toRewrite)+len(b.excluded) == 0 {
 		return a
 	}
@@ -415,7 +417,7 @@ func (b *planBuilder) answer(toRewrite []*handlerSite) Answer {
 
 func (b *planBuilder) verdict(s *handlerSite, failed bool) Verdict {
 	v := Verdict{
-		Container: s.container.Name, Init: s.at.init, ProbeType: s.name, Field: s.path,
+		Container: s.container.Name, Init: s.at.Init, ProbeType: s.name, Field: s.path,
 		Before: s.original.String(), State: LeftAlone, Reason: s.reason,
 	}
 	if !b.in.OnlyEdits {
@@ -443,7 +445,7 @@ func (b *planBuilder) outcome(s *handlerSite) (f fate, unless string) {
 	kind := s.current.Kind()
 	spec := &b.in.Template.Spec
 	switch {
-	case kind == "" || !s.current.dials() || b.p.mesh.isProxy(s.container):
+	case kind == "" || !s.current.Dials() || b.p.mesh.isProxy(s.container):
 		return unaffected, ""
 	case s.isDangling():
 		return fate{Fails, "nothing in the pod has its original"}, ""
@@ -454,7 +456,7 @@ func (b *planBuilder) outcome(s *handlerSite) (f fate, unless string) {
 		return fate{Fails, why}, ""
 	}
 	switch {
-	case isWindows(spec), (b.passesProbes() || spec.HostNetwork) && (s.holder == nil || !s.holder.proxy):
+	case pod.IsWindows(spec), (b.passesProbes() || spec.HostNetwork) && (s.holder == nil || !s.holder.proxy):
 		f = unaffected
 	default:
 		f, unless = b.inspection.outcome(s)

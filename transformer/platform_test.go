@@ -39,7 +39,7 @@ func admits(constraint string, uid int) bool {
 }
 
 func TestOpenShiftAdmitsProbeProxyWhereItAdmitsTheApp(t *testing.T) {
-	deployment := pod("", app(httpProbe))
+	deployment := podOf("", app(httpProbe))
 	config := strings.Replace(deployment, "apps/v1\nkind: Deployment", "apps.openshift.io/v1\nkind: DeploymentConfig", 1)
 	for _, c := range []struct {
 		name, text, platform, constraint string
@@ -50,10 +50,10 @@ func TestOpenShiftAdmitsProbeProxyWhereItAdmitsTheApp(t *testing.T) {
 		{"OpenShift by the config", deployment, "openshift", "restricted-v2", -1},
 		{"a DeploymentConfig", config, "auto", "restricted-v2", -1},
 		{"a DeploymentConfig, and the config says no", config, "kubernetes", "anyuid", 65532},
-		{"a pod in the range", pod("", "securityContext: {runAsUser: 1000650000}\n"+app(httpProbe)), "openshift", "restricted-v2", -1},
-		{"a pod that runs as root", pod("", "securityContext: {runAsUser: 0}\n"+app(httpProbe)), "openshift", "anyuid", 65532},
-		{"a pod with the proxy's uid", pod("", "securityContext: {runAsUser: 1337}\n"+app(httpProbe)), "openshift", "anyuid", 65532},
-		{"a pod with the proxy's gid", pod("", "securityContext: {runAsGroup: 1337}\n"+app(httpProbe)), "openshift", "anyuid", 65532},
+		{"a pod in the range", podOf("", "securityContext: {runAsUser: 1000650000}\n"+app(httpProbe)), "openshift", "restricted-v2", -1},
+		{"a pod that runs as root", podOf("", "securityContext: {runAsUser: 0}\n"+app(httpProbe)), "openshift", "anyuid", 65532},
+		{"a pod with the proxy's uid", podOf("", "securityContext: {runAsUser: 1337}\n"+app(httpProbe)), "openshift", "anyuid", 65532},
+		{"a pod with the proxy's gid", podOf("", "securityContext: {runAsGroup: 1337}\n"+app(httpProbe)), "openshift", "anyuid", 65532},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := plan(t, c.text, onPlatform(c.platform))
@@ -100,7 +100,7 @@ func TestProbeProxyDoesNotInheritTheAppsAppArmorProfile(t *testing.T) {
 		{"{type: Unconfined}", nil, false},
 		{"null", nil, false},
 	} {
-		before := pod("", "securityContext: {appArmorProfile: "+c.profile+"}\n"+app(httpProbe))
+		before := podOf("", "securityContext: {appArmorProfile: "+c.profile+"}\n"+app(httpProbe))
 		r := plan(t, before, c.opts...)
 		if strings.Contains(r.text, own) != c.own || strings.Count(r.text, "appArmorProfile:") > 2 || !strings.Contains(r.text, "- name: probe-proxy\n") {
 			t.Errorf("%+v:\n%s", c, r.text)

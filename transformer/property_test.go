@@ -119,7 +119,7 @@ func (g generator) template() string {
 	if g.IntN(6) == 0 {
 		spec += "- name: istio-proxy\n  image: auto\n" + g.pick("", "  env: [{name: A, value: b}]\n", "  env: []\n", "  resources: {}\n")
 	}
-	return pod(metadata, spec)
+	return podOf(metadata, spec)
 }
 
 // TestAnyTemplateSurvivesAnyConfiguration: whatever the template and the

@@ -18,7 +18,7 @@ func TestQuantitiesAreComparedByAmount(t *testing.T) {
 	} {
 		for limit, want := range map[string]string{amount: asGuaranteed, amount + "001m": "requests: cpu: 10m memory: 16Mi limits: cpu: 100m memory: 32Mi"} {
 			fields := fmt.Sprintf("resources: {requests: {cpu: 1, memory: \"1%s\"}, limits: {cpu: 1, memory: \"%s\"}}\n", unit, limit)
-			if got := resourcesOf(t, plan(t, pod("", app(httpProbe+fields))).text); got != want {
+			if got := resourcesOf(t, plan(t, podOf("", app(httpProbe+fields))).text); got != want {
 				t.Errorf("1%s and %s: %q, want %q", unit, limit, got, want)
 			}
 		}
@@ -76,7 +76,7 @@ func TestProbeProxyKeepsThePodsClass(t *testing.T) {
 		{"the pod's empty resources", "resources: {}\n" + app(plain+full), asGuaranteed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			before := pod("", c.spec)
+			before := podOf("", c.spec)
 			for _, placement := range [][]option{{answeredBy("probe-proxy"), port(15099)}, {answeredBy("probe-proxy"), port(15099), asContainer}} {
 				r := plan(t, before, placement...)
 				if got := resourcesOf(t, r.text); got != c.want {
@@ -96,7 +96,7 @@ func TestProbeProxyKeepsThePodsClass(t *testing.T) {
 
 // The API's types, and so everything that the API server returns, have the field always.
 func TestEmptyResourcesOfProbeProxyAreNone(t *testing.T) {
-	r := plan(t, pod("", app(httpProbe)))
+	r := plan(t, podOf("", app(httpProbe)))
 	written := strings.Replace(r.text, "        securityContext:\n          runAsUser", "        resources: {}\n        securityContext:\n          runAsUser", 1)
 	if written == r.text {
 		t.Fatalf("probe-proxy must have no resources:\n%s", r.text)
@@ -131,7 +131,7 @@ func TestAClassThatChangesIsReported(t *testing.T) {
 			"resources-unreadable", "`spec.template.spec.containers[0].resources.limits.cpu`: \"${CPU}\" must be a quantity"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := plan(t, pod("", c.spec), append(c.opts, answeredBy("probe-proxy"))...)
+			r := plan(t, podOf("", c.spec), append(c.opts, answeredBy("probe-proxy"))...)
 			for _, reason := range []string{"qos-class", "pod-level-resources", "resources-unreadable"} {
 				f, found := r.has(reason)
 				if found != (reason == c.reason) || found && !strings.Contains(f.Message, c.text) {
@@ -143,7 +143,7 @@ func TestAClassThatChangesIsReported(t *testing.T) {
 			}
 		})
 	}
-	r := plan(t, pod("", app(httpProbe+"resources: {limits: {cpu: \"${CPU}\", memory: 1Gi}}\n")))
+	r := plan(t, podOf("", app(httpProbe+"resources: {limits: {cpu: \"${CPU}\", memory: 1Gi}}\n")))
 	if got := resourcesOf(t, r.text); got != asBurstable {
 		t.Errorf("resources are %q, want %q", got, asBurstable)
 	}
@@ -164,7 +164,7 @@ func TestProbesOverTLSNeedMoreCPU(t *testing.T) {
 		if c.probes == 0 {
 			probes = httpProbe
 		}
-		if r := plan(t, pod("", app(probes+c.resources)), answeredBy("probe-proxy")); !strings.Contains(r.text, c.want) {
+		if r := plan(t, podOf("", app(probes+c.resources)), answeredBy("probe-proxy")); !strings.Contains(r.text, c.want) {
 			t.Errorf("%d probes with %s: want %s in\n%s", c.probes, c.resources, c.want, r.text)
 		}
 	}
@@ -177,7 +177,7 @@ func TestProbeProxyMayHaveNoSecurityContext(t *testing.T) {
 			o.ProbeProxy.SecurityContext = append(o.ProbeProxy.SecurityContext, field.Entry{Key: key})
 		}
 	}
-	if r := plan(t, pod("", app(httpProbe)), none); strings.Contains(r.text, "securityContext") || len(r.Edits) == 0 {
+	if r := plan(t, podOf("", app(httpProbe)), none); strings.Contains(r.text, "securityContext") || len(r.Edits) == 0 {
 		t.Errorf("got\n%s", r.text)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 )
 
 // A qosClass is a pod's class of quality of service:
@@ -95,7 +96,7 @@ type containerResources struct {
 
 // readPod reads the requirements of a pod spec at a path, and of its containers. One that is
 // filled in later is not counted if it has none of its own.
-func readPod(spec field.Path, containers iter.Seq2[containerRef, *Container], ranges []LimitRange, filledLater func(*Container) bool, source func(field.Path) field.Map) *podResources {
+func readPod(spec field.Path, containers iter.Seq2[pod.Ref, *pod.Container], ranges []LimitRange, filledLater func(*pod.Container) bool, source func(field.Path) field.Map) *podResources {
 	p := new(podResources)
 	read := func(path field.Path) requirements {
 		r, bad := readRequirements(source(path))
@@ -110,11 +111,11 @@ func readPod(spec field.Path, containers iter.Seq2[containerRef, *Container], ra
 		p.pod = read(spec.Key("resources"))
 	}
 	for at, c := range containers {
-		r := read(spec.Item(at.list(), at.index).Key("resources"))
+		r := read(spec.Item(at.List(), at.Index).Key("resources"))
 		if r == (requirements{}) && filledLater(c) {
 			continue
 		}
-		p.containers = append(p.containers, containerResources{r.filled(ranges), at.init, isSidecar(at, c)})
+		p.containers = append(p.containers, containerResources{r.filled(ranges), at.Init, pod.IsSidecar(at, c)})
 	}
 	return p
 }

@@ -56,7 +56,7 @@ func TestADeclaredIstioProxyIsAsRestrictedAsAllOtherContainers(t *testing.T) {
 		{"tracing of packets", "annotations: {proxy.istio.io/config: \"{proxyMetadata: {IPTABLES_TRACE_LOGGING: 'true'}}\"}\n", podContext + app(httpProbe+dropAll), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			before := pod(c.metadata, c.spec)
+			before := podOf(c.metadata, c.spec)
 			r := plan(t, before, answeredBy("istio-proxy"))
 			if got := declaredContext(t, r.text); got != c.want {
 				t.Errorf("securityContext is %q, want %q", got, c.want)
@@ -74,10 +74,10 @@ func TestADeclaredIstioProxyIsAsRestrictedAsAllOtherContainers(t *testing.T) {
 }
 
 func TestTheContextOfADeclaredIstioProxyFollowsThePod(t *testing.T) {
-	r := plan(t, pod("", podContext+app(httpProbe+dropAll)), answeredBy("istio-proxy"))
+	r := plan(t, podOf("", podContext+app(httpProbe+dropAll)), answeredBy("istio-proxy"))
 	changed := strings.Replace(r.text, strings.TrimSpace(dropAll), strings.TrimSpace(fullContext), 1)
 	changed = strings.Replace(changed, strings.TrimSpace(podContext), "securityContext: {}", 1)
-	want := plan(t, pod("", "securityContext: {}\n"+app(httpProbe+fullContext)), answeredBy("istio-proxy"))
+	want := plan(t, podOf("", "securityContext: {}\n"+app(httpProbe+fullContext)), answeredBy("istio-proxy"))
 	if got := plan(t, changed, answeredBy("istio-proxy")); sortedLines(got.text) != sortedLines(want.text) {
 		t.Errorf("is\n%s\nwant\n%s", got.text, want.text)
 	}
@@ -85,7 +85,7 @@ func TestTheContextOfADeclaredIstioProxyFollowsThePod(t *testing.T) {
 
 func TestADeclaredIstioProxyIsOursWhateverItsImage(t *testing.T) {
 	signed := func(o *transformer.Options) { o.IstioProxy.Image = "example/istio@sha256:1" }
-	before := pod("labels: {a: b}", app(httpProbe))
+	before := podOf("labels: {a: b}", app(httpProbe))
 	r := plan(t, before, answeredBy("istio-proxy"), signed)
 	if !strings.Contains(r.text, "image: example/istio@sha256:1\n") {
 		t.Fatalf("must have the image:\n%s", r.text)
@@ -96,7 +96,7 @@ func TestADeclaredIstioProxyIsOursWhateverItsImage(t *testing.T) {
 	wantText(t, restore(t, newer), before)
 	wantText(t, plan(t, newer, answeredBy("istio-proxy")), plan(t, before, answeredBy("istio-proxy")).text)
 	// One that the user declares, in the same words, stays.
-	theirs := pod("", app(httpProbe)+"- name: istio-proxy\n  image: example/istio@sha256:1\n  imagePullPolicy: IfNotPresent\n")
+	theirs := podOf("", app(httpProbe)+"- name: istio-proxy\n  image: example/istio@sha256:1\n  imagePullPolicy: IfNotPresent\n")
 	wantText(t, restore(t, plan(t, theirs, answeredBy("istio-proxy"), signed).text), theirs)
 }
 
@@ -106,7 +106,7 @@ func TestTheContextOfAUsersIstioProxyIsTheirs(t *testing.T) {
 		"  securityContext: {runAsUser: 1500, allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}\n",
 	} {
 		proxy := "- name: istio-proxy\n  image: auto\n" + context + "  resources: {}\n"
-		before := pod("", podContext+app(httpProbe+dropAll)+proxy)
+		before := podOf("", podContext+app(httpProbe+dropAll)+proxy)
 		r := plan(t, before)
 		if !strings.Contains(strings.ReplaceAll(r.text, "\n      ", "\n"), proxy) {
 			t.Errorf("must stay as it is:\n%s", r.text)
@@ -114,7 +114,7 @@ func TestTheContextOfAUsersIstioProxyIsTheirs(t *testing.T) {
 		wantText(t, restore(t, r.text), before)
 	}
 	kept := "- name: istio-proxy\n  image: auto\n  imagePullPolicy: IfNotPresent\n  securityContext: {runAsUser: 1500}\n"
-	before := pod("", app(httpProbe)+kept)
+	before := podOf("", app(httpProbe)+kept)
 	wantText(t, restore(t, plan(t, before).text), before)
 }
 
@@ -136,7 +136,7 @@ func TestADeclaredIstioProxyIsKnownAgainWithTheAPIServersDefaults(t *testing.T) 
 		{"resources alone, as the API's types write them", app(httpProbe), nil, empty, true},
 		{"resources of the user's", app(httpProbe), nil, "        resources: {limits: {cpu: 1}}\n" + path + policy, false},
 	} {
-		before := pod("", c.spec)
+		before := podOf("", c.spec)
 		r := plan(t, before, append(c.opts, answeredBy("istio-proxy"))...)
 		read := strings.Replace(r.text, "        env:\n        - name: ISTIO", c.added+"        env:\n        - name: ISTIO", 1)
 		if again := plan(t, read, append(c.opts, answeredBy("istio-proxy"))...); len(again.Edits) > 0 {
@@ -149,7 +149,7 @@ func TestADeclaredIstioProxyIsKnownAgainWithTheAPIServersDefaults(t *testing.T) 
 			t.Errorf("%s: the user's field is lost:\n%s", c.name, back.text)
 		}
 	}
-	changed := strings.Replace(plan(t, pod("", app(httpProbe)), ofTheUsers, answeredBy("istio-proxy")).text, "imagePullPolicy: IfNotPresent", "imagePullPolicy: Always", 1)
+	changed := strings.Replace(plan(t, podOf("", app(httpProbe)), ofTheUsers, answeredBy("istio-proxy")).text, "imagePullPolicy: IfNotPresent", "imagePullPolicy: Always", 1)
 	if back := restore(t, changed); !strings.Contains(back.text, "- name: istio-proxy\n") {
 		t.Errorf("the user's imagePullPolicy is lost:\n%s", back.text)
 	}

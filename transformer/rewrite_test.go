@@ -10,7 +10,7 @@ import (
 )
 
 func TestIstiosLivenessHTTPExampleGivesIstiosValueByteForByte(t *testing.T) {
-	r := plan(t, pod("", `
+	r := plan(t, podOf("", `
 containers:
 - name: liveness-http
   image: istio/health:example
@@ -27,7 +27,7 @@ containers:
 	if got := r.env(); got != want {
 		t.Errorf("env is %s, want %s", got, want)
 	}
-	wantText(t, r, pod(besideIstio, `
+	wantText(t, r, podOf(besideIstio, `
 initContainers:
 - name: probe-proxy
   image: example/probe-proxy:v1
@@ -92,7 +92,7 @@ func TestEveryHandlerIsRewritten(t *testing.T) {
 			`{"/app-lifecycle/app/prestopz":{"httpGet":{"path":"/bye","port":80,"scheme":"HTTP"}}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			before := pod("", app(c.before))
+			before := podOf("", app(c.before))
 			r := plan(t, before)
 			if got := r.env(); got != c.env {
 				t.Errorf("env is\n%s, want\n%s", got, c.env)
@@ -107,7 +107,7 @@ func TestEveryHandlerIsRewritten(t *testing.T) {
 }
 
 func TestNativeSidecarsAreProbedThroughProbeProxyThatStartsBeforeThem(t *testing.T) {
-	r := plan(t, pod("", `
+	r := plan(t, podOf("", `
 initContainers:
 - name: migrate
   image: m
@@ -129,7 +129,7 @@ containers:
 }
 
 func TestAProbeProxyThatWasMovedBehindANativeSidecarIsMovedBack(t *testing.T) {
-	first := plan(t, pod("", `
+	first := plan(t, podOf("", `
 initContainers:
 - name: logs
   image: l
@@ -154,11 +154,11 @@ containers:
 }
 
 func TestAnOrdinaryProbeProxyIsLastUnlessAPostStartHookNeedsIt(t *testing.T) {
-	last := plan(t, pod("", app(httpProbe)), asContainer)
+	last := plan(t, podOf("", app(httpProbe)), asContainer)
 	if strings.Index(last.text, "name: probe-proxy") < strings.Index(last.text, "name: app") || strings.Contains(last.text, "restartPolicy") {
 		t.Errorf("probe-proxy must be an ordinary container, and last:\n%s", last.text)
 	}
-	first := plan(t, pod("", app("lifecycle: {postStart: {httpGet: {port: 80}}}")), asContainer)
+	first := plan(t, podOf("", app("lifecycle: {postStart: {httpGet: {port: 80}}}")), asContainer)
 	if strings.Index(first.text, "name: probe-proxy") > strings.Index(first.text, "name: app") {
 		t.Errorf("probe-proxy must be first:\n%s", first.text)
 	}
@@ -174,7 +174,7 @@ func TestAnOrdinaryProbeProxyIsLastUnlessAPostStartHookNeedsIt(t *testing.T) {
 }
 
 func TestTheContainerIsMergedFromTheOptions(t *testing.T) {
-	r := plan(t, pod("", app(httpProbe)), port(15098), func(o *transformer.Options) {
+	r := plan(t, podOf("", app(httpProbe)), port(15098), func(o *transformer.Options) {
 		o.ProbeProxy.Name = "answers"
 		o.ProbeProxy.ImagePullPolicy = "Always"
 		o.ProbeProxy.Resources = field.Map{{Key: "limits", Value: field.Map{{Key: "memory", Value: nil}, {Key: "cpu", Value: "1"}}}}
@@ -239,7 +239,7 @@ func TestProbeProxyBesideIstiosSidecarTurnsItsRewriterOffAndItsCaptureAway(t *te
 			// On the default port, which needs no argument, and on another; whether
 			// Istio injects is not known, and is known.
 			for _, inject := range []string{"", injected} {
-				before := pod(inject+c.metadata, app(httpProbe))
+				before := podOf(inject+c.metadata, app(httpProbe))
 				r := plan(t, before, answeredBy("probe-proxy"))
 				wantParts(t, r.text, "sidecar.istio.io/rewriteAppHTTPProbers: \"false\"\n", c.exclude+"\n", "port: 15099\n")
 				if strings.Contains(r.text, "args:") {
@@ -256,16 +256,16 @@ func TestProbeProxyBesideIstiosSidecarTurnsItsRewriterOffAndItsCaptureAway(t *te
 			}
 		})
 	}
-	listed := plan(t, pod("annotations:\n  traffic.sidecar.istio.io/includeInboundPorts: \"8001\"\n", app(httpProbe)))
+	listed := plan(t, podOf("annotations:\n  traffic.sidecar.istio.io/includeInboundPorts: \"8001\"\n", app(httpProbe)))
 	if strings.Contains(listed.text, "excludeInboundPorts") || len(listed.Edits) == 0 {
 		t.Errorf("where ports are listed, Istio does not look at those excluded:\n%s", listed.text)
 	}
 }
 
 func TestIstioProxyIsDeclaredWithTheEnvAndItsRewriterOff(t *testing.T) {
-	before := pod(injected, app(httpProbe))
+	before := podOf(injected, app(httpProbe))
 	r := plan(t, before)
-	wantText(t, r, pod(injected+"annotations:\n  sidecar.istio.io/rewriteAppHTTPProbers: \"false\"\n", app(`
+	wantText(t, r, podOf(injected+"annotations:\n  sidecar.istio.io/rewriteAppHTTPProbers: \"false\"\n", app(`
 livenessProbe:
   httpGet:
     path: /app-health/app/livez
@@ -288,16 +288,16 @@ func TestAutoTakesIstioProxyWhereThePodHasItOrAsksForIt(t *testing.T) {
 		port       int
 		who        string
 	}{
-		{"plain", pod("", app(httpProbe)), 15099, "probe-proxy"},
-		{"label", pod(injected, app(httpProbe)), 15099, "istio-proxy"},
-		{"label and Istio's own port", pod(injected, app(httpProbe)), 15020, "istio-proxy"},
-		{"annotation", pod("annotations:\n  sidecar.istio.io/inject: \"true\"\n", app(httpProbe)), 15099, "probe-proxy"},
-		{"revision", pod("labels:\n  istio.io/rev: stable\n", app(httpProbe)), 15099, "istio-proxy"},
-		{"container", pod("", proxy), 15099, "istio-proxy"},
-		{"another port", pod(injected, app(httpProbe)), 15098, "probe-proxy"},
-		{"the status port", pod(injected+"annotations:\n  status.sidecar.istio.io/port: \"15099\"\n", app(httpProbe)), 15099, "istio-proxy"},
-		{"namespace", namespace("istio-injection: enabled", "") + pod("", app(httpProbe)), 15099, "istio-proxy"},
-		{"namespace revision", namespace("istio.io/rev: x", "") + pod("", app(httpProbe)), 15099, "istio-proxy"},
+		{"plain", podOf("", app(httpProbe)), 15099, "probe-proxy"},
+		{"label", podOf(injected, app(httpProbe)), 15099, "istio-proxy"},
+		{"label and Istio's own port", podOf(injected, app(httpProbe)), 15020, "istio-proxy"},
+		{"annotation", podOf("annotations:\n  sidecar.istio.io/inject: \"true\"\n", app(httpProbe)), 15099, "probe-proxy"},
+		{"revision", podOf("labels:\n  istio.io/rev: stable\n", app(httpProbe)), 15099, "istio-proxy"},
+		{"container", podOf("", proxy), 15099, "istio-proxy"},
+		{"another port", podOf(injected, app(httpProbe)), 15098, "probe-proxy"},
+		{"the status port", podOf(injected+"annotations:\n  status.sidecar.istio.io/port: \"15099\"\n", app(httpProbe)), 15099, "istio-proxy"},
+		{"namespace", namespace("istio-injection: enabled", "") + podOf("", app(httpProbe)), 15099, "istio-proxy"},
+		{"namespace revision", namespace("istio.io/rev: x", "") + podOf("", app(httpProbe)), 15099, "istio-proxy"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := plan(t, c.yaml, port(c.port))
@@ -316,7 +316,7 @@ func TestAUsersIstioProxyGetsTheEnvAndKeepsTheRestOnRestore(t *testing.T) {
 		"- name: istio-proxy\n  image: auto\n",
 		"- name: istio-proxy\n  image: istio/proxyv2:1.27\n  readinessProbe:\n    httpGet: {path: /healthz/ready, port: 15021}\n",
 	} {
-		before := pod("", app(httpProbe)+proxy)
+		before := podOf("", app(httpProbe)+proxy)
 		r := plan(t, before)
 		if strings.Count(r.text, "istio-proxy") != 1 || r.env() == "" {
 			t.Errorf("the env var must be on the one istio-proxy:\n%s", r.text)
@@ -327,7 +327,7 @@ func TestAUsersIstioProxyGetsTheEnvAndKeepsTheRestOnRestore(t *testing.T) {
 }
 
 func TestANativeIstioProxyOfTheTemplateAnswersForWhatStartsAfterIt(t *testing.T) {
-	before := pod("", `
+	before := podOf("", `
 initContainers:
 - name: before
   image: b
@@ -371,7 +371,7 @@ containers:
 }
 
 func TestAnInjectedIstioProxyThatMayFindNoNativeInjectorIsWarnedOf(t *testing.T) {
-	r := plan(t, pod("", "initContainers:\n- name: istio-proxy\n  image: auto\n  restartPolicy: Always\n"+app(httpProbe)))
+	r := plan(t, podOf("", "initContainers:\n- name: istio-proxy\n  image: auto\n  restartPolicy: Always\n"+app(httpProbe)))
 	wantReason(t, r, "proxy-in-init-containers")
 	if len(r.Edits) == 0 {
 		t.Error("the probe must be rewritten")
@@ -380,19 +380,19 @@ func TestAnInjectedIstioProxyThatMayFindNoNativeInjectorIsWarnedOf(t *testing.T)
 
 func TestAPostStartHookIsAnsweredByIstioProxyOnlyIfTheAppIsHeld(t *testing.T) {
 	hook := app("lifecycle: {postStart: {httpGet: {port: 80}}}")
-	r := plan(t, pod(injected, hook), answeredBy("istio-proxy"))
+	r := plan(t, podOf(injected, hook), answeredBy("istio-proxy"))
 	if f := wantReason(t, r, "post-start-order"); f.Severity != transformer.Error || !strings.Contains(f.Message, "answeredBy: probe-proxy") {
 		t.Errorf("%+v", f)
 	}
-	if r.Probes[0].State != transformer.Refused || r.text != pod(injected, hook) {
+	if r.Probes[0].State != transformer.Refused || r.text != podOf(injected, hook) {
 		t.Errorf("verdict %+v in\n%s", r.Probes[0], r.text)
 	}
-	r = plan(t, pod(injected, hook))
+	r = plan(t, podOf(injected, hook))
 	if r.Answer.By != "probe-proxy" || !strings.Contains(r.Answer.Because, "postStart") || r.Probes[0].State != transformer.WouldRewrite || len(r.Findings) > 0 {
 		t.Errorf("%+v, findings %v", r.Answer, r.Findings)
 	}
 	for _, config := range []string{"holdApplicationUntilProxyStarts: true", `'{"holdApplicationUntilProxyStarts": true}'`} {
-		held := plan(t, pod(injected+"annotations:\n  proxy.istio.io/config: |\n    "+config+"\n", hook))
+		held := plan(t, podOf(injected+"annotations:\n  proxy.istio.io/config: |\n    "+config+"\n", hook))
 		if len(held.Findings) != 0 || held.Answer.By != "istio-proxy" {
 			t.Errorf("%s: %v, answer %+v", config, held.Findings, held.Answer)
 		}
@@ -400,7 +400,7 @@ func TestAPostStartHookIsAnsweredByIstioProxyOnlyIfTheAppIsHeld(t *testing.T) {
 }
 
 func TestTheAnnotationNativeSidecarPutsIstioProxyFirst(t *testing.T) {
-	r := plan(t, pod(injected+"annotations:\n  sidecar.istio.io/nativeSidecar: \"true\"\n", `
+	r := plan(t, podOf(injected+"annotations:\n  sidecar.istio.io/nativeSidecar: \"true\"\n", `
 initContainers:
 - name: early
   image: e
@@ -423,21 +423,21 @@ containers:
 
 func TestAnInjectSwitchThatIstioCannotReadSwitchesNothing(t *testing.T) {
 	for _, m := range []string{"labels: {sidecar.istio.io/inject: \"no\"}", "annotations: {sidecar.istio.io/inject: \"yes\"}"} {
-		r := plan(t, pod(m, app(httpProbe)))
+		r := plan(t, podOf(m, app(httpProbe)))
 		wantReason(t, r, "inject-unclear")
 		if len(r.Probes) != 1 || r.Probes[0].State != transformer.WouldRewrite || strings.Contains(r.text, "istio-proxy") {
 			t.Errorf("%s: must be rewritten as if it were not there:\n%s", m, r.text)
 		}
 	}
 	// An empty label counts before an annotation.
-	r := plan(t, pod("labels: {sidecar.istio.io/inject: \"\"}\nannotations: {sidecar.istio.io/inject: \"false\"}", app(httpProbe)))
+	r := plan(t, podOf("labels: {sidecar.istio.io/inject: \"\"}\nannotations: {sidecar.istio.io/inject: \"false\"}", app(httpProbe)))
 	if r.Probes[0].State != transformer.WouldRewrite {
 		t.Errorf("verdict %+v", r.Probes[0])
 	}
 }
 
 func TestTheStatusPortOfIstioProxyIsWhereItsProbesGo(t *testing.T) {
-	r := plan(t, pod(injected+"annotations:\n  status.sidecar.istio.io/port: \"15030\"\n", app(httpProbe)))
+	r := plan(t, podOf(injected+"annotations:\n  status.sidecar.istio.io/port: \"15030\"\n", app(httpProbe)))
 	if r.Probes[0].After != ":15030/app-health/app/livez" {
 		t.Errorf("goes to %s", r.Probes[0].After)
 	}
@@ -447,14 +447,14 @@ func TestTheStatusPortOfIstioProxyIsWhereItsProbesGo(t *testing.T) {
 	if len(back.Edits) != 0 {
 		t.Errorf("mesh-wide status port: %v", back.Edits)
 	}
-	moved := plan(t, strings.Replace(plan(t, pod(injected, app(httpProbe))).text, "annotations:\n", "annotations:\n        status.sidecar.istio.io/port: \"15031\"\n", 1))
+	moved := plan(t, strings.Replace(plan(t, podOf(injected, app(httpProbe))).text, "annotations:\n", "annotations:\n        status.sidecar.istio.io/port: \"15031\"\n", 1))
 	if !strings.Contains(moved.text, "port: 15031") || strings.Contains(moved.text, "15020") {
 		t.Errorf("the probes must follow the status port:\n%s", moved.text)
 	}
 }
 
 func TestProbeProxyMayHaveIstiosPortWhereIstioHasMovedAway(t *testing.T) {
-	before := pod(injected+"annotations:\n  status.sidecar.istio.io/port: \"15030\"\n", app(httpProbe))
+	before := podOf(injected+"annotations:\n  status.sidecar.istio.io/port: \"15030\"\n", app(httpProbe))
 	r := plan(t, before, answeredBy("probe-proxy"), port(15020))
 	if !strings.Contains(r.text, "rewriteAppHTTPProbers: \"false\"") || !strings.Contains(r.text, "excludeInboundPorts: \"15020\"") {
 		t.Errorf("Istio's rewriter must be off, and istio-init captures 15020 now:\n%s", r.text)
@@ -464,7 +464,7 @@ func TestProbeProxyMayHaveIstiosPortWhereIstioHasMovedAway(t *testing.T) {
 }
 
 func TestVerdictsSayWhatHappensInAFewWords(t *testing.T) {
-	r := plan(t, pod("", app(`
+	r := plan(t, podOf("", app(`
 readinessProbe: {httpGet: {scheme: HTTPS, path: /healthz, port: 8443}}
 livenessProbe: {tcpSocket: {port: 5}}
 startupProbe: {grpc: {port: 6, service: s}}
@@ -506,7 +506,7 @@ lifecycle: {preStop: {sleep: {seconds: 1}}, postStart: {exec: {command: [x]}}}
 }
 
 func TestRewriteChoosesTheHandlers(t *testing.T) {
-	yaml := pod("", app(`
+	yaml := podOf("", app(`
 readinessProbe: {httpGet: {port: 1}}
 livenessProbe: {tcpSocket: {port: 2}}
 startupProbe: {grpc: {port: 3}}
@@ -568,7 +568,7 @@ func TestOptionsThatCannotBeAreRefused(t *testing.T) {
 // TestTheProbesFollowTheStatusPort from the lowest port to the highest.
 func TestTheProbesFollowTheStatusPort(t *testing.T) {
 	for _, port := range []string{"1", "65535"} {
-		r := plan(t, pod(injected+"annotations:\n  status.sidecar.istio.io/port: \""+port+"\"\n", app(httpProbe)))
+		r := plan(t, podOf(injected+"annotations:\n  status.sidecar.istio.io/port: \""+port+"\"\n", app(httpProbe)))
 		if !strings.Contains(r.text, "path: /app-health/app/livez\n            port: "+port+"\n") {
 			t.Errorf("port %s: %v\n%s", port, r.Findings, r.text)
 		}
@@ -589,7 +589,7 @@ func TestStatesAndOutcomesHaveTheirWords(t *testing.T) {
 }
 
 func TestALongestTimeoutIsOne(t *testing.T) {
-	r := plan(t, pod("", app("livenessProbe: {httpGet: {port: 80}, timeoutSeconds: 2147483647}")))
+	r := plan(t, podOf("", app("livenessProbe: {httpGet: {port: 80}, timeoutSeconds: 2147483647}")))
 	if r.Probes[0].State != transformer.WouldRewrite || !strings.Contains(r.env(), `"timeoutSeconds":2147483647`) {
 		t.Errorf("%+v, env %s", r.Probes[0], r.env())
 	}
@@ -597,35 +597,35 @@ func TestALongestTimeoutIsOne(t *testing.T) {
 
 func TestAContainerMayHaveTheNameOfOneThatIsNotAdded(t *testing.T) {
 	spec := app(httpProbe) + "- name: probe-proxy\n  image: mine\n"
-	if r := plan(t, pod(injected, spec)); r.Answer.By != "istio-proxy" || len(r.Findings) > 0 {
+	if r := plan(t, podOf(injected, spec)); r.Answer.By != "istio-proxy" || len(r.Findings) > 0 {
 		t.Errorf("%+v, findings %v", r.Answer, r.Findings)
 	}
-	wantReason(t, plan(t, pod("", spec)), "name-taken")
+	wantReason(t, plan(t, podOf("", spec)), "name-taken")
 }
 
 // A real istio-proxy starts where the template has it.
 func TestARealIstioProxyAnswersTheHooksOfWhatComesAfterIt(t *testing.T) {
 	const proxy = "- name: istio-proxy\n  image: istio/proxyv2:1.27\n"
 	hooked := "- name: app\n  image: app\n  lifecycle: {postStart: {httpGet: {port: 80}}}\n"
-	r := plan(t, pod("", "containers:\n"+proxy+hooked))
+	r := plan(t, podOf("", "containers:\n"+proxy+hooked))
 	if r.Answer.By != "istio-proxy" || len(r.Findings) > 0 {
 		t.Errorf("%+v, findings %v", r.Answer, r.Findings)
 	}
-	before := pod("", "containers:\n"+hooked+proxy)
+	before := podOf("", "containers:\n"+hooked+proxy)
 	if r := plan(t, before); r.Answer.By != "probe-proxy" || !strings.Contains(r.Answer.Because, `container "app"`) || len(r.Findings) > 0 {
 		t.Errorf("%+v, findings %v", r.Answer, r.Findings)
 	}
 	wantReason(t, plan(t, before, answeredBy("istio-proxy")), "post-start-order")
 	// The placeholder is moved to where the injector wants it.
 	held := "annotations: {proxy.istio.io/config: \"holdApplicationUntilProxyStarts: true\"}"
-	if r := plan(t, pod(held, "containers:\n"+hooked+"- name: istio-proxy\n  image: auto\n")); r.Answer.By != "istio-proxy" || len(r.Findings) > 0 {
+	if r := plan(t, podOf(held, "containers:\n"+hooked+"- name: istio-proxy\n  image: auto\n")); r.Answer.By != "istio-proxy" || len(r.Findings) > 0 {
 		t.Errorf("%+v, findings %v", r.Answer, r.Findings)
 	}
 }
 
 // The verdict has the reason of the error, whatever is warned of before it.
 func TestARefusedProbeHasTheErrorsReason(t *testing.T) {
-	r := plan(t, pod("annotations: {traffic.sidecar.istio.io/excludeInboundPorts: \"x\"}", app(httpProbe+"ports: [{containerPort: 15099}]")))
+	r := plan(t, podOf("annotations: {traffic.sidecar.istio.io/excludeInboundPorts: \"x\"}", app(httpProbe+"ports: [{containerPort: 15099}]")))
 	wantReason(t, r, "port-list-invalid")
 	if v := r.Probes[0]; v.State != transformer.Refused || v.Reason != "port-taken" {
 		t.Errorf("%+v", v)

@@ -54,7 +54,7 @@ func TestNoProbeThatIstioMayServeIsLeftAloneInARewrittenPod(t *testing.T) {
 			if c.init {
 				spec = "initContainers:\n" + s + app(httpProbe)
 			}
-			before := pod(c.metadata, spec)
+			before := podOf(c.metadata, spec)
 			r := plan(t, before, c.opts...)
 			f, refused := r.has("rewriter-needed")
 			if refused != c.needed {
@@ -82,7 +82,7 @@ func TestNoProbeThatIstioMayServeIsLeftAloneInARewrittenPod(t *testing.T) {
 		})
 	}
 	// Alone in its pod, nothing is turned off for it.
-	if r := plan(t, pod(skip, "containers:\n- name: s\n  image: s\n  livenessProbe: {httpGet: {port: 80}}\n")); len(r.Edits) > 0 || len(r.Findings) != 1 {
+	if r := plan(t, podOf(skip, "containers:\n- name: s\n  image: s\n  livenessProbe: {httpGet: {port: 80}}\n")); len(r.Edits) > 0 || len(r.Findings) != 1 {
 		t.Errorf("findings %v", r.Findings)
 	}
 }
@@ -99,13 +99,13 @@ func TestARewriterThatIsOffOrNotThereIsNotNeeded(t *testing.T) {
 		"on Istio's own port":  {skip + "}", []option{injects(), answeredBy("probe-proxy"), port(15020)}},
 		"the injector is told": {skip + "}", []option{injectorRewritesNothing}},
 	} {
-		if r := plan(t, pod(c.metadata, two), c.opts...); !strings.Contains(r.text, "/app-health/app/livez") || len(r.Findings) != 1 {
+		if r := plan(t, podOf(c.metadata, two), c.opts...); !strings.Contains(r.text, "/app-health/app/livez") || len(r.Findings) != 1 {
 			t.Errorf("%s: findings %v in\n%s", name, r.Findings, r.text)
 		}
 	}
 	// Where it is certain to be injected, the same holds as where it is not known.
 	for _, opts := range [][]option{nil, {injects("*")}, {injects("*"), answeredBy("probe-proxy")}, {injects("*"), port(15098)}, {port(15098)}} {
-		if r := plan(t, pod(skip+"}", two), opts...); len(r.Edits) > 0 {
+		if r := plan(t, podOf(skip+"}", two), opts...); len(r.Edits) > 0 {
 			t.Errorf("edits of\n%s", r.text)
 		} else {
 			wantReason(t, r, "rewriter-needed")
@@ -131,7 +131,7 @@ func TestTheMessageNamesWhoSaysThatIstiosInjectorRewrites(t *testing.T) {
 		{skip + ", sidecar.istio.io/rewriteAppHTTPProbers: \"true\"}", []option{rewrites(false)}, "the annotation `sidecar.istio.io/rewriteAppHTTPProbers`"},
 		{skip + "}", []option{rewrites(true)}, "`istio.injectorRewrites` of the functionConfig"},
 	} {
-		f := wantReason(t, plan(t, pod(c.metadata, two), c.opts...), "rewriter-needed")
+		f := wantReason(t, plan(t, podOf(c.metadata, two), c.opts...), "rewriter-needed")
 		cure, says := strings.Contains(f.Message, "injectorRewrites: false"), strings.Contains(f.Message, "serves it in an injected pod ("+c.said+")")
 		if cure != (c.said == "") || says != (c.said != "") || !strings.Contains(f.Message, "opt the whole pod out (`rewrite-probes.io/rewrite: \"false\"`)") {
 			t.Errorf("%s: %s", c.metadata, f.Message)
@@ -160,7 +160,7 @@ func TestNoProbeThatAnotherMeshServesIsLeftAloneInARewrittenPod(t *testing.T) {
 			if strings.Contains(fields, "restartPolicy") {
 				spec = "initContainers:\n" + s + app(httpProbe)
 			}
-			before := pod(withNote(m.on, left, "s"), spec)
+			before := podOf(withNote(m.on, left, "s"), spec)
 			r := plan(t, before)
 			f, refused := r.has("rewriter-needed")
 			if refused != needed || refused != (r.text == before) {
@@ -173,7 +173,7 @@ func TestNoProbeThatAnotherMeshServesIsLeftAloneInARewrittenPod(t *testing.T) {
 				t.Errorf("%s, %s: %s", m.name, fields, f.Message)
 			}
 			// The cures: the annotation, another port for the mesh to leave alone, or an opt-out.
-			cured := plan(t, pod(withNote(withNote(m.on, left, "s"), m.rewriter, m.turnsOff), spec))
+			cured := plan(t, podOf(withNote(withNote(m.on, left, "s"), m.rewriter, m.turnsOff), spec))
 			if _, still := cured.has("rewriter-needed"); still || !strings.Contains(cured.text, "/app-health/app/livez") {
 				t.Errorf("%s, %s: findings %v in\n%s", m.name, fields, cured.Findings, cured.text)
 			}
@@ -182,10 +182,10 @@ func TestNoProbeThatAnotherMeshServesIsLeftAloneInARewrittenPod(t *testing.T) {
 					t.Errorf("%s, %s: check says %+v of a probe that nobody serves", m.name, fields, v)
 				}
 			}
-			if r := plan(t, pod(withNote(withNote(m.on, left, "s"), m.excluded, "80"), spec)); !strings.Contains(r.text, "/app-health/app/livez") {
+			if r := plan(t, podOf(withNote(withNote(m.on, left, "s"), m.excluded, "80"), spec)); !strings.Contains(r.text, "/app-health/app/livez") {
 				t.Errorf("%s, %s: findings %v", m.name, fields, r.Findings)
 			}
-			if r := plan(t, pod(withNote(withNote(m.on, left, "s"), "rewrite-probes.io/rewrite", "false"), spec)); len(r.Edits) > 0 {
+			if r := plan(t, podOf(withNote(withNote(m.on, left, "s"), "rewrite-probes.io/rewrite", "false"), spec)); len(r.Edits) > 0 {
 				t.Errorf("%s, %s: edits %v", m.name, fields, r.Edits)
 			}
 		}

@@ -3,6 +3,7 @@ package transformer
 import (
 	"slices"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
@@ -29,8 +30,8 @@ func (b *planBuilder) checkIngresses(toRewrite []*handlerSite) {
 func healthPath(s *handlerSite) string {
 	h := s.original.HTTPGet
 	switch {
-	case h == nil, s.at.init, s.name != prober.Readiness && s.name != prober.Liveness,
-		!s.container.declares(s.port), slices.ContainsFunc(h.HTTPHeaders, func(x HTTPHeader) bool { return x.Name != "Host" }), h.Path == "/":
+	case h == nil, s.at.Init, s.name != prober.Readiness && s.name != prober.Liveness,
+		!s.container.Declares(s.port), slices.ContainsFunc(h.HTTPHeaders, func(x pod.HTTPHeader) bool { return x.Name != "Host" }), h.Path == "/":
 		return ""
 	}
 	return h.Path

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
@@ -11,7 +12,7 @@ import (
 // resources the mesh's injector fills in is not counted.
 func (b *planBuilder) resources() *podResources {
 	if b.pod == nil {
-		filledLater := func(c *Container) bool { return c.Image == autoImage && b.p.mesh.isProxy(c) }
+		filledLater := func(c *pod.Container) bool { return c.Image == autoImage && b.p.mesh.isProxy(c) }
 		b.pod = readPod(b.spec, b.containers(), b.in.Around.LimitRanges, filledLater, b.sourceMap)
 	}
 	return b.pod

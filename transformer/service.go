@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 )
 
 // A Service leads to the pods that its selector selects. In what kustomize is still to
@@ -29,18 +31,18 @@ type ServicePort struct {
 	TargetPort  field.IntOrString `json:"targetPort"` // the zero value stands for Port
 }
 
-func (v *Service) selects(labels field.KeyValues) certainty {
+func (v *Service) selects(labels field.KeyValues) certain.Certainty {
 	if len(v.Selector) == 0 {
-		return maybe
+		return certain.Maybe
 	}
 	return selects(v.Selector, labels)
 }
 
 // DeclaredHTTP reports whether a Service that certainly selects the pod declares a port
 // of the pod as HTTP, by Istio's rules. Nil labels are unknown.
-func (s *Surroundings) DeclaredHTTP(labels field.KeyValues, spec *PodSpec, port int) bool {
+func (s *Surroundings) DeclaredHTTP(labels field.KeyValues, spec *pod.Spec, port int) bool {
 	isHTTP := func(_ *Service, p *ServicePort) bool { return p.isHTTP() }
-	return leading(listed(s.Services), always, labels, spec, port, isHTTP) != nil
+	return leading(listed(s.Services), certain.Always, labels, spec, port, isHTTP) != nil
 }
 
 // hasServices reports whether Services of the namespace are among the manifests.
@@ -48,12 +50,12 @@ func (s *Surroundings) hasServices() bool { return len(listed(s.Services)) > 0 }
 
 // Exposed returns a Service that leads to a port of the pod, or may do so; "" if there is
 // none. Nil labels are unknown: then every Service of the namespace counts.
-func (s *Surroundings) Exposed(labels field.KeyValues, spec *PodSpec, port int) (service string) {
+func (s *Surroundings) Exposed(labels field.KeyValues, spec *pod.Spec, port int) (service string) {
 	anyPort := func(*Service, *ServicePort) bool { return true }
-	if v := leading(listed(s.Services), maybe, labels, spec, port, anyPort); v != nil {
+	if v := leading(listed(s.Services), certain.Maybe, labels, spec, port, anyPort); v != nil {
 		return v.words("")
 	}
-	if v := leading(listed(s.Unplaced), maybe, labels, spec, port, anyPort); v != nil {
+	if v := leading(listed(s.Unplaced), certain.Maybe, labels, spec, port, anyPort); v != nil {
 		return v.words(" (if it goes to the pod's namespace)")
 	}
 	return ""
@@ -61,7 +63,7 @@ func (s *Surroundings) Exposed(labels field.KeyValues, spec *PodSpec, port int) 
 
 // leading returns a Service that selects the pod, as far as is demanded, and one of whose
 // ports that count leads to a port of the pod; nil if there is none.
-func leading(services []Service, demanded certainty, labels field.KeyValues, spec *PodSpec, port int, counts func(*Service, *ServicePort) bool) *Service {
+func leading(services []Service, demanded certain.Certainty, labels field.KeyValues, spec *pod.Spec, port int, counts func(*Service, *ServicePort) bool) *Service {
 	for i := range services {
 		v := &services[i]
 		if v.selects(labels) >= demanded && slices.ContainsFunc(v.Ports, func(p ServicePort) bool { return p.leadsTo(spec, port) && counts(v, &p) }) {
@@ -79,7 +81,7 @@ func (v *Service) words(condition string) string {
 	return objectAt("Service", v.Namespace, v.Name, v.At) + condition
 }
 
-func (p *ServicePort) leadsTo(spec *PodSpec, port int) bool {
+func (p *ServicePort) leadsTo(spec *pod.Spec, port int) bool {
 	protocol := cmp.Or(p.Protocol, "TCP")
 	switch {
 	case protocol != "TCP":
@@ -89,11 +91,11 @@ func (p *ServicePort) leadsTo(spec *PodSpec, port int) bool {
 	case !p.TargetPort.IsString:
 		return p.TargetPort.Int == int64(port)
 	}
-	named := func(x ContainerPort) bool {
+	named := func(x pod.ContainerPort) bool {
 		return x.Name == p.TargetPort.Str && x.ContainerPort == int64(port) && cmp.Or(x.Protocol, "TCP") == protocol
 	}
-	for at, c := range spec.containers() {
-		if (!at.init || isSidecar(at, c)) && slices.ContainsFunc(c.Ports, named) {
+	for at, c := range spec.All() {
+		if (!at.Init || pod.IsSidecar(at, c)) && slices.ContainsFunc(c.Ports, named) {
 			return true
 		}
 	}

@@ -4,7 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
@@ -17,7 +19,7 @@ type serviceMesh struct {
 	// than ours, and for which no container of the template carries originals.
 	// found reports whether the probe is one; original is nil if the template does not say
 	// what it was. It is nil if there is no such form.
-	findOriginal func(b *planBuilder, s *handlerSite) (original *Handler, found bool)
+	findOriginal func(b *planBuilder, s *handlerSite) (original *pod.Handler, found bool)
 }
 
 // meshData is the part of a profile that is the same for all templates.
@@ -83,7 +85,7 @@ func (b *planBuilder) passesProbes() bool {
 
 // A membership says whether a pod is in a mesh, and where that is said.
 type membership struct {
-	injected certainty
+	injected certain.Certainty
 	at       string // the label, annotation, container or option, for messages; "" if there is none
 	byName   bool   // at is a container
 	// off is the finding about a switch that is off; nil if there is none.
@@ -112,7 +114,7 @@ func Answerers() []string {
 	return []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByIstioProxy, AnsweredByApp}
 }
 
-func (d *meshData) isProxy(c *Container) bool {
+func (d *meshData) isProxy(c *pod.Container) bool {
 	return c.Name == d.proxy && strings.Contains(c.Image, d.image)
 }
 

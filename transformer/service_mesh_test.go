@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 )
 
 // toy is the profile of a mesh with its own
@@ -46,12 +47,12 @@ func TestAMeshIsOneProfileAndOneEntry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	probe := func(port int64) *Probe {
-		return &Probe{Handler: Handler{TCPSocket: &TCPSocket{Port: field.IntOrString{Int: port}}}}
+	probe := func(port int64) *pod.Probe {
+		return &pod.Probe{Handler: pod.Handler{TCPSocket: &pod.TCPSocket{Port: field.IntOrString{Int: port}}}}
 	}
 	in := Input{
 		Kind: "Deployment", Path: field.NewPath("spec", "template"),
-		Template: PodTemplate{Metadata: Metadata{Labels: field.KeyValues{{Key: "app", Value: "web"}}}, Spec: PodSpec{Containers: []Container{
+		Template: pod.Template{Metadata: field.Metadata{Labels: field.KeyValues{{Key: "app", Value: "web"}}}, Spec: pod.Spec{Containers: []pod.Container{
 			{Name: "app", LivenessProbe: probe(80), ReadinessProbe: probe(4143)},
 			{Name: toy.proxy, LivenessProbe: probe(80)},
 		}}},

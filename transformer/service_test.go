@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -15,14 +16,14 @@ func service(spec ...string) string {
 
 // webSpec has a container port 8080 by three names, in a container, an init container and
 // a native sidecar.
-var webSpec = &transformer.PodSpec{
-	Containers: []transformer.Container{
-		{Ports: []transformer.ContainerPort{{Name: "admin", ContainerPort: 9090}, {Name: "dns", ContainerPort: 8080, Protocol: "UDP"}}},
-		{Ports: []transformer.ContainerPort{{Name: "web", ContainerPort: 8080, Protocol: "TCP"}}},
+var webSpec = &pod.Spec{
+	Containers: []pod.Container{
+		{Ports: []pod.ContainerPort{{Name: "admin", ContainerPort: 9090}, {Name: "dns", ContainerPort: 8080, Protocol: "UDP"}}},
+		{Ports: []pod.ContainerPort{{Name: "web", ContainerPort: 8080, Protocol: "TCP"}}},
 	},
-	InitContainers: []transformer.Container{
-		{Ports: []transformer.ContainerPort{{Name: "setup", ContainerPort: 8080}}},
-		{RestartPolicy: "Always", Ports: []transformer.ContainerPort{{Name: "side", ContainerPort: 8080}}},
+	InitContainers: []pod.Container{
+		{Ports: []pod.ContainerPort{{Name: "setup", ContainerPort: 8080}}},
+		{RestartPolicy: "Always", Ports: []pod.ContainerPort{{Name: "side", ContainerPort: 8080}}},
 	},
 }
 

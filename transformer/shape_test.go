@@ -58,7 +58,7 @@ func TestANotebookGetsAnOrdinaryContainerThatIsNotTheFirst(t *testing.T) {
 
 func TestKnativesProbesAreLeftToIstiosInjector(t *testing.T) {
 	knative := func(metadata, spec string) string {
-		return strings.NewReplacer("apps/v1", "serving.knative.dev/v1", "Deployment", "Service").Replace(pod(metadata, spec))
+		return strings.NewReplacer("apps/v1", "serving.knative.dev/v1", "Deployment", "Service").Replace(podOf(metadata, spec))
 	}
 	nameless := "containers:\n- image: app\n  readinessProbe: {httpGet: {path: /}}\n  livenessProbe: {initialDelaySeconds: 1}\n"
 	for _, in := range []string{knative("", nameless), knative(injected, nameless), knative(injected, app(httpProbe))} {
@@ -68,7 +68,7 @@ func TestKnativesProbesAreLeftToIstiosInjector(t *testing.T) {
 		}
 	}
 	// One that was rewritten, which breaks it, gets its originals back.
-	broken := strings.NewReplacer("apps/v1", "serving.knative.dev/v1", "Deployment", "Service").Replace(plan(t, pod(injected, app(httpProbe))).text)
+	broken := strings.NewReplacer("apps/v1", "serving.knative.dev/v1", "Deployment", "Service").Replace(plan(t, podOf(injected, app(httpProbe))).text)
 	r := plan(t, broken)
 	wantText(t, r, knative(injected, app(httpProbe)))
 	if r.Probes[0].State != transformer.WouldRestore {
@@ -99,17 +99,17 @@ func TestABareSpecIsRewrittenUnlessThePodsNeedAnnotations(t *testing.T) {
 
 func TestAnUnknownInjectionTemplateDeclaresNoProxy(t *testing.T) {
 	const custom = "\nannotations: {inject.istio.io/templates: \"ours\"}"
-	r := plan(t, pod(injected+custom, app(httpProbe)))
+	r := plan(t, podOf(injected+custom, app(httpProbe)))
 	if wantReason(t, r, "unknown-template"); len(r.Edits) > 0 {
 		t.Errorf("edits %v", r.Edits)
 	}
 	// A probe-proxy on a port of its own needs no istio-proxy.
-	if r := plan(t, pod(injected+custom, app(httpProbe)), answeredBy("probe-proxy")); len(r.Edits) == 0 || strings.Contains(r.text, "name: istio-proxy") {
+	if r := plan(t, podOf(injected+custom, app(httpProbe)), answeredBy("probe-proxy")); len(r.Edits) == 0 || strings.Contains(r.text, "name: istio-proxy") {
 		t.Errorf("findings %v, written\n%s", r.Findings, r.text)
 	}
 	for _, in := range []string{
-		pod(injected+"\nannotations: {inject.istio.io/templates: \"sidecar,ours\"}", app(httpProbe)),
-		pod(injected+custom, app(httpProbe)+"- name: istio-proxy\n  image: auto\n"),
+		podOf(injected+"\nannotations: {inject.istio.io/templates: \"sidecar,ours\"}", app(httpProbe)),
+		podOf(injected+custom, app(httpProbe)+"- name: istio-proxy\n  image: auto\n"),
 	} {
 		if r := plan(t, in); len(r.Edits) == 0 || strings.Count(r.text, "name: istio-proxy") != 1 {
 			t.Errorf("findings %v of\n%s", r.Findings, in)

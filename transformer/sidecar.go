@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
@@ -134,8 +135,8 @@ func (b *planBuilder) withDefaultContainer(annotations field.KeyValues, toRewrit
 	}
 	at := b.probeProxyPlace(b.existingProbeProxy(), toRewrite)
 	for first, c := range b.containers() {
-		if !first.init {
-			if at.index <= first.index {
+		if !first.Init {
+			if at.Index <= first.Index {
 				annotations = annotations.With(defaultContainer, c.Name)
 			}
 			break
@@ -151,7 +152,7 @@ func envVar(originals string) field.Map {
 
 // probeProxyPort returns the port on which a probe-proxy listens: that of its
 // arguments, else the one where its startup probe goes.
-func probeProxyPort(c *Container) int {
+func probeProxyPort(c *pod.Container) int {
 	for i, arg := range c.Args {
 		v, ok := strings.CutPrefix(arg, portFlag+"=")
 		if arg == portFlag && i+1 < len(c.Args) {

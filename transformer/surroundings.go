@@ -3,6 +3,7 @@ package transformer
 import (
 	"fmt"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
@@ -11,7 +12,7 @@ import (
 type Surroundings struct {
 	// Namespace is the metadata of the object's Namespace; nil if it is not among
 	// the manifests, or if those that are equally near contradict each other.
-	Namespace   *Metadata
+	Namespace   *field.Metadata
 	NamespaceAt fmt.Stringer // where it is: "file:line"; nil if there is none
 	// OthersInjected is set if another Namespace among the manifests has a label
 	// that makes Istio inject its sidecar.
@@ -44,37 +45,21 @@ func listed[T any](f func() []T) []T {
 	return f()
 }
 
-// A certainty says whether something holds: min is "and", max is "or", and - is "not".
-type certainty int
-
-const (
-	never certainty = iota - 1
-	maybe           // nothing says it
-	always
-)
-
-func certain(holds bool) certainty {
-	if holds {
-		return always
-	}
-	return never
-}
-
 // selects returns whether a policy with these matchLabels, or none, is about a pod. Nil
 // labels are unknown.
-func selects(matchLabels, labels field.KeyValues) certainty {
+func selects(matchLabels, labels field.KeyValues) certain.Certainty {
 	switch {
 	case len(matchLabels) == 0:
-		return always
+		return certain.Always
 	case labels == nil:
-		return maybe
+		return certain.Maybe
 	}
 	for _, m := range matchLabels {
 		if v, set := labels.Lookup(m.Key); !set || v != m.Value {
-			return never
+			return certain.Never
 		}
 	}
-	return always
+	return certain.Always
 }
 
 func objectAt(kind, namespace, name string, at fmt.Stringer) string {

@@ -77,7 +77,7 @@ func TestTheAppCannotAnswerWhereItsPodsHaveNoPlaceForAnAnnotation(t *testing.T) 
 func TestTheAppsPortsComeAfterThoseOfTheNamespace(t *testing.T) {
 	const key = "config.linkerd.io/skip-inbound-ports"
 	opts := []option{answeredBy("app"), inMesh("linkerd")}
-	before := namespace("", key+`: "9000"`) + inNamespace(pod("", app(httpProbe)))
+	before := namespace("", key+`: "9000"`) + inNamespace(podOf("", app(httpProbe)))
 	r := plan(t, before, opts...)
 	wantParts(t, r.text, "      annotations:\n        "+key+`: "9000,8001"`+"\n        rewrite-probes.io/originals: '{\"inherited\":{\""+key+`":"9000"},"excluded":{"`+key+`":"8001"}}'`+"\n")
 	wantNoEdits(t, plan(t, r.text, opts...))
@@ -86,7 +86,7 @@ func TestTheAppsPortsComeAfterThoseOfTheNamespace(t *testing.T) {
 
 // Istio ignores an exclusion where the ports that it captures are listed.
 func TestTheAppCannotAnswerOnAPortThatIsListedAsCaptured(t *testing.T) {
-	before := pod("annotations: {traffic.sidecar.istio.io/includeInboundPorts: \"8001\", traffic.sidecar.istio.io/excludeInboundPorts: \"8001\"}", app(httpProbe))
+	before := podOf("annotations: {traffic.sidecar.istio.io/includeInboundPorts: \"8001\", traffic.sidecar.istio.io/excludeInboundPorts: \"8001\"}", app(httpProbe))
 	r := plan(t, before, answeredBy("app"))
 	if f := wantReason(t, r, "probe-port-captured"); f.Message != "`spec.template.metadata.annotations[traffic.sidecar.istio.io/includeInboundPorts]`: \"8001\" has the port of a probe, and Istio then ignores `traffic.sidecar.istio.io/excludeInboundPorts`; the port must be removed here, or another must answer" {
 		t.Errorf("%s", f.Message)
@@ -107,7 +107,7 @@ func peerAuthentication(name, spec string) string {
 func TestWhatIsKnownOfMutualTLSIsSaidOnceForEachMode(t *testing.T) {
 	const is = "known: injected: the label `sidecar.istio.io/inject: true`"
 	probes := func(lines string) string {
-		return goesTo("shop", pod("labels: {app: web, sidecar.istio.io/inject: \"true\"}", app(lines)))
+		return goesTo("shop", podOf("labels: {app: web, sidecar.istio.io/inject: \"true\"}", app(lines)))
 	}
 	for _, c := range []struct{ name, yaml, want string }{
 		{"nothing says it", probes(httpProbe), is},
@@ -123,12 +123,12 @@ func TestWhatIsKnownOfMutualTLSIsSaidOnceForEachMode(t *testing.T) {
 }
 
 func TestOfTwoMeshesThatAreSwitchedOffTheFirstIsNamed(t *testing.T) {
-	r := plan(t, pod("annotations: {linkerd.io/inject: disabled, consul.hashicorp.com/connect-inject: \"false\"}", app(httpProbe)))
+	r := plan(t, podOf("annotations: {linkerd.io/inject: disabled, consul.hashicorp.com/connect-inject: \"false\"}", app(httpProbe)))
 	wantTold(t, r.Plan, "info injection-off -: `spec.template.metadata.annotations[linkerd.io/inject]`: \"disabled\" switches injection off, so the mesh does not capture this pod; its probes are left alone")
 }
 
 func TestTwoMeshesOfOnePodAreBothNamed(t *testing.T) {
-	r := plan(t, pod("labels: {sidecar.istio.io/inject: \"true\"}\nannotations: {linkerd.io/inject: enabled, consul.hashicorp.com/connect-inject: \"true\"}", app(httpProbe)))
+	r := plan(t, podOf("labels: {sidecar.istio.io/inject: \"true\"}\nannotations: {linkerd.io/inject: enabled, consul.hashicorp.com/connect-inject: \"true\"}", app(httpProbe)))
 	if f := wantReason(t, r, "two-meshes"); f.Message != "the label `sidecar.istio.io/inject: true` puts the pod into Istio, and the annotation `linkerd.io/inject: enabled` into Linkerd; a pod can only be in one mesh, so one of the two must go" {
 		t.Errorf("%s", f.Message)
 	}
@@ -149,17 +149,17 @@ func TestAPortOfAProbeThatCannotBeResolvedIsExplained(t *testing.T) {
 		{ports, "httpGet: {port: -1}", "port-invalid app: `%s.httpGet.port`: is -1, but must be a port from 1 to 65535"},
 		{ports, "httpGet: {port: 0}", "port-invalid app: `%s.httpGet.port`: is missing or 0, but must be a port from 1 to 65535"},
 	} {
-		r := plan(t, pod("", app(c.ports+"livenessProbe: {"+c.probe+"}")))
+		r := plan(t, podOf("", app(c.ports+"livenessProbe: {"+c.probe+"}")))
 		wantTold(t, r.Plan, "warning "+fmt.Sprintf(c.want, tmpl+"livenessProbe")+"; the probe is left alone")
 	}
 	for _, port := range []string{"1", "65535", "a"} {
-		wantTold(t, plan(t, pod("", app(ports+"livenessProbe: {httpGet: {port: "+port+"}}"))).Plan)
+		wantTold(t, plan(t, podOf("", app(ports+"livenessProbe: {httpGet: {port: "+port+"}}"))).Plan)
 	}
 }
 
 func TestTheContainersToSkipAreReadWithBlanksAndGaps(t *testing.T) {
 	const at = "`spec.template.metadata.annotations[rewrite-probes.io/skip-containers]`: \"b,, app,zz\" names the container "
-	r := plan(t, pod("annotations: {rewrite-probes.io/skip-containers: \"b,, app,zz\"}", app(httpProbe)+"- name: other\n  image: o\n"))
+	r := plan(t, podOf("annotations: {rewrite-probes.io/skip-containers: \"b,, app,zz\"}", app(httpProbe)+"- name: other\n  image: o\n"))
 	wantTold(t, r.Plan, "warning unknown-container -: "+at+"\"b\", but the pod has only app, other", "warning unknown-container -: "+at+"\"zz\", but the pod has only app, other",
 		"info skipped-container app: `spec.template.spec.containers[0].livenessProbe`: container \"app\" is named by the annotation `rewrite-probes.io/skip-containers`")
 }

@@ -190,7 +190,7 @@ func run(t testing.TB, yaml string, do func(*transformer.Planner, transformer.In
 }
 
 // pod returns a Deployment with the given metadata and pod spec of its template.
-func pod(metadata, spec string) string {
+func podOf(metadata, spec string) string {
 	return "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\nspec:\n  template:\n" +
 		indent("metadata:", metadata, 4) + indent("spec:", spec, 4)
 }

@@ -40,7 +40,7 @@ func TestWhereAMeshNeverInjectsNothingIsRewritten(t *testing.T) {
 			ns = namespace(c.labels, "")
 		}
 		for _, metadata := range []string{"", marks[c.mesh]} {
-			before := ns + goesTo(c.namespace, pod(metadata, app(httpProbe)))
+			before := ns + goesTo(c.namespace, podOf(metadata, app(httpProbe)))
 			r := plan(t, before, inMesh(c.mesh))
 			wantReason(t, r, "namespace-not-injected")
 			wantText(t, r, before)
@@ -51,26 +51,26 @@ func TestWhereAMeshNeverInjectsNothingIsRewritten(t *testing.T) {
 				wantText(t, plan(t, before), before) // it names no other mesh
 			}
 			// What was rewritten before is restored.
-			own := goesTo(c.namespace, pod("labels: {x: y}", app(httpProbe)))
+			own := goesTo(c.namespace, podOf("labels: {x: y}", app(httpProbe)))
 			rewritten := strings.Replace(own, "namespace: "+c.namespace, "namespace: elsewhere", 1)
 			rewritten = strings.Replace(plan(t, rewritten, inMesh("linkerd")).text, "namespace: elsewhere", "namespace: "+c.namespace, 1)
 			wantText(t, plan(t, ns+rewritten, inMesh(c.mesh)), ns+own)
 		}
 	}
 	for _, c := range []struct{ mesh, namespace string }{{"linkerd", "kube-public"}, {"kuma", "cert-manager"}, {"fsm", "cert-manager"}} {
-		if r := plan(t, goesTo(c.namespace, pod(marks[c.mesh], app("livenessProbe: {httpGet: {port: 8001}}"))), inMesh(c.mesh)); r.Probes[0].Reason == "namespace-not-injected" {
+		if r := plan(t, goesTo(c.namespace, podOf(marks[c.mesh], app("livenessProbe: {httpGet: {port: 8001}}"))), inMesh(c.mesh)); r.Probes[0].Reason == "namespace-not-injected" {
 			t.Errorf("%s in %s: %+v", c.mesh, c.namespace, r.Probes[0])
 		}
 	}
-	if r := plan(t, namespace("config.linkerd.io/admission-webhooks: enabled", "")+goesTo("n", pod(marks["linkerd"], app(httpProbe))), inMesh("linkerd")); r.Probes[0].State != transformer.WouldRewrite {
+	if r := plan(t, namespace("config.linkerd.io/admission-webhooks: enabled", "")+goesTo("n", podOf(marks["linkerd"], app(httpProbe))), inMesh("linkerd")); r.Probes[0].State != transformer.WouldRewrite {
 		t.Errorf("a label with another value: %+v", r.Probes[0])
 	}
 	// Another mesh may inject there.
-	if r := plan(t, goesTo("cert-manager", pod(injected, app(httpProbe)))); r.Answer.By != "istio-proxy" {
+	if r := plan(t, goesTo("cert-manager", podOf(injected, app(httpProbe)))); r.Answer.By != "istio-proxy" {
 		t.Errorf("Istio in cert-manager: %+v", r.Answer)
 	}
 	// A pod that has the proxy needs no injection.
-	if r := plan(t, goesTo("cert-manager", pod("", app(httpProbe)+"- name: linkerd-proxy\n")), inMesh("linkerd")); r.Answer.By != "probe-proxy" {
+	if r := plan(t, goesTo("cert-manager", podOf("", app(httpProbe)+"- name: linkerd-proxy\n")), inMesh("linkerd")); r.Answer.By != "probe-proxy" {
 		t.Errorf("linkerd-proxy in the manifest: %+v, %v", r.Answer, r.Findings)
 	}
 }
@@ -102,7 +102,7 @@ func TestLinkerdsSwitchOfInjection(t *testing.T) {
 		if c.pod != "" {
 			metadata = "annotations: {" + note(c.pod) + "}"
 		}
-		before := namespace("", note(c.namespace)) + inNamespace(pod(metadata, app(httpProbe)))
+		before := namespace("", note(c.namespace)) + inNamespace(podOf(metadata, app(httpProbe)))
 		r := plan(t, before, inMesh("linkerd"))
 		if v := r.Probes[0]; v.Reason != c.reason || (c.reason != "") != (v.State == transformer.LeftAlone) {
 			t.Errorf("%+v: %+v", c, v)
@@ -138,7 +138,7 @@ func TestLinkerdsPolicyDecidesWhatFails(t *testing.T) {
 		if c.pod != "" {
 			metadata += ", config.linkerd.io/default-inbound-policy: " + c.pod
 		}
-		r := plan(t, ns+inNamespace(pod("annotations: {"+metadata+"}", spec)))
+		r := plan(t, ns+inNamespace(podOf("annotations: {"+metadata+"}", spec)))
 		want := []transformer.Outcome{transformer.Fails, transformer.Fails, transformer.FalselyPasses, transformer.FalselyPasses}
 		if c.letsIn {
 			want = []transformer.Outcome{transformer.Unaffected, transformer.Unaffected, transformer.FalselyPasses, transformer.Unaffected}
@@ -187,7 +187,7 @@ func TestWhichHTTPProbesLinkerdLetsIn(t *testing.T) {
 		if c.namespace != "" {
 			ns = namespace("", c.namespace)
 		}
-		before := ns + inNamespace(pod("annotations: {linkerd.io/inject: enabled, "+c.pod+"}", app(probes(c.path, c.port))))
+		before := ns + inNamespace(podOf("annotations: {linkerd.io/inject: enabled, "+c.pod+"}", app(probes(c.path, c.port))))
 		r := plan(t, before)
 		for i, want := range []transformer.Outcome{c.probe, c.hook} {
 			if v := r.Probes[i]; v.State != transformer.WouldRewrite || v.StrictTLS != want {
@@ -222,7 +222,7 @@ func TestKumasSwitchOfInjection(t *testing.T) {
 			}
 			return "kuma.io/sidecar-injection: \"" + v + "\""
 		}
-		workload := inNamespace(pod("labels: {"+label(c.pod)+"}", app("lifecycle: {preStop: {httpGet: {port: 8001}}}\n"+httpProbe)))
+		workload := inNamespace(podOf("labels: {"+label(c.pod)+"}", app("lifecycle: {preStop: {httpGet: {port: 8001}}}\n"+httpProbe)))
 		before := namespace(label(c.namespace), "") + workload
 		for _, opt := range []option{inMesh("auto"), inMesh("kuma")} {
 			r := plan(t, before, opt)

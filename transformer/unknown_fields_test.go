@@ -10,7 +10,7 @@ import (
 // TestFieldsOfNewerKubernetesGoThereAndBack: they are carried in the env var,
 // and the rewritten request does not have them.
 func TestFieldsOfNewerKubernetesGoThereAndBack(t *testing.T) {
-	yaml := pod("", app(`
+	yaml := podOf("", app(`
 livenessProbe:
   grpc:
     port: 8001
@@ -94,7 +94,7 @@ func TestAHandlerWithWhatWeDoNotKnowIsLeftAlone(t *testing.T) {
 		{"{httpGet: {port: 8001}, timeoutSeconds: 2147483648}", "timeoutSeconds", "timeout-invalid"},
 		{"{httpGet: {port: 8001}, timeoutSeconds: -1}", "timeoutSeconds", "timeout-invalid"},
 	} {
-		yaml := pod("", app("livenessProbe: "+c.probe))
+		yaml := podOf("", app("livenessProbe: "+c.probe))
 		r := plan(t, yaml)
 		if f := wantReason(t, r, c.reason); f.Field.String() != tmpl+"livenessProbe."+c.field || f.Severity != transformer.Warning {
 			t.Errorf("%s: %s at %s", c.probe, f.Severity, f.Field)
@@ -107,7 +107,7 @@ func TestAHandlerWithWhatWeDoNotKnowIsLeftAlone(t *testing.T) {
 		"{httpGet: {port: 8001, novel: null, httpHeaders: [{name: A, value: b}], scheme: HTTP, path: /, host: null, protocol: HTTP1}}",
 		"{tcpSocket: {port: 8001}, udpSocket: null, initialDelaySeconds: 1, timeoutSeconds: 0, periodSeconds: 1, successThreshold: 1, failureThreshold: 1, terminationGracePeriodSeconds: 1}",
 	} {
-		if r := plan(t, pod("", app("livenessProbe: "+known))); r.Probes[0].State != transformer.WouldRewrite {
+		if r := plan(t, podOf("", app("livenessProbe: "+known))); r.Probes[0].State != transformer.WouldRewrite {
 			t.Errorf("%s: %+v", known, r.Probes[0])
 		}
 	}

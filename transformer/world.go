@@ -1,17 +1,21 @@
 package transformer
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
+)
 
 // A fact is one thing that decides what becomes of a pod's probes, as far as the
 // manifests and the options say it.
 type fact struct {
-	is certainty
+	is certain.Certainty
 	at string // where it is said, for messages; "" if it is not known
 }
 
-func (f fact) may(v bool) bool { return f.is != certain(!v) }
+func (f fact) may(v bool) bool { return f.is != certain.Of(!v) }
 
-func (f *fact) say(v bool, at string) { f.is, f.at = certain(v), at }
+func (f *fact) say(v bool, at string) { f.is, f.at = certain.Of(v), at }
 
 // declare says what somebody has written: true or false, perhaps in quotes. Anything else, such
 // as auto, says nothing.
@@ -42,10 +46,10 @@ type facts struct {
 // world is false in it.
 func (f *facts) worlds() []world {
 	all := make([]world, 0, 4)
-	if f.injected.is != always {
+	if f.injected.is != certain.Always {
 		all = append(all, world{})
 	}
-	if f.injected.is == never {
+	if f.injected.is == certain.Never {
 		return all
 	}
 	for _, rewrites := range [...]bool{false, true} {

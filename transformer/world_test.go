@@ -6,10 +6,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 )
 
 var (
-	known    = func(v bool) fact { return fact{is: certain(v)} }
+	known    = func(v bool) fact { return fact{is: certain.Of(v)} }
 	notKnown = fact{}
 )
 
@@ -50,7 +52,7 @@ func TestWhatIsKnownOnlyTakesWorldsAway(t *testing.T) {
 			t.Errorf("%+v leaves no world", f)
 		}
 		for _, more := range []*fact{&f.injected, &f.native, &f.holds, &f.rewrites} {
-			if more.is != maybe {
+			if more.is != certain.Maybe {
 				continue
 			}
 			for _, v := range []bool{false, true} {
@@ -81,7 +83,7 @@ func TestAFactMayHaveAValueUnlessTheOtherIsKnown(t *testing.T) {
 	}
 	var f fact
 	f.say(true, "there")
-	if f != (fact{is: always, at: "there"}) {
+	if f != (fact{is: certain.Always, at: "there"}) {
 		t.Errorf("%+v", f)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-func (r *run) planGroup(o *manifest.Object, meta *transformer.Metadata) (report.Template, error) {
+func (r *run) planGroup(o *manifest.Object, meta *field.Metadata) (report.Template, error) {
 	g, err := r.group(o, meta)
 	if err != nil {
 		return report.Template{}, err
@@ -25,7 +25,7 @@ func (r *run) planGroup(o *manifest.Object, meta *transformer.Metadata) (report.
 }
 
 // group returns what the planner must know about a group.
-func (r *run) group(o *manifest.Object, meta *transformer.Metadata) (*vm.Group, error) {
+func (r *run) group(o *manifest.Object, meta *field.Metadata) (*vm.Group, error) {
 	g := &vm.Group{Metadata: *meta, Namespace: r.around.Of(o, meta.Namespace).Namespace, Source: o.Value}
 	spec := field.NewPath("spec")
 	if _, err := o.Decode(spec, &g.Spec); err != nil {

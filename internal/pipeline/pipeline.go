@@ -111,7 +111,7 @@ func (r *run) object(o *manifest.Object) {
 }
 
 // rewrite plans for a selected object, reports, and makes the edits.
-func (r *run) rewrite(o *manifest.Object, class workload.Class, meta *transformer.Metadata) {
+func (r *run) rewrite(o *manifest.Object, class workload.Class, meta *field.Metadata) {
 	plans, templates, err := r.plans(o, class, meta)
 	if err != nil {
 		r.fail(o, err)
@@ -158,7 +158,7 @@ func (r *run) apply(o *manifest.Object, plans []report.Template, edits []field.E
 
 // plans returns a plan for each pod template of an object and the templates, or
 // the one plan for a group of virtual machines.
-func (r *run) plans(o *manifest.Object, class workload.Class, meta *transformer.Metadata) ([]report.Template, []workload.Template, error) {
+func (r *run) plans(o *manifest.Object, class workload.Class, meta *field.Metadata) ([]report.Template, []workload.Template, error) {
 	if class == workload.Machines {
 		p, err := r.planGroup(o, meta)
 		return []report.Template{p}, nil, err
@@ -177,7 +177,7 @@ func (r *run) plans(o *manifest.Object, class workload.Class, meta *transformer.
 	return plans, templates, nil
 }
 
-func (r *run) plan(o *manifest.Object, owner *transformer.Metadata, ref workload.Template) (report.Template, error) {
+func (r *run) plan(o *manifest.Object, owner *field.Metadata, ref workload.Template) (report.Template, error) {
 	in, err := r.input(o, owner, ref)
 	if err != nil {
 		return report.Template{}, err
@@ -207,7 +207,7 @@ func (r *run) template(o *manifest.Object, path field.Path, restore func() trans
 }
 
 // input returns what the planner must know about a pod template.
-func (r *run) input(o *manifest.Object, owner *transformer.Metadata, ref workload.Template) (transformer.Input, error) {
+func (r *run) input(o *manifest.Object, owner *field.Metadata, ref workload.Template) (transformer.Input, error) {
 	around := r.around.Of(o, owner.Namespace)
 	in := transformer.Input{
 		Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *owner,

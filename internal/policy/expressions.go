@@ -9,6 +9,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -93,7 +94,7 @@ func sites() []string {
 	const number = `string(((type(h.port) == string ? c.?ports.orValue([]).filter(q, q.?name.orValue('') == h.port).map(q, int(q.containerPort)) : [int(h.port)]) + [0])[0])`
 	var all []string
 	for _, t := range prober.ProbeTypes() {
-		at, handlers := "c.?"+t.Field(), transformer.DialingHandlers()
+		at, handlers := "c.?"+t.Field(), pod.DialingHandlers()
 		if t.IsHook() {
 			at, handlers = "c.?lifecycle.?"+t.Field(), []string{"httpGet"} // the kubelet dials no other
 		}

@@ -1,18 +1,18 @@
 package surroundings
 
 import (
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
-	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 // A lazy has the objects of one kind, which it reads when they are first needed.
 type lazy[T any] struct {
-	read   func(*manifest.Object) (v T, m *transformer.Metadata) // m is nil for an object that does not count
+	read   func(*manifest.Object) (v T, m *field.Metadata) // m is nil for an object that does not count
 	unread []*manifest.Object
 	all    map[string][]located[T] // by namespace
 }
 
-func newLazy[T any](read func(*manifest.Object) (T, *transformer.Metadata)) lazy[T] {
+func newLazy[T any](read func(*manifest.Object) (T, *field.Metadata)) lazy[T] {
 	return lazy[T]{read: read, all: make(map[string][]located[T])}
 }
 

@@ -17,14 +17,14 @@ var specPath = field.NewPath("spec")
 const localConfig = "config.kubernetes.io/local-config"
 
 // IsLocal reports whether the metadata is that of an object that never reaches a cluster.
-func IsLocal(m *transformer.Metadata) bool {
+func IsLocal(m *field.Metadata) bool {
 	v := m.Annotations.Get(localConfig)
 	return v != "" && v != "false"
 }
 
 // metadataOf returns the object's metadata; nil if they are invalid or the object never
 // reaches a cluster.
-func metadataOf(o *manifest.Object) *transformer.Metadata {
+func metadataOf(o *manifest.Object) *field.Metadata {
 	if m, err := o.Metadata(); err == nil && !IsLocal(m) {
 		return m
 	}
@@ -33,8 +33,8 @@ func metadataOf(o *manifest.Object) *transformer.Metadata {
 
 // withSpec returns a reader of objects whose spec must be valid; of makes the value of one,
 // and returns false if it does not count.
-func withSpec[S, T any](of func(m *transformer.Metadata, spec *S, at *origin) (T, bool)) func(*manifest.Object) (v T, m *transformer.Metadata) {
-	return func(o *manifest.Object) (v T, m *transformer.Metadata) {
+func withSpec[S, T any](of func(m *field.Metadata, spec *S, at *origin) (T, bool)) func(*manifest.Object) (v T, m *field.Metadata) {
+	return func(o *manifest.Object) (v T, m *field.Metadata) {
 		spec, m, ok := new(S), metadataOf(o), false
 		if _, err := o.Decode(specPath, spec); err == nil && m != nil {
 			v, ok = of(m, spec, &origin{Object: o})
@@ -47,12 +47,12 @@ func withSpec[S, T any](of func(m *transformer.Metadata, spec *S, at *origin) (T
 }
 
 // readNamespace reads a Namespace, which is in itself and has no name there.
-func readNamespace(o *manifest.Object) (n namespace, in *transformer.Metadata) {
+func readNamespace(o *manifest.Object) (n namespace, in *field.Metadata) {
 	m := metadataOf(o)
 	if m == nil || m.Name == "" {
 		return n, nil
 	}
-	return namespace{m, &origin{Object: o}}, &transformer.Metadata{Namespace: m.Name}
+	return namespace{m, &origin{Object: o}}, &field.Metadata{Namespace: m.Name}
 }
 
 // isInjected reports whether Istio injects into the Namespace.
@@ -61,11 +61,11 @@ func (n namespace) isInjected() bool {
 	return v == "enabled" || !set && n.Labels.Get("istio.io/rev") != ""
 }
 
-func limitRange(m *transformer.Metadata, spec *field.Map, _ *origin) (transformer.LimitRange, bool) {
+func limitRange(m *field.Metadata, spec *field.Map, _ *origin) (transformer.LimitRange, bool) {
 	return transformer.NewLimitRange(m.Name, *spec), true
 }
 
-func quota(m *transformer.Metadata, spec *field.Map, _ *origin) (transformer.ResourceQuota, bool) {
+func quota(m *field.Metadata, spec *field.Map, _ *origin) (transformer.ResourceQuota, bool) {
 	return transformer.ResourceQuota{Name: m.Name, Hard: field.As[field.Map](*spec, "hard")}, true
 }
 
@@ -75,7 +75,7 @@ type serviceSpec struct {
 	Ports    []transformer.ServicePort `json:"ports"`
 }
 
-func service(m *transformer.Metadata, spec *serviceSpec, at *origin) (transformer.Service, bool) {
+func service(m *field.Metadata, spec *serviceSpec, at *origin) (transformer.Service, bool) {
 	return transformer.Service{
 		Name: m.Name, Namespace: m.Namespace, Selector: spec.Selector, Ports: spec.Ports, Annotations: m.Annotations, At: at,
 	}, spec.Type != "ExternalName"
@@ -93,7 +93,7 @@ type ingressSpec struct {
 	} `json:"rules"`
 }
 
-func ingress(m *transformer.Metadata, spec *ingressSpec, at *origin) (transformer.Ingress, bool) {
+func ingress(m *field.Metadata, spec *ingressSpec, at *origin) (transformer.Ingress, bool) {
 	v := transformer.Ingress{
 		Name: m.Name, Namespace: m.Namespace, Annotations: m.Annotations, At: at,
 		Class:    cmp.Or(m.Annotations.Get("kubernetes.io/ingress.class"), spec.IngressClassName),
@@ -128,7 +128,7 @@ type peerAuthenticationSpec struct {
 	PortLevelMTLS map[string]mtls `json:"portLevelMtls"`
 }
 
-func peerAuthentication(m *transformer.Metadata, spec *peerAuthenticationSpec, at *origin) (transformer.PeerAuthentication, bool) {
+func peerAuthentication(m *field.Metadata, spec *peerAuthenticationSpec, at *origin) (transformer.PeerAuthentication, bool) {
 	p := transformer.PeerAuthentication{
 		Name: m.Name, Namespace: m.Namespace, MatchLabels: spec.Selector.MatchLabels, Mode: spec.MTLS.Mode, At: at,
 	}
@@ -154,7 +154,7 @@ type authorizationPolicySpec struct {
 }
 
 // authorizationPolicy makes a policy that is enforced in a sidecar.
-func authorizationPolicy(m *transformer.Metadata, spec *authorizationPolicySpec, at *origin) (transformer.AuthorizationPolicy, bool) {
+func authorizationPolicy(m *field.Metadata, spec *authorizationPolicySpec, at *origin) (transformer.AuthorizationPolicy, bool) {
 	dryRun, _ := strconv.ParseBool(m.Annotations.Get("istio.io/dry-run"))
 	return transformer.AuthorizationPolicy{
 		Name: m.Name, Namespace: m.Namespace, MatchLabels: spec.Selector.MatchLabels, Action: spec.Action, Rules: spec.Rules, At: at,

@@ -32,7 +32,7 @@ type Index struct {
 }
 
 type namespace struct {
-	*transformer.Metadata
+	*field.Metadata
 	at *origin
 }
 
@@ -123,7 +123,7 @@ func (x *Index) find(q question) *transformer.Surroundings {
 
 // namespaceOf returns the Namespace, unless those that are equally near contradict each
 // other.
-func (x *Index) namespaceOf(q question) (m *transformer.Metadata, at fmt.Stringer) {
+func (x *Index) namespaceOf(q question) (m *field.Metadata, at fmt.Stringer) {
 	all := x.namespaces.near(q)
 	if len(all) == 0 || slices.ContainsFunc(all, func(n namespace) bool {
 		return !sameEntries(all[0].Labels, n.Labels) || !sameEntries(all[0].Annotations, n.Annotations)

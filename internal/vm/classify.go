@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
-	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 const danglingText = "looks like a rewritten probe, but the annotation `" + ConfigAnnotation + "` has no original for it; it must be given its original back"
@@ -96,7 +96,7 @@ func (b *builder) isValid() bool {
 	key := "vm-probe-invalid"
 	if last := err.Path[len(err.Path)-1].Key; last == "probe" || last == "command" {
 		key = "vm-no-handler"
-		if h := handlerOf(p); *h == (transformer.Handler{}) || h.Kind() == "exec" {
+		if h := handlerOf(p); *h == (pod.Handler{}) || h.Kind() == "exec" {
 			err.Text += "; without it Istio's agent crashes"
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
@@ -80,7 +81,7 @@ func TestAProbeIsTranslatedIntoThatOfAGroup(t *testing.T) {
 	}{
 		{"an httpGet with every field", "{httpGet: {path: /a, port: 1, host: b, scheme: HTTPS, httpHeaders: [{name: hOST, value: c}, {name: x, value: d}]}}",
 			with(func(p *vmconfig.Probe) {
-				p.HTTPGet = &prober.HTTPGet{Path: "/a", Port: field.Number(1), Host: "b", Scheme: "HTTPS", HTTPHeaders: []transformer.HTTPHeader{{Name: "Host", Value: "c"}, {Name: "x", Value: "d"}}}
+				p.HTTPGet = &prober.HTTPGet{Path: "/a", Port: field.Number(1), Host: "b", Scheme: "HTTPS", HTTPHeaders: []pod.HTTPHeader{{Name: "Host", Value: "c"}, {Name: "x", Value: "d"}}}
 			}), ""},
 		{"an httpGet over HTTP/1", "{httpGet: {port: 1, protocol: HTTP1}}", with(func(p *vmconfig.Probe) { p.HTTPGet = &prober.HTTPGet{Path: "/", Port: field.Number(1), Scheme: "HTTP"} }), ""},
 		{"an httpGet over HTTP/2", "{httpGet: {port: 1, protocol: HTTP2}}", nil, "`readinessProbe.httpGet.protocol`: \"HTTP2\" must be unset: a WorkloadGroup cannot have the field"},

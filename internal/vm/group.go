@@ -14,6 +14,7 @@ import (
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
@@ -31,8 +32,8 @@ const fromAnnotation = "rewrite-probes.io/probe-from"
 
 // A Group is a WorkloadGroup and what is known of its surroundings.
 type Group struct {
-	Metadata  transformer.Metadata
-	Namespace *transformer.Metadata // of the Namespace object, nil if unknown
+	Metadata  field.Metadata
+	Namespace *field.Metadata // of the Namespace object, nil if unknown
 	Spec      Spec
 	// Source is the object as it was read.
 	Source transformer.Source
@@ -45,7 +46,7 @@ type Group struct {
 
 // A Spec is the part of a WorkloadGroup's spec that is read.
 type Spec struct {
-	Metadata transformer.Metadata `json:"metadata"` // of the WorkloadEntries
+	Metadata field.Metadata `json:"metadata"` // of the WorkloadEntries
 	Template struct {
 		ServiceAccount string          `json:"serviceAccount"`
 		Network        string          `json:"network"`
@@ -244,8 +245,8 @@ func (b *builder) plan(why string) transformer.Plan {
 func (b *builder) key() string { return prober.Key(b.g.Metadata.Name, prober.Readiness) }
 
 // handlerOf returns the handler of a probe as that of a container.
-func handlerOf(p *vmconfig.Probe) *transformer.Handler {
-	return &transformer.Handler{Exec: (*transformer.Exec)(p.Exec), HTTPGet: p.HTTPGet, TCPSocket: p.TCPSocket, GRPC: p.GRPC}
+func handlerOf(p *vmconfig.Probe) *pod.Handler {
+	return &pod.Handler{Exec: (*pod.Exec)(p.Exec), HTTPGet: p.HTTPGet, TCPSocket: p.TCPSocket, GRPC: p.GRPC}
 }
 
 func describe(p *vmconfig.Probe) string {

@@ -178,7 +178,7 @@ func TestAGroupWithoutAProbeHasNoVerdict(t *testing.T) {
 
 func TestTheOptOutOfANamespaceCounts(t *testing.T) {
 	s := read(t, group("", httpsProbe))
-	s.Namespace = &transformer.Metadata{Name: "shop", Annotations: field.KeyValues{{Key: "rewrite-probes.io/rewrite", Value: "false"}}}
+	s.Namespace = &field.Metadata{Name: "shop", Annotations: field.KeyValues{{Key: "rewrite-probes.io/rewrite", Value: "false"}}}
 	plan := s.plan(everything)
 	if len(plan.Edits) > 0 || len(plan.Findings) != 1 || !strings.HasSuffix(plan.Findings[0].Message, "; its probe is left alone") {
 		t.Errorf("%+v", plan)

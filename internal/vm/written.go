@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
@@ -42,7 +43,7 @@ func withTimeout(w field.Map, seconds int) field.Map {
 
 // writtenBy returns what is known from an entry of the env var alone.
 func writtenBy(e *prober.Prober) field.Map {
-	h := &transformer.Handler{HTTPGet: e.HTTPGet, GRPC: e.GRPC}
+	h := &pod.Handler{HTTPGet: e.HTTPGet, GRPC: e.GRPC}
 	probe := field.Map{{Key: h.Kind(), Value: h.Value()}}
 	if e.TimeoutSeconds > 1 {
 		probe = append(probe, field.Entry{Key: timeoutSeconds, Value: e.TimeoutSeconds})
@@ -95,7 +96,7 @@ func (b *builder) probeEdits() []field.Edit {
 // what of them is known as it was written.
 func (b *builder) editsTo(p *vmconfig.Probe, written field.Map) []field.Edit {
 	h := handlerOf(p)
-	edits := transformer.HandlerEdits(probePath, handlerOf(b.probe), h, field.As[field.Map](written, h.Kind()))
+	edits := pod.HandlerEdits(probePath, handlerOf(b.probe), h, field.As[field.Map](written, h.Kind()))
 	path := probePath.Key(timeoutSeconds)
 	want, set := written.Get(timeoutSeconds)
 	now, there := b.source.Get(timeoutSeconds)

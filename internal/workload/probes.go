@@ -5,8 +5,8 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
-	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 // EachProbe calls visit with the path of every mapping of the object that looks
@@ -73,7 +73,7 @@ func MayHaveProbes(o *manifest.Object) bool {
 var (
 	probeFields = fieldsOf(false)
 	hookFields  = fieldsOf(true)
-	dialing     = transformer.DialingHandlers()
+	dialing     = pod.DialingHandlers()
 )
 
 func fieldsOf(hooks bool) (names []string) {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/generator"
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/istio"
@@ -21,27 +22,27 @@ import (
 // mirrored lists, for each of the planner's types, the types of the API that it
 // mirrors.
 var mirrored = map[reflect.Type][]reflect.Type{
-	reflect.TypeFor[transformer.PodTemplate]():             {reflect.TypeFor[corev1.PodTemplateSpec](), reflect.TypeFor[corev1.Pod]()},
-	reflect.TypeFor[transformer.Metadata]():                {reflect.TypeFor[metav1.ObjectMeta]()},
-	reflect.TypeFor[transformer.PodSpec]():                 {reflect.TypeFor[corev1.PodSpec]()},
-	reflect.TypeFor[transformer.PodOS]():                   {reflect.TypeFor[corev1.PodOS]()},
-	reflect.TypeFor[transformer.Affinity]():                {reflect.TypeFor[corev1.Affinity]()},
-	reflect.TypeFor[transformer.NodeAffinity]():            {reflect.TypeFor[corev1.NodeAffinity]()},
-	reflect.TypeFor[transformer.NodeSelector]():            {reflect.TypeFor[corev1.NodeSelector]()},
-	reflect.TypeFor[transformer.NodeSelectorTerm]():        {reflect.TypeFor[corev1.NodeSelectorTerm]()},
-	reflect.TypeFor[transformer.NodeSelectorRequirement](): {reflect.TypeFor[corev1.NodeSelectorRequirement]()},
-	reflect.TypeFor[transformer.PodSecurityContext]():      {reflect.TypeFor[corev1.PodSecurityContext](), reflect.TypeFor[corev1.SecurityContext]()},
-	reflect.TypeFor[transformer.Container]():               {reflect.TypeFor[corev1.Container]()},
-	reflect.TypeFor[transformer.ContainerPort]():           {reflect.TypeFor[corev1.ContainerPort]()},
-	reflect.TypeFor[transformer.EnvVar]():                  {reflect.TypeFor[corev1.EnvVar]()},
-	reflect.TypeFor[transformer.Probe]():                   {reflect.TypeFor[corev1.Probe]()},
-	reflect.TypeFor[transformer.Lifecycle]():               {reflect.TypeFor[corev1.Lifecycle]()},
-	reflect.TypeFor[transformer.Exec]():                    {reflect.TypeFor[corev1.ExecAction]()},
-	reflect.TypeFor[transformer.Sleep]():                   {reflect.TypeFor[corev1.SleepAction]()},
-	reflect.TypeFor[transformer.HTTPGet]():                 {reflect.TypeFor[corev1.HTTPGetAction]()},
-	reflect.TypeFor[transformer.HTTPHeader]():              {reflect.TypeFor[corev1.HTTPHeader]()},
-	reflect.TypeFor[transformer.TCPSocket]():               {reflect.TypeFor[corev1.TCPSocketAction]()},
-	reflect.TypeFor[transformer.GRPC]():                    {reflect.TypeFor[corev1.GRPCAction]()},
+	reflect.TypeFor[pod.Template]():                {reflect.TypeFor[corev1.PodTemplateSpec](), reflect.TypeFor[corev1.Pod]()},
+	reflect.TypeFor[field.Metadata]():              {reflect.TypeFor[metav1.ObjectMeta]()},
+	reflect.TypeFor[pod.Spec]():                    {reflect.TypeFor[corev1.PodSpec]()},
+	reflect.TypeFor[pod.OS]():                      {reflect.TypeFor[corev1.PodOS]()},
+	reflect.TypeFor[pod.Affinity]():                {reflect.TypeFor[corev1.Affinity]()},
+	reflect.TypeFor[pod.NodeAffinity]():            {reflect.TypeFor[corev1.NodeAffinity]()},
+	reflect.TypeFor[pod.NodeSelector]():            {reflect.TypeFor[corev1.NodeSelector]()},
+	reflect.TypeFor[pod.NodeSelectorTerm]():        {reflect.TypeFor[corev1.NodeSelectorTerm]()},
+	reflect.TypeFor[pod.NodeSelectorRequirement](): {reflect.TypeFor[corev1.NodeSelectorRequirement]()},
+	reflect.TypeFor[pod.SecurityContext]():         {reflect.TypeFor[corev1.PodSecurityContext](), reflect.TypeFor[corev1.SecurityContext]()},
+	reflect.TypeFor[pod.Container]():               {reflect.TypeFor[corev1.Container]()},
+	reflect.TypeFor[pod.ContainerPort]():           {reflect.TypeFor[corev1.ContainerPort]()},
+	reflect.TypeFor[pod.EnvVar]():                  {reflect.TypeFor[corev1.EnvVar]()},
+	reflect.TypeFor[pod.Probe]():                   {reflect.TypeFor[corev1.Probe]()},
+	reflect.TypeFor[pod.Lifecycle]():               {reflect.TypeFor[corev1.Lifecycle]()},
+	reflect.TypeFor[pod.Exec]():                    {reflect.TypeFor[corev1.ExecAction]()},
+	reflect.TypeFor[pod.Sleep]():                   {reflect.TypeFor[corev1.SleepAction]()},
+	reflect.TypeFor[pod.HTTPGet]():                 {reflect.TypeFor[corev1.HTTPGetAction]()},
+	reflect.TypeFor[pod.HTTPHeader]():              {reflect.TypeFor[corev1.HTTPHeader]()},
+	reflect.TypeFor[pod.TCPSocket]():               {reflect.TypeFor[corev1.TCPSocketAction]()},
+	reflect.TypeFor[pod.GRPC]():                    {reflect.TypeFor[corev1.GRPCAction]()},
 }
 
 // jsonFields returns the fields of a struct by their JSON name, those of
@@ -72,7 +73,7 @@ func TestThePlannersTypesMirrorTheAPI(t *testing.T) {
 		for _, theirs := range mirrored[ours] {
 			api := jsonFields(theirs)
 			for name, f := range jsonFields(ours) {
-				if ours == reflect.TypeFor[transformer.Probe]() && len(f.Index) > 1 {
+				if ours == reflect.TypeFor[pod.Probe]() && len(f.Index) > 1 {
 					continue // a handler: probes and hooks share them
 				}
 				compared++
@@ -88,12 +89,12 @@ func TestThePlannersTypesMirrorTheAPI(t *testing.T) {
 			}
 		}
 		for _, f := range jsonFields(ours) {
-			if inner := base(f.Type); inner.Kind() == reflect.Struct && inner != reflect.TypeFor[field.IntOrString]() && inner != reflect.TypeFor[transformer.Handler]() {
+			if inner := base(f.Type); inner.Kind() == reflect.Struct && inner != reflect.TypeFor[field.IntOrString]() && inner != reflect.TypeFor[pod.Handler]() {
 				walk(inner)
 			}
 		}
 	}
-	walk(reflect.TypeFor[transformer.PodTemplate]())
+	walk(reflect.TypeFor[pod.Template]())
 	for ours := range mirrored {
 		walk(ours) // those of handlers are left
 	}
@@ -134,7 +135,7 @@ func sameKind(t *testing.T, name string, ours, theirs reflect.Type) {
 		if theirs != reflect.TypeFor[intstr.IntOrString]() && !integer(theirs.Kind()) {
 			t.Errorf("%s is a number or a string, and %v in the API", name, theirs)
 		}
-	case ours == reflect.TypeFor[transformer.Handler]():
+	case ours == reflect.TypeFor[pod.Handler]():
 		if theirs != reflect.TypeFor[corev1.LifecycleHandler]() {
 			t.Errorf("%s is a handler, and %v in the API", name, theirs)
 		}
@@ -181,7 +182,7 @@ func TestOurTypesHaveEveryFieldOfTheAPIsHandlers(t *testing.T) {
 
 // A handler that the API gains must not be passed over silently.
 func TestEveryHandlerOfTheAPIIsKnown(t *testing.T) {
-	ours := jsonFields(reflect.TypeFor[transformer.Handler]())
+	ours := jsonFields(reflect.TypeFor[pod.Handler]())
 	all := make(map[string]bool)
 	for _, theirs := range []reflect.Type{reflect.TypeFor[corev1.ProbeHandler](), reflect.TypeFor[corev1.LifecycleHandler]()} {
 		for name, f := range jsonFields(theirs) {
@@ -198,13 +199,13 @@ func TestEveryHandlerOfTheAPIIsKnown(t *testing.T) {
 			t.Errorf("the planner's handler %q is none of the API", name)
 		}
 	}
-	fields := jsonFields(reflect.TypeFor[transformer.Lifecycle]())
+	fields := jsonFields(reflect.TypeFor[pod.Lifecycle]())
 	for name, f := range jsonFields(reflect.TypeFor[corev1.Lifecycle]()) {
 		if _, ok := fields[name]; !ok && f.Type == reflect.TypeFor[*corev1.LifecycleHandler]() {
 			t.Errorf("Lifecycle.%s is a hook that the planner does not know", f.Name)
 		}
 	}
-	fields = jsonFields(reflect.TypeFor[transformer.Container]())
+	fields = jsonFields(reflect.TypeFor[pod.Container]())
 	for name, f := range jsonFields(reflect.TypeFor[corev1.Container]()) {
 		if _, ok := fields[name]; !ok && f.Type == reflect.TypeFor[*corev1.Probe]() {
 			t.Errorf("Container.%s is a probe that the planner does not know", f.Name)
@@ -246,9 +247,9 @@ func TestNoFieldOfTheAPIsHandlersIsUnknown(t *testing.T) {
 			container := field.Map{{Key: "name", Value: "app"}, {Key: "livenessProbe", Value: wrap(field.Map{{Key: name, Value: ""}})}}
 			plan := planner.Plan(transformer.Input{
 				Kind: "Deployment", APIVersion: "apps/v1", Path: field.NewPath("spec", "template"),
-				Template: transformer.PodTemplate{Spec: transformer.PodSpec{Containers: []transformer.Container{{
+				Template: pod.Template{Spec: pod.Spec{Containers: []pod.Container{{
 					Name:          "app",
-					LivenessProbe: &transformer.Probe{Handler: transformer.Handler{HTTPGet: &transformer.HTTPGet{Port: field.IntOrString{Int: 80}}}},
+					LivenessProbe: &pod.Probe{Handler: pod.Handler{HTTPGet: &pod.HTTPGet{Port: field.IntOrString{Int: 80}}}},
 				}}}},
 				Source: sourceOf(field.Map{{Key: "spec", Value: field.Map{{Key: "template", Value: field.Map{
 					{Key: "spec", Value: field.Map{{Key: "containers", Value: field.List{container}}}}}}}}}),

@@ -1,4 +1,4 @@
-package transformer
+package pod
 
 import (
 	"cmp"
@@ -11,11 +11,81 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
+// Deref returns what a pointer points to, or "".
+func Deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// Resolve returns the number of the port that the handler dials, as the kubelet finds it among
+// the ports of the same container; 0 if there is none. The error completes a message about it.
+//
+// The kubelet would take a string of digits too, but the API server refuses
+// one: a port's name must hold a letter. It refuses every name in a grpc probe.
+func (h *Handler) Resolve(c *Container) (int, error) {
+	port, _ := h.Endpoint()
+	switch {
+	case port == nil:
+		return 0, nil
+	case !port.IsString:
+		return InRange(port.Int)
+	}
+	for _, p := range c.Ports {
+		if p.Name == port.Str && p.Name != "" {
+			n, err := InRange(p.ContainerPort)
+			if err == nil && h.GRPC != nil {
+				return 0, fmt.Errorf("is the name %q, which the API server refuses in a grpc probe; it must be the number, %d", port.Str, n)
+			}
+			return n, err
+		}
+	}
+	if port.Str != "" && strings.Trim(port.Str, "0123456789") == "" {
+		return 0, fmt.Errorf("is the string %q, which the API server refuses; a number must not be quoted", port.Str)
+	}
+	if IsVariable(port.Str) {
+		return 0, fmt.Errorf("is %q, which looks like a variable; rewrite-probes must run after the substitution", port.Str)
+	}
+	names := "has no named port"
+	var known []string
+	for _, p := range c.Ports {
+		if p.Name != "" {
+			known = append(known, fmt.Sprintf("%q", p.Name))
+		}
+	}
+	if len(known) > 0 {
+		names = "names " + strings.Join(known, ", ")
+	}
+	return 0, fmt.Errorf("names the port %q, but container %q %s; it must be a port's name or number", port.Str, c.Name, names)
+}
+
+// IsVariable reports whether a text looks like it has a variable that Flux or envsubst will
+// substitute.
+func IsVariable(text string) bool { return strings.Contains(text, "${") }
+
+func InRange(port int64) (int, error) {
+	if port < 1 || port > 65535 {
+		return 0, OutOfRange(port)
+	}
+	return int(port), nil
+}
+
+// OutOfRange is a number that is no port.
+type OutOfRange int64
+
+func (n OutOfRange) Error() string {
+	if n == 0 {
+		return "is missing or 0, but must be a port from 1 to 65535"
+	}
+	return fmt.Sprintf("is %d, but must be a port from 1 to 65535", int64(n))
+}
+
 // The names of the handler types that rules refer to.
 const (
-	kindHTTPGet   = "httpGet"
-	kindTCPSocket = "tcpSocket"
-	kindGRPC      = "grpc"
+	KindHTTPGet   = "httpGet"
+	KindTCPSocket = "tcpSocket"
+	KindGRPC      = "grpc"
 )
 
 // handlerTypes are all types of handlers, in the order of the API. A new type is
@@ -23,9 +93,9 @@ const (
 // of Handler.
 var handlerTypes = []handlerType{
 	{"exec", nil, func(h *Handler) bool { return h.Exec != nil }},
-	{kindHTTPGet, fieldsOf[HTTPGet](), func(h *Handler) bool { return h.HTTPGet != nil }},
-	{kindTCPSocket, fieldsOf[TCPSocket](), func(h *Handler) bool { return h.TCPSocket != nil }},
-	{kindGRPC, fieldsOf[GRPC](), func(h *Handler) bool { return h.GRPC != nil }},
+	{KindHTTPGet, fieldsOf[HTTPGet](), func(h *Handler) bool { return h.HTTPGet != nil }},
+	{KindTCPSocket, fieldsOf[TCPSocket](), func(h *Handler) bool { return h.TCPSocket != nil }},
+	{KindGRPC, fieldsOf[GRPC](), func(h *Handler) bool { return h.GRPC != nil }},
 	{"sleep", nil, func(h *Handler) bool { return h.Sleep != nil }},
 }
 
@@ -71,8 +141,8 @@ func (h *Handler) Kind() (kind string) {
 	return kind
 }
 
-// endpoint returns what the handler dials; port is nil if it opens no connection.
-func (h *Handler) endpoint() (port *field.IntOrString, host string) {
+// Endpoint returns what the handler dials; port is nil if it opens no connection.
+func (h *Handler) Endpoint() (port *field.IntOrString, host string) {
 	switch {
 	case h.HTTPGet != nil:
 		return &h.HTTPGet.Port, h.HTTPGet.Host
@@ -84,15 +154,15 @@ func (h *Handler) endpoint() (port *field.IntOrString, host string) {
 	return nil, ""
 }
 
-func (h *Handler) dials() bool {
-	port, _ := h.endpoint()
+func (h *Handler) Dials() bool {
+	port, _ := h.Endpoint()
 	return port != nil
 }
 
 // String returns the handler in a few words: "httpGet https :8443/healthz".
 func (h *Handler) String() string {
 	kind := h.Kind()
-	port, host := h.endpoint()
+	port, host := h.Endpoint()
 	switch {
 	case *h == Handler{}:
 		return "no handler"
@@ -107,7 +177,7 @@ func (h *Handler) String() string {
 		if strings.EqualFold(h.HTTPGet.Scheme, "HTTPS") {
 			before = "https "
 		}
-	} else if h.GRPC != nil && text(h.GRPC.Service) != "" {
+	} else if h.GRPC != nil && Deref(h.GRPC.Service) != "" {
 		after = " " + *h.GRPC.Service
 	}
 	number := port.String()
@@ -117,9 +187,9 @@ func (h *Handler) String() string {
 	return kind + " " + before + host + ":" + number + after
 }
 
-// carried returns the text of the author's that only the env var carries once the handler
+// Carried returns the text of the author's that only the env var carries once the handler
 // is rewritten, and its key; "" if there is none.
-func (h *Handler) carried() (key, text string) {
+func (h *Handler) Carried() (key, text string) {
 	switch {
 	case h.HTTPGet != nil:
 		return "path", h.HTTPGet.Path
@@ -129,9 +199,9 @@ func (h *Handler) carried() (key, text string) {
 	return "", ""
 }
 
-// entry returns the env var's entry for a handler that dials a port, with the API's
+// Entry returns the env var's entry for a handler that dials a port, with the API's
 // defaults and without the headers, which the kubelet sends.
-func (h *Handler) entry(port field.IntOrString) *prober.Prober {
+func (h *Handler) Entry(port field.IntOrString) *prober.Prober {
 	switch {
 	case h.HTTPGet != nil:
 		return &prober.Prober{HTTPGet: &HTTPGet{
@@ -140,13 +210,13 @@ func (h *Handler) entry(port field.IntOrString) *prober.Prober {
 	case h.TCPSocket != nil:
 		return &prober.Prober{TCPSocket: &TCPSocket{Port: port}}
 	}
-	service := text(h.GRPC.Service)
+	service := Deref(h.GRPC.Service)
 	return &prober.Prober{GRPC: &GRPC{Port: port, Service: &service, Mode: h.GRPC.Mode}}
 }
 
-// handlerOf returns the handler that an entry of the env var carries. Headers, and
+// HandlerOf returns the handler that an entry of the env var carries. Headers, and
 // whether a path or scheme is absent, come from the rewritten request.
-func handlerOf(p *prober.Prober, rewritten *HTTPGet) *Handler {
+func HandlerOf(p *prober.Prober, rewritten *HTTPGet) *Handler {
 	switch {
 	case p.TCPSocket != nil:
 		t := *p.TCPSocket
@@ -182,13 +252,13 @@ func (h *Handler) Value() field.Map {
 		m := field.Map{{Key: "path", Value: h.HTTPGet.Path}, {Key: "port", Value: h.HTTPGet.Port.Value()}}
 		m = field.AppendSet(field.AppendSet(m, "scheme", h.HTTPGet.Scheme), "host", h.HTTPGet.Host)
 		if len(h.HTTPGet.HTTPHeaders) > 0 {
-			m = append(m, field.Entry{Key: headersField, Value: headerList(h.HTTPGet.HTTPHeaders)})
+			m = append(m, field.Entry{Key: HeadersField, Value: headerList(h.HTTPGet.HTTPHeaders)})
 		}
 		return field.AppendSet(m, "protocol", h.HTTPGet.Protocol)
 	case h.TCPSocket != nil:
 		return field.AppendSet(field.Map{{Key: "port", Value: h.TCPSocket.Port.Value()}}, "host", h.TCPSocket.Host)
 	}
-	m := field.AppendSet(field.Map{{Key: "port", Value: h.GRPC.Port.Value()}}, "service", text(h.GRPC.Service))
+	m := field.AppendSet(field.Map{{Key: "port", Value: h.GRPC.Port.Value()}}, "service", Deref(h.GRPC.Service))
 	return field.AppendSet(m, "mode", h.GRPC.Mode)
 }
 
@@ -200,8 +270,8 @@ func headerList(headers []HTTPHeader) field.List {
 	return list
 }
 
-// headerIn returns the value of the first header of a name; "" if there is none.
-func headerIn(h *HTTPGet, name string) string {
+// HeaderIn returns the value of the first header of a name; "" if there is none.
+func HeaderIn(h *HTTPGet, name string) string {
 	for _, x := range h.HTTPHeaders {
 		if strings.EqualFold(x.Name, name) {
 			return x.Value
@@ -210,11 +280,11 @@ func headerIn(h *HTTPGet, name string) string {
 	return ""
 }
 
-// adopt sets the fields of a handler that dials from its form, as far as an entry has
+// Adopt sets the fields of a handler that dials from its form, as far as an entry has
 // no room for them, except for the port. It returns false and changes nothing if the
 // form means another handler: the entry may have been edited since.
-func (h *Handler) adopt(form field.Map) bool {
-	switch e := h.entry(field.IntOrString{}); {
+func (h *Handler) Adopt(form field.Map) bool {
+	switch e := h.Entry(field.IntOrString{}); {
 	case h.GRPC != nil:
 		return written(form, "service", "") == *e.GRPC.Service && written(form, "mode", "") == e.GRPC.Mode
 	case h.HTTPGet == nil:
@@ -235,9 +305,9 @@ func written(form field.Map, key, byDefault string) string {
 	return byDefault
 }
 
-// unsupported returns a field with a value that the planner does not know,
+// Unsupported returns a field with a value that the planner does not know,
 // and what is wrong with it; "" if there is none.
-func (h *Handler) unsupported() (name, problem string) {
+func (h *Handler) Unsupported() (name, problem string) {
 	switch x, g := h.HTTPGet, h.GRPC; {
 	case x != nil && !slices.Contains([]string{"", prober.HTTP1, prober.HTTP2}, x.Protocol):
 		return "protocol", fmt.Sprintf("%q must be %s or %s", x.Protocol, prober.HTTP1, prober.HTTP2)
@@ -249,9 +319,9 @@ func (h *Handler) unsupported() (name, problem string) {
 	return "", ""
 }
 
-// newer returns the field in which a probe or hook demands what the meshes'
+// Newer returns the field in which a probe or hook demands what the meshes'
 // proxies do not support; "" if there is none.
-func (h *Handler) newer(isHook bool) string {
+func (h *Handler) Newer(isHook bool) string {
 	switch {
 	case h.HTTPGet != nil && h.HTTPGet.Protocol == prober.HTTP2 && !isHook: // the kubelet ignores it in hooks
 		return "protocol"
@@ -260,3 +330,30 @@ func (h *Handler) newer(isHook bool) string {
 	}
 	return ""
 }
+
+// A Handler is what the kubelet does. In valid objects exactly one field is set.
+type Handler struct {
+	Exec      *Exec      `json:"exec"`
+	HTTPGet   *HTTPGet   `json:"httpGet"`
+	TCPSocket *TCPSocket `json:"tcpSocket"`
+	GRPC      *GRPC      `json:"grpc"`
+	Sleep     *Sleep     `json:"sleep"`
+}
+
+// Exec is a command that the kubelet runs in the container.
+type Exec struct {
+	Command []string `json:"command"`
+}
+
+// Sleep is a hook that waits.
+type Sleep struct {
+	Seconds int64 `json:"seconds"`
+}
+
+// The handlers that open a connection are those of the env var's entries.
+type (
+	HTTPGet    = prober.HTTPGet
+	HTTPHeader = prober.HTTPHeader
+	TCPSocket  = prober.TCPSocket
+	GRPC       = prober.GRPC
+)

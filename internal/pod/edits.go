@@ -1,0 +1,85 @@
+package pod
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// HandlerEdits returns the edits that change the handler of the probe or hook at
+// path from have to want. Within httpGet only the fields that differ are touched.
+// form has the fields of want as they were written; nil if that does not matter.
+func HandlerEdits(path field.Path, have, want *Handler, form field.Map) []field.Edit {
+	from, to := have.Kind(), want.Kind()
+	if from != to {
+		value := form
+		if value == nil {
+			value = want.Value()
+		}
+		return []field.Edit{{Op: field.Rename, Path: path.Key(from), NewKey: to, Value: value}}
+	}
+	if to != KindHTTPGet {
+		return nil
+	}
+	edits := make([]field.Edit, 0, 3)
+	h, w := have.HTTPGet, want.HTTPGet
+	if h.Port != w.Port {
+		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, "port"), Value: w.Port.Value()})
+	}
+	for _, f := range [...]struct{ key, before, have, want string }{
+		{"path", "port", h.Path, w.Path},
+		{"scheme", "", h.Scheme, cmp.Or(w.Scheme, h.Scheme)},
+		{"protocol", Following(form, "protocol"), h.Protocol, w.Protocol},
+	} {
+		switch asWritten, known := form.Get(f.key); {
+		case f.have == f.want:
+		case f.want != "":
+			edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, f.key), Before: f.before, Value: f.want})
+		case known && (asWritten == nil || asWritten == ""):
+			edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, f.key), Value: asWritten})
+		default:
+			edits = append(edits, field.Edit{Op: field.Delete, Path: path.Key(from, f.key)})
+		}
+	}
+	if !slices.Equal(h.HTTPHeaders, w.HTTPHeaders) {
+		edits = append(edits, headerEdits(path.Key(from, HeadersField), h.HTTPHeaders, w.HTTPHeaders, form)...)
+	}
+	return edits
+}
+
+// headerEdits returns the edits that change the headers at path, which differ. Those that
+// stay are not touched.
+func headerEdits(path field.Path, have, want []HTTPHeader, form field.Map) []field.Edit {
+	switch wasEmpty, noted := form.Get(HeadersField); {
+	case len(want) == 0 && noted:
+		return []field.Edit{{Op: field.Set, Path: path, Value: wasEmpty}}
+	case len(want) == 0:
+		return []field.Edit{{Op: field.Delete, Path: path}}
+	case len(have) == 0:
+		return []field.Edit{{Op: field.Set, Path: path, Value: headerList(want)}}
+	}
+	var edits []field.Edit
+	same := 0 // how many of want are there, in front of the header at hand
+	for i, x := range have {
+		if same < len(want) && want[same] == x {
+			same++
+		} else {
+			edits = append(edits, field.Edit{Op: field.Delete, Path: path.Index(i)})
+		}
+	}
+	for _, v := range headerList(want[same:]) {
+		edits = append(edits, field.Edit{Op: field.Insert, Path: path.Index(len(have)), Value: v})
+	}
+	return edits
+}
+
+// Following returns the key that follows another; "" if it is the last.
+func Following(form field.Map, key string) string {
+	for i, e := range form[:max(0, len(form)-1)] {
+		if e.Key == key {
+			return form[i+1].Key
+		}
+	}
+	return ""
+}

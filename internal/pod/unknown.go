@@ -1,0 +1,56 @@
+package pod
+
+import (
+	"slices"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// headersField is the list of headers in an httpGet.
+const HeadersField = "httpHeaders"
+
+// A handler with a field that is not known is never rewritten: the answerer
+// would not make the request that the kubelet would have made. The fields of
+// each type of handler are in handlerTypes.
+var (
+	probeFields = slices.Concat(fieldsOf[Handler](), []string{
+		"initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold", "terminationGracePeriodSeconds",
+	})
+	headerFields = fieldsOf[HTTPHeader]()
+)
+
+// UnknownField returns the path of the first field of a probe or hook that is
+// not known, and the fields that are known there; nil if all are known.
+func UnknownField(probe field.Map) (path field.Path, known []string) {
+	if key := keyNotIn(probe, probeFields); key != "" {
+		return field.NewPath(key), probeFields
+	}
+	for i := range handlerTypes {
+		t := &handlerTypes[i]
+		handler := field.As[field.Map](probe, t.name)
+		if t.fields == nil {
+			continue
+		}
+		if key := keyNotIn(handler, t.fields); key != "" {
+			return field.NewPath(t.name, key), t.fields
+		}
+		for i, v := range field.As[field.List](handler, HeadersField) {
+			header, _ := v.(field.Map)
+			if key := keyNotIn(header, headerFields); key != "" {
+				return field.NewPath(t.name).Item(HeadersField, i).Key(key), headerFields
+			}
+		}
+	}
+	return nil, nil
+}
+
+// keyNotIn returns the first key of m that is not among the known ones; "" if
+// all are. A null field counts as absent.
+func keyNotIn(m field.Map, known []string) string {
+	for _, e := range m {
+		if e.Value != nil && !slices.Contains(known, e.Key) {
+			return e.Key
+		}
+	}
+	return ""
+}

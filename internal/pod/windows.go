@@ -1,0 +1,24 @@
+package pod
+
+import (
+	"slices"
+	"strings"
+)
+
+// IsWindows reports whether the pod runs on no other nodes than those with Windows. That may
+// also be in its RuntimeClass, as Kubernetes' guide for Windows proposes; there it is named windows-2019.
+func IsWindows(spec *Spec) bool {
+	terms := spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	return spec.OS != nil && spec.OS.Name == osWindows ||
+		spec.NodeSelector.Get(windowsBuild) != "" || strings.HasPrefix(spec.RuntimeClassName, osWindows) ||
+		slices.ContainsFunc(osLabels, func(key string) bool { return spec.NodeSelector.Get(key) == osWindows }) ||
+		len(terms) > 0 && !slices.ContainsFunc(terms, NodeSelectorTerm.allowsOthers)
+}
+
+const osWindows = "windows"
+
+// windowsBuild is a label of nodes with Windows alone.
+const windowsBuild = "node.kubernetes.io/windows-build"
+
+// osLabels are the labels of a node with its operating system, which the kubelet sets.
+var osLabels = []string{"kubernetes.io/os", "beta.kubernetes.io/os"}
