@@ -2,6 +2,7 @@ package fn
 
 import (
 	"github.com/rewrite-probes/rewrite-probes/fn/findings"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -20,13 +21,13 @@ const (
 )
 
 // An Outcome says what a probe, as it was given, does under strict mTLS.
-type Outcome = transformer.Outcome
+type Outcome = world.Outcome
 
 // The outcomes.
 const (
-	Fails         = transformer.Fails
-	FalselyPasses = transformer.FalselyPasses
-	Unaffected    = transformer.Unaffected
+	Fails         = world.Fails
+	FalselyPasses = world.FalselyPasses
+	Unaffected    = world.Unaffected
 )
 
 // A Probe is one probe or hook of a pod template, and what becomes of it.

@@ -82,5 +82,5 @@ func (b *planBuilder) withoutExcluded(annotations field.KeyValues) field.KeyValu
 // (`answeredBy: app`), because Services among the manifests are known, and none leads to
 // the probes' ports.
 func (b *planBuilder) appWouldDo(toRewrite []*handlerSite) bool {
-	return b.in.Around.hasServices() && !slices.ContainsFunc(toRewrite, func(s *handlerSite) bool { return b.exposed(s.port) != "" })
+	return b.in.Around.HasServices() && !slices.ContainsFunc(toRewrite, func(s *handlerSite) bool { return b.exposed(s.port) != "" })
 }

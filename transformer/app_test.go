@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -48,12 +50,12 @@ func TestTheAppAnswersWhereNoServiceLeads(t *testing.T) {
 		}
 		again := plan(t, r.text, byApp...)
 		wantNoEdits(t, again)
-		if again.Probes[0].StrictTLS != transformer.Unaffected {
+		if again.Probes[0].StrictTLS != world.Unaffected {
 			t.Errorf("%s: once excluded: %+v", mesh, again.Probes[0])
 		}
 		wantText(t, restore(t, r.text), before)
-		leads := transformer.Surroundings{Services: func() []transformer.Service {
-			return []transformer.Service{{Name: "web", Selector: field.KeyValues{{Key: "app", Value: "web"}}, Ports: []transformer.ServicePort{{Port: 8002}}}}
+		leads := surroundings.Surroundings{Services: func() []surroundings.Service {
+			return []surroundings.Service{{Name: "web", Selector: field.KeyValues{{Key: "app", Value: "web"}}, Ports: []surroundings.ServicePort{{Port: 8002}}}}
 		}}
 		r = among(t, leads, before, byApp...)
 		if f := wantReason(t, r, "port-exposed"); !strings.Contains(f.Message, "8002") || !strings.Contains(f.Field.String(), "readinessProbe") || r.text != before {

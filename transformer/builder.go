@@ -7,6 +7,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+	"github.com/rewrite-probes/rewrite-probes/internal/resources"
 )
 
 type planBuilder struct {
@@ -21,7 +22,7 @@ type planBuilder struct {
 	userAnnotations  field.KeyValues    // without what was added for past answerers in any mesh
 	detected         detection
 	inspection       inspection
-	pod              *podResources // nil until they are needed
+	pod              *resources.Pod // nil until they are needed
 	edits            []field.Edit
 	addedAnnotations field.KeyValues // those that the edits set
 	excluded         []int           // the ports on which the app itself answers

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -130,10 +131,10 @@ func TestAProbeThatWasChangedAfterTheRewritingIsFoundUntilTheNextRun(t *testing.
 		} {
 			changed := strings.Replace(rewritten.text, c.old, c.new, 1)
 			r := plan(t, changed, opts...)
-			if v := r.Probes[0]; changed == rewritten.text || v.StrictTLS != transformer.Fails || (v.If == "") != c.certain {
+			if v := r.Probes[0]; changed == rewritten.text || v.StrictTLS != world.Fails || (v.If == "") != c.certain {
 				t.Errorf("%q: %+v", c.new, v)
 			}
-			if v := plan(t, r.text, opts...).Probes[0]; v.StrictTLS != transformer.Unaffected {
+			if v := plan(t, r.text, opts...).Probes[0]; v.StrictTLS != world.Unaffected {
 				t.Errorf("%q, rewritten again: %+v", c.new, v)
 			}
 		}
@@ -147,14 +148,14 @@ func TestAProbeProxyThatAPatchHasPutBehindWhatWaitsForItIsFoundUntilTheNextRun(t
 	for _, opts := range [][]option{nil, {injects("*"), nativeSidecars(true)}, {injects("*"), nativeSidecars(false)}, {inMesh("linkerd")}, {inMesh("kuma")}} {
 		for _, c := range []struct {
 			spec, front string
-			want        transformer.Outcome
+			want        world.Outcome
 			opts        []option
 		}{
-			{strings.Replace(sidecar, "FIELD", startup, 1), "db", transformer.Fails, nil},
-			{strings.Replace(sidecar, "FIELD", postStart, 1), "db", transformer.Fails, nil},
-			{strings.Replace(sidecar, "FIELD", other, 1), "db", transformer.Unaffected, nil},
-			{app(postStart), "app", transformer.Fails, []option{asContainer}},
-			{app(startup), "app", transformer.Unaffected, []option{asContainer}},
+			{strings.Replace(sidecar, "FIELD", startup, 1), "db", world.Fails, nil},
+			{strings.Replace(sidecar, "FIELD", postStart, 1), "db", world.Fails, nil},
+			{strings.Replace(sidecar, "FIELD", other, 1), "db", world.Unaffected, nil},
+			{app(postStart), "app", world.Fails, []option{asContainer}},
+			{app(startup), "app", world.Unaffected, []option{asContainer}},
 		} {
 			all := append(slices.Concat(opts, c.opts), answeredBy("probe-proxy"))
 			rewritten := plan(t, podOf("", c.spec), all...)
@@ -172,7 +173,7 @@ func TestAProbeProxyThatAPatchHasPutBehindWhatWaitsForItIsFoundUntilTheNextRun(t
 			if v := r.Probes[0]; v.StrictTLS != c.want || v.If != "" {
 				t.Errorf("%s: %+v, want %s", c.spec, v, c.want)
 			}
-			if v := plan(t, r.text, all...).Probes[0]; v.StrictTLS != transformer.Unaffected {
+			if v := plan(t, r.text, all...).Probes[0]; v.StrictTLS != world.Unaffected {
 				t.Errorf("%s, rewritten again: %+v", c.spec, v)
 			}
 		}

@@ -6,31 +6,32 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
 // known says in one line what is known of the mesh around the pod, and from where.
 func (b *planBuilder) known() string {
 	f := &b.inspection.facts
-	if len(b.sites) == 0 || f.injectionCure == "" {
+	if len(b.sites) == 0 || f.InjectionCure == "" {
 		return ""
 	}
 	var words []string
-	add := func(x fact, yes, no string) {
-		switch x.is {
+	add := func(x world.Fact, yes, no string) {
+		switch x.Is {
 		case certain.Always:
-			words = append(words, yes+": "+x.at)
+			words = append(words, yes+": "+x.At)
 		case certain.Never:
-			words = append(words, no+": "+x.at)
+			words = append(words, no+": "+x.At)
 		}
 	}
-	if f.injected.is == certain.Maybe {
-		return "not known: whether Istio injects its sidecar (" + strings.TrimSuffix(f.injectionCure, ",") + " would say)"
+	if f.Injected.Is == certain.Maybe {
+		return "not known: whether Istio injects its sidecar (" + strings.TrimSuffix(f.InjectionCure, ",") + " would say)"
 	}
-	add(f.injected, "injected", "not injected")
-	if f.injected.is == certain.Always {
-		add(f.native, "native sidecar", "no native sidecar")
-		add(f.holds, "starts first", "does not start first")
-		add(f.rewrites, "the injector rewrites probes", "the injector rewrites no probes")
+	add(f.Injected, "injected", "not injected")
+	if f.Injected.Is == certain.Always {
+		add(f.Native, "native sidecar", "no native sidecar")
+		add(f.Holds, "starts first", "does not start first")
+		add(f.Rewrites, "the injector rewrites probes", "the injector rewrites no probes")
 		words = append(words, b.knownMTLS()...)
 	}
 	return "known: " + strings.Join(words, "; ")

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 // A leftAlone is a template that stays as it is, with the one reason for that.
 type leftAlone struct {
 	name, yaml, reason string
-	outcome            transformer.Outcome
+	outcome            world.Outcome
 	field              string
 	opts               []option
 }
@@ -26,39 +27,39 @@ func namespace(labels, annotations string) string {
 func TestATemplateThatHasOptedOutIsLeftAlone(t *testing.T) {
 	own := podOf("", app(httpProbe))
 	for _, c := range []leftAlone{
-		{name: "Istio's annotation", reason: "istio-opt-out", outcome: transformer.Fails, yaml: podOf("annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"False\"}", app(httpProbe)),
+		{name: "Istio's annotation", reason: "istio-opt-out", outcome: world.Fails, yaml: podOf("annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"False\"}", app(httpProbe)),
 			field: "spec.template.metadata.annotations[sidecar.istio.io/rewriteAppHTTPProbers]"},
-		{name: "ours on the template", reason: "opt-out", outcome: transformer.Fails, yaml: podOf("annotations: {rewrite-probes.io/rewrite: \"f\"}", app(httpProbe)),
+		{name: "ours on the template", reason: "opt-out", outcome: world.Fails, yaml: podOf("annotations: {rewrite-probes.io/rewrite: \"f\"}", app(httpProbe)),
 			field: "spec.template.metadata.annotations[rewrite-probes.io/rewrite]"},
-		{name: "ours on the workload", reason: "opt-out", outcome: transformer.Fails, yaml: strings.Replace(own, "  name: web\n", "  name: web\n  annotations: {rewrite-probes.io/rewrite: \"0\"}\n", 1),
+		{name: "ours on the workload", reason: "opt-out", outcome: world.Fails, yaml: strings.Replace(own, "  name: web\n", "  name: web\n  annotations: {rewrite-probes.io/rewrite: \"0\"}\n", 1),
 			field: "metadata.annotations[rewrite-probes.io/rewrite]"},
-		{name: "ours on the Namespace", reason: "opt-out", outcome: transformer.Fails, yaml: namespace("", `rewrite-probes.io/rewrite: "false"`) + own},
-		{name: "host network", reason: "host-network", outcome: transformer.Unaffected, yaml: podOf("", "hostNetwork: true\n"+app(httpProbe)), field: "spec.template.spec.hostNetwork"},
-		{name: "injection label", reason: "injection-off", outcome: transformer.Unaffected, yaml: podOf("labels: {sidecar.istio.io/inject: \"false\"}\nannotations: {sidecar.istio.io/inject: \"true\"}", app(httpProbe)),
+		{name: "ours on the Namespace", reason: "opt-out", outcome: world.Fails, yaml: namespace("", `rewrite-probes.io/rewrite: "false"`) + own},
+		{name: "host network", reason: "host-network", outcome: world.Unaffected, yaml: podOf("", "hostNetwork: true\n"+app(httpProbe)), field: "spec.template.spec.hostNetwork"},
+		{name: "injection label", reason: "injection-off", outcome: world.Unaffected, yaml: podOf("labels: {sidecar.istio.io/inject: \"false\"}\nannotations: {sidecar.istio.io/inject: \"true\"}", app(httpProbe)),
 			field: "spec.template.metadata.labels[sidecar.istio.io/inject]"},
-		{name: "injection annotation", reason: "injection-off", outcome: transformer.Unaffected, yaml: podOf("annotations: {sidecar.istio.io/inject: \"false\"}", app(httpProbe)),
+		{name: "injection annotation", reason: "injection-off", outcome: world.Unaffected, yaml: podOf("annotations: {sidecar.istio.io/inject: \"false\"}", app(httpProbe)),
 			field: "spec.template.metadata.annotations[sidecar.istio.io/inject]"},
-		{name: "kube-system", reason: "namespace-not-injected", outcome: transformer.Unaffected, yaml: strings.Replace(own, "  name: web\n", "  name: web\n  namespace: kube-system\n", 1)},
-		{name: "disabled namespace", reason: "namespace-not-injected", outcome: transformer.Unaffected, yaml: namespace("istio-injection: disabled", "") + podOf(injected, app(httpProbe))},
-		{name: "ambient pod", reason: "ambient", outcome: transformer.Unaffected, yaml: podOf("labels: {istio.io/dataplane-mode: ambient}", app(httpProbe)),
+		{name: "kube-system", reason: "namespace-not-injected", outcome: world.Unaffected, yaml: strings.Replace(own, "  name: web\n", "  name: web\n  namespace: kube-system\n", 1)},
+		{name: "disabled namespace", reason: "namespace-not-injected", outcome: world.Unaffected, yaml: namespace("istio-injection: disabled", "") + podOf(injected, app(httpProbe))},
+		{name: "ambient pod", reason: "ambient", outcome: world.Unaffected, yaml: podOf("labels: {istio.io/dataplane-mode: ambient}", app(httpProbe)),
 			field: "spec.template.metadata.labels[istio.io/dataplane-mode]"},
-		{name: "ambient namespace", reason: "ambient", outcome: transformer.Unaffected, yaml: namespace("istio.io/dataplane-mode: ambient", "") + own},
-		{name: "out of an ambient namespace", reason: "ambient", outcome: transformer.Unaffected, yaml: namespace("istio.io/dataplane-mode: ambient", "") + podOf("labels: {istio.io/dataplane-mode: none}", app(httpProbe)),
+		{name: "ambient namespace", reason: "ambient", outcome: world.Unaffected, yaml: namespace("istio.io/dataplane-mode: ambient", "") + own},
+		{name: "out of an ambient namespace", reason: "ambient", outcome: world.Unaffected, yaml: namespace("istio.io/dataplane-mode: ambient", "") + podOf("labels: {istio.io/dataplane-mode: none}", app(httpProbe)),
 			field: "spec.template.metadata.labels[istio.io/dataplane-mode]"},
-		{name: "Istio's injector rewrites", reason: "injector-rewrites", outcome: transformer.Unaffected, yaml: podOf(injected, app(httpProbe)), opts: []option{injectorRewrites}},
-		{name: "Istio's injector rewrites a namespace", reason: "injector-rewrites", outcome: transformer.Unaffected, yaml: own, opts: []option{injectorRewrites, injects("*")}},
-		{name: "windows", reason: "windows", outcome: transformer.Unaffected, yaml: podOf("", "os: {name: windows}\n"+app(httpProbe))},
-		{name: "windows nodes, by affinity", reason: "windows", outcome: transformer.Unaffected, yaml: podOf("", nodeAffinity("matchExpressions: [{key: pool, operator: Exists}, {key: kubernetes.io/os, operator: In, values: [windows]}]", "matchExpressions: [{key: beta.kubernetes.io/os, operator: In, values: [windows]}]")+app(httpProbe))},
-		{name: "windows nodes, by the older label", reason: "windows", outcome: transformer.Unaffected, yaml: podOf("", "nodeSelector: {beta.kubernetes.io/os: windows}\n"+app(httpProbe))},
-		{name: "windows nodes, by the runtime class", reason: "windows", outcome: transformer.Unaffected, yaml: podOf("", "runtimeClassName: windows-2019\n"+app(httpProbe))},
-		{name: "windows nodes of one build", reason: "windows", outcome: transformer.Unaffected, yaml: podOf("", "nodeSelector: {node.kubernetes.io/windows-build: 10.0.17763}\n"+app(httpProbe))},
-		{name: "windows nodes", reason: "windows", outcome: transformer.Unaffected, yaml: podOf("", "nodeSelector: {kubernetes.io/os: windows}\n"+app(httpProbe))},
-		{name: "a gRPC application without a proxy", reason: "not-sidecar-template", outcome: transformer.Unaffected, yaml: podOf(injected+"\nannotations: {inject.istio.io/templates: \"grpc-simple\"}", app(httpProbe)),
+		{name: "Istio's injector rewrites", reason: "injector-rewrites", outcome: world.Unaffected, yaml: podOf(injected, app(httpProbe)), opts: []option{injectorRewrites}},
+		{name: "Istio's injector rewrites a namespace", reason: "injector-rewrites", outcome: world.Unaffected, yaml: own, opts: []option{injectorRewrites, injects("*")}},
+		{name: "windows", reason: "windows", outcome: world.Unaffected, yaml: podOf("", "os: {name: windows}\n"+app(httpProbe))},
+		{name: "windows nodes, by affinity", reason: "windows", outcome: world.Unaffected, yaml: podOf("", nodeAffinity("matchExpressions: [{key: pool, operator: Exists}, {key: kubernetes.io/os, operator: In, values: [windows]}]", "matchExpressions: [{key: beta.kubernetes.io/os, operator: In, values: [windows]}]")+app(httpProbe))},
+		{name: "windows nodes, by the older label", reason: "windows", outcome: world.Unaffected, yaml: podOf("", "nodeSelector: {beta.kubernetes.io/os: windows}\n"+app(httpProbe))},
+		{name: "windows nodes, by the runtime class", reason: "windows", outcome: world.Unaffected, yaml: podOf("", "runtimeClassName: windows-2019\n"+app(httpProbe))},
+		{name: "windows nodes of one build", reason: "windows", outcome: world.Unaffected, yaml: podOf("", "nodeSelector: {node.kubernetes.io/windows-build: 10.0.17763}\n"+app(httpProbe))},
+		{name: "windows nodes", reason: "windows", outcome: world.Unaffected, yaml: podOf("", "nodeSelector: {kubernetes.io/os: windows}\n"+app(httpProbe))},
+		{name: "a gRPC application without a proxy", reason: "not-sidecar-template", outcome: world.Unaffected, yaml: podOf(injected+"\nannotations: {inject.istio.io/templates: \"grpc-simple\"}", app(httpProbe)),
 			field: "spec.template.metadata.annotations[inject.istio.io/templates]"},
-		{name: "a gRPC application with an agent", reason: "not-sidecar-template", outcome: transformer.Unaffected, yaml: podOf(injected+"\nannotations: {inject.istio.io/templates: \"grpc-agent, gateway\"}", app(httpProbe)),
+		{name: "a gRPC application with an agent", reason: "not-sidecar-template", outcome: world.Unaffected, yaml: podOf(injected+"\nannotations: {inject.istio.io/templates: \"grpc-agent, gateway\"}", app(httpProbe)),
 			field: "spec.template.metadata.annotations[inject.istio.io/templates]"},
-		{name: "skipped container", reason: "skipped-container", outcome: transformer.Fails, yaml: podOf("annotations: {rewrite-probes.io/skip-containers: \"app , \"}", app(httpProbe)), field: tmpl + "livenessProbe"},
-		{name: "skipped by the workload", reason: "skipped-container", outcome: transformer.Fails, yaml: strings.Replace(own, "  name: web\n", "  name: web\n  annotations: {rewrite-probes.io/skip-containers: app}\n", 1), field: tmpl + "livenessProbe"},
+		{name: "skipped container", reason: "skipped-container", outcome: world.Fails, yaml: podOf("annotations: {rewrite-probes.io/skip-containers: \"app , \"}", app(httpProbe)), field: tmpl + "livenessProbe"},
+		{name: "skipped by the workload", reason: "skipped-container", outcome: world.Fails, yaml: strings.Replace(own, "  name: web\n", "  name: web\n  annotations: {rewrite-probes.io/skip-containers: app}\n", 1), field: tmpl + "livenessProbe"},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.check(t, transformer.Info) })
 	}
@@ -93,7 +94,7 @@ func TestAProbeThatTheMeshDoesNotCaptureIsLeftAlone(t *testing.T) {
 		`traffic.sidecar.istio.io/includeInboundPorts: ""`,
 		`traffic.sidecar.istio.io/includeInboundPorts: "80,443"`,
 	} {
-		c := leftAlone{reason: "port-not-captured", outcome: transformer.Unaffected, yaml: podOf("annotations:\n  "+annotations, app(httpProbe)), field: tmpl + "livenessProbe.httpGet.port"}
+		c := leftAlone{reason: "port-not-captured", outcome: world.Unaffected, yaml: podOf("annotations:\n  "+annotations, app(httpProbe)), field: tmpl + "livenessProbe.httpGet.port"}
 		t.Run(annotations, func(t *testing.T) { c.check(t, transformer.Info) })
 	}
 	// Where ports are included by name, those excluded are not looked at.
@@ -129,27 +130,27 @@ func TestThePortsOfIstioAreCapturedWhereIstioHasMovedAwayOrThePodListsThem(t *te
 
 func TestWhatCannotBeRewrittenFaithfullyIsLeftAlone(t *testing.T) {
 	for _, c := range []leftAlone{
-		{name: "host", reason: "host-set", outcome: transformer.Unaffected, yaml: podOf("", app("livenessProbe: {httpGet: {host: 10.0.0.1, port: 80}}")), field: tmpl + "livenessProbe.httpGet.host"},
-		{name: "tcp host", reason: "host-set", outcome: transformer.Unaffected, yaml: podOf("", app("livenessProbe: {tcpSocket: {host: localhost, port: 80}}")), field: tmpl + "livenessProbe.tcpSocket.host"},
-		{name: "port name", reason: "port-unresolved", outcome: transformer.Unaffected, yaml: podOf("", app("ports: [{name: http, containerPort: 1}]\nlivenessProbe: {httpGet: {port: web}}")), field: tmpl + "livenessProbe.httpGet.port"},
-		{name: "no ports", reason: "port-unresolved", outcome: transformer.Unaffected, yaml: podOf("", app("livenessProbe: {httpGet: {port: web}}")), field: tmpl + "livenessProbe.httpGet.port"},
-		{name: "digits", reason: "port-unresolved", outcome: transformer.Unaffected, yaml: podOf("", app("livenessProbe: {httpGet: {port: \"8080\"}}")), field: tmpl + "livenessProbe.httpGet.port"},
-		{name: "grpc by name", reason: "port-unresolved", outcome: transformer.Unaffected, yaml: podOf("", app("livenessProbe: {grpc: {port: web}}")), field: tmpl + "livenessProbe.grpc.port"},
-		{name: "grpc by a name of the container", reason: "port-unresolved", outcome: transformer.Unaffected, yaml: podOf("", app("ports: [{name: web, containerPort: 80}]\nlivenessProbe: {grpc: {port: web}}")), field: tmpl + "livenessProbe.grpc.port"},
-		{name: "no port", reason: "port-invalid", outcome: transformer.Unaffected, yaml: podOf("", app("livenessProbe: {httpGet: {path: /}}")), field: tmpl + "livenessProbe.httpGet.port"},
-		{name: "high port", reason: "port-invalid", outcome: transformer.Unaffected, yaml: podOf("", app("ports: [{name: web, containerPort: 65536}]\nlivenessProbe: {tcpSocket: {port: web}}")), field: tmpl + "livenessProbe.tcpSocket.port"},
-		{name: "scheme", reason: "scheme-invalid", outcome: transformer.Fails, yaml: podOf("", app("livenessProbe: {httpGet: {scheme: https, port: 1}}")), field: tmpl + "livenessProbe.httpGet.scheme"},
-		{name: "no handler", reason: "not-one-handler", outcome: transformer.Unaffected, yaml: podOf("", app("livenessProbe: {periodSeconds: 1}")), field: tmpl + "livenessProbe"},
-		{name: "two handlers", reason: "not-one-handler", outcome: transformer.Unaffected, yaml: podOf("", app("livenessProbe: {httpGet: {port: 1}, exec: {command: [x]}}")), field: tmpl + "livenessProbe"},
-		{name: "tcp hook", reason: "hook-never-works", outcome: transformer.Unaffected, yaml: podOf("", app("lifecycle: {preStop: {tcpSocket: {port: 1}}}")), field: tmpl + "lifecycle.preStop.tcpSocket"},
-		{name: "own probe on the probe port", reason: "aims-at-probe-port", outcome: transformer.Fails, yaml: podOf("", app("livenessProbe: {httpGet: {path: /x, port: 15099}}")), field: tmpl + "livenessProbe.httpGet.port"},
-		{name: "own probe on another probe port", reason: "aims-at-probe-port", outcome: transformer.Fails, yaml: podOf("", app("livenessProbe: {httpGet: {path: /x, port: 15098}}")), field: tmpl + "livenessProbe.httpGet.port", opts: []option{port(15098)}},
-		{name: "init container", reason: "init-container", outcome: transformer.Unaffected, yaml: podOf("", "initContainers:\n- name: i\n  image: i\n  livenessProbe: {httpGet: {port: 1}}\ncontainers:\n- name: app\n  image: a\n"), field: "spec.template.spec.initContainers[0].livenessProbe"},
-		{name: "native sidecar, istio-proxy", reason: "starts-before-answerer", outcome: transformer.Fails, yaml: podOf(injected, "initContainers:\n- name: i\n  image: i\n  restartPolicy: Always\n  livenessProbe: {httpGet: {port: 1}}\ncontainers:\n- name: app\n  image: a\n"), field: "spec.template.spec.initContainers[0].livenessProbe", opts: []option{answeredBy("istio-proxy")}},
-		{name: "native sidecar, ordinary probe-proxy", reason: "starts-before-answerer", outcome: transformer.Fails, yaml: podOf("", "initContainers:\n- name: i\n  image: i\n  restartPolicy: Always\n  livenessProbe: {httpGet: {port: 1}}\ncontainers:\n- name: app\n  image: a\n"), field: "spec.template.spec.initContainers[0].livenessProbe", opts: []option{asContainer}},
-		{name: "name with a slash", reason: "container-name", outcome: transformer.Fails, yaml: podOf("", "containers:\n- name: a/b\n  image: a\n  livenessProbe: {httpGet: {port: 1}}\n"), field: tmpl + "name"},
-		{name: "name given twice", reason: "container-name", outcome: transformer.Fails, yaml: podOf("", "containers:\n- name: a\n  image: a\n  livenessProbe: {httpGet: {port: 1}}\n- name: a\n  image: a\n"), field: tmpl + "name"},
-		{name: "dangling", reason: "dangling", outcome: transformer.Fails, yaml: podOf("", app("livenessProbe: {httpGet: {path: /app-health/app/livez, port: 15020}}")), field: tmpl + "livenessProbe"},
+		{name: "host", reason: "host-set", outcome: world.Unaffected, yaml: podOf("", app("livenessProbe: {httpGet: {host: 10.0.0.1, port: 80}}")), field: tmpl + "livenessProbe.httpGet.host"},
+		{name: "tcp host", reason: "host-set", outcome: world.Unaffected, yaml: podOf("", app("livenessProbe: {tcpSocket: {host: localhost, port: 80}}")), field: tmpl + "livenessProbe.tcpSocket.host"},
+		{name: "port name", reason: "port-unresolved", outcome: world.Unaffected, yaml: podOf("", app("ports: [{name: http, containerPort: 1}]\nlivenessProbe: {httpGet: {port: web}}")), field: tmpl + "livenessProbe.httpGet.port"},
+		{name: "no ports", reason: "port-unresolved", outcome: world.Unaffected, yaml: podOf("", app("livenessProbe: {httpGet: {port: web}}")), field: tmpl + "livenessProbe.httpGet.port"},
+		{name: "digits", reason: "port-unresolved", outcome: world.Unaffected, yaml: podOf("", app("livenessProbe: {httpGet: {port: \"8080\"}}")), field: tmpl + "livenessProbe.httpGet.port"},
+		{name: "grpc by name", reason: "port-unresolved", outcome: world.Unaffected, yaml: podOf("", app("livenessProbe: {grpc: {port: web}}")), field: tmpl + "livenessProbe.grpc.port"},
+		{name: "grpc by a name of the container", reason: "port-unresolved", outcome: world.Unaffected, yaml: podOf("", app("ports: [{name: web, containerPort: 80}]\nlivenessProbe: {grpc: {port: web}}")), field: tmpl + "livenessProbe.grpc.port"},
+		{name: "no port", reason: "port-invalid", outcome: world.Unaffected, yaml: podOf("", app("livenessProbe: {httpGet: {path: /}}")), field: tmpl + "livenessProbe.httpGet.port"},
+		{name: "high port", reason: "port-invalid", outcome: world.Unaffected, yaml: podOf("", app("ports: [{name: web, containerPort: 65536}]\nlivenessProbe: {tcpSocket: {port: web}}")), field: tmpl + "livenessProbe.tcpSocket.port"},
+		{name: "scheme", reason: "scheme-invalid", outcome: world.Fails, yaml: podOf("", app("livenessProbe: {httpGet: {scheme: https, port: 1}}")), field: tmpl + "livenessProbe.httpGet.scheme"},
+		{name: "no handler", reason: "not-one-handler", outcome: world.Unaffected, yaml: podOf("", app("livenessProbe: {periodSeconds: 1}")), field: tmpl + "livenessProbe"},
+		{name: "two handlers", reason: "not-one-handler", outcome: world.Unaffected, yaml: podOf("", app("livenessProbe: {httpGet: {port: 1}, exec: {command: [x]}}")), field: tmpl + "livenessProbe"},
+		{name: "tcp hook", reason: "hook-never-works", outcome: world.Unaffected, yaml: podOf("", app("lifecycle: {preStop: {tcpSocket: {port: 1}}}")), field: tmpl + "lifecycle.preStop.tcpSocket"},
+		{name: "own probe on the probe port", reason: "aims-at-probe-port", outcome: world.Fails, yaml: podOf("", app("livenessProbe: {httpGet: {path: /x, port: 15099}}")), field: tmpl + "livenessProbe.httpGet.port"},
+		{name: "own probe on another probe port", reason: "aims-at-probe-port", outcome: world.Fails, yaml: podOf("", app("livenessProbe: {httpGet: {path: /x, port: 15098}}")), field: tmpl + "livenessProbe.httpGet.port", opts: []option{port(15098)}},
+		{name: "init container", reason: "init-container", outcome: world.Unaffected, yaml: podOf("", "initContainers:\n- name: i\n  image: i\n  livenessProbe: {httpGet: {port: 1}}\ncontainers:\n- name: app\n  image: a\n"), field: "spec.template.spec.initContainers[0].livenessProbe"},
+		{name: "native sidecar, istio-proxy", reason: "starts-before-answerer", outcome: world.Fails, yaml: podOf(injected, "initContainers:\n- name: i\n  image: i\n  restartPolicy: Always\n  livenessProbe: {httpGet: {port: 1}}\ncontainers:\n- name: app\n  image: a\n"), field: "spec.template.spec.initContainers[0].livenessProbe", opts: []option{answeredBy("istio-proxy")}},
+		{name: "native sidecar, ordinary probe-proxy", reason: "starts-before-answerer", outcome: world.Fails, yaml: podOf("", "initContainers:\n- name: i\n  image: i\n  restartPolicy: Always\n  livenessProbe: {httpGet: {port: 1}}\ncontainers:\n- name: app\n  image: a\n"), field: "spec.template.spec.initContainers[0].livenessProbe", opts: []option{asContainer}},
+		{name: "name with a slash", reason: "container-name", outcome: world.Fails, yaml: podOf("", "containers:\n- name: a/b\n  image: a\n  livenessProbe: {httpGet: {port: 1}}\n"), field: tmpl + "name"},
+		{name: "name given twice", reason: "container-name", outcome: world.Fails, yaml: podOf("", "containers:\n- name: a\n  image: a\n  livenessProbe: {httpGet: {port: 1}}\n- name: a\n  image: a\n"), field: tmpl + "name"},
+		{name: "dangling", reason: "dangling", outcome: world.Fails, yaml: podOf("", app("livenessProbe: {httpGet: {path: /app-health/app/livez, port: 15020}}")), field: tmpl + "livenessProbe"},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.check(t, transformer.Warning) })
 	}
@@ -296,7 +297,7 @@ func TestACollisionIsAnErrorThatLeavesTheObjectAlone(t *testing.T) {
 			if r.text != c.yaml {
 				t.Errorf("must be left alone:\n%s", r.text)
 			}
-			if v := r.Probes[0]; v.State != transformer.Refused || v.Reason == "" || v.StrictTLS != transformer.Fails {
+			if v := r.Probes[0]; v.State != transformer.Refused || v.Reason == "" || v.StrictTLS != world.Fails {
 				t.Errorf("verdict %+v", v)
 			}
 		})

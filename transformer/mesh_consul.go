@@ -9,6 +9,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
 // consul is the profile of Consul's service mesh on Kubernetes (consul-k8s,
@@ -91,13 +92,13 @@ func refineConsul(p passiveProxy, b *planBuilder, m *inspection) {
 		m.optOut = new(NewFinding("port-not-captured", nil, "Namespace %q has the label `%s: %s`, so Consul captures nothing of this pod", ns.Name, consulTransparent, ns.Labels.Get(consulTransparent)))
 	}
 	rewrites := !p.off.isOff(b.annotations())
-	m.outcome = m.capturedOutcome(b, func(s *handlerSite) (fate, string) {
+	m.outcome = m.capturedOutcome(b, func(s *handlerSite) (world.Fate, string) {
 		switch kind := s.current.Kind(); {
 		case s.name.IsHook():
 		case kind == pod.KindGRPC:
-			return fate{Fails, "Consul rewrites no grpc probes, and " + whyNoCertificate}, ""
+			return world.Failing("Consul rewrites no grpc probes, and " + whyNoCertificate), ""
 		case kind == pod.KindHTTPGet && s.current.HTTPGet.Scheme == "HTTPS" && rewrites && !s.at.Init:
-			return fate{Fails, "Consul rewrites the probe to a port where its proxy speaks no TLS"}, ""
+			return world.Failing("Consul rewrites the probe to a port where its proxy speaks no TLS"), ""
 		}
 		return p.fate(b, s), ""
 	})

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -22,7 +23,7 @@ func TestTheInjectorOfFlomeshIsLeftItsPods(t *testing.T) {
 		r := plan(t, before, opts...)
 		wantReason(t, r, "fsm-injector")
 		wantText(t, r, before)
-		if r.Probes[1].StrictTLS != transformer.Unaffected || r.Probes[0].StrictTLS != transformer.Fails {
+		if r.Probes[1].StrictTLS != world.Unaffected || r.Probes[0].StrictTLS != world.Fails {
 			t.Errorf("%+v", r.Probes)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
 // istio is the profile of Istio with sidecars.
@@ -110,7 +111,7 @@ func (d istio) proxyConflicts(b *planBuilder, badStatus bool) []Finding {
 
 // optOut returns why the probes of the pod need no rewriting, or must not be
 // rewritten; nil if they are to be.
-func (d istio) optOut(b *planBuilder, said membership, known *facts) *Finding {
+func (d istio) optOut(b *planBuilder, said membership, known *world.Facts) *Finding {
 	ours := slices.ContainsFunc(b.previousAnswerers(), func(a answerer) bool { return d.needsRewriterOff(b.annotations(), a) })
 	off, invalid := optOutSource{&b.in.Template.Metadata, b.metadata, "the pods"}.switchedOff(istioRewrite, "istio-opt-out")
 	if invalid != nil {
@@ -132,8 +133,8 @@ func (d istio) optOut(b *planBuilder, said membership, known *facts) *Finding {
 	if f := d.passesProbes(b, said.injected); f != nil {
 		return f
 	}
-	if _, done := b.annotations().Lookup(istioInjected); known.injected.is == certain.Always && known.rewrites.is == certain.Always && !done {
-		return new(NewFinding("injector-rewrites", nil, "Istio's injector rewrites the probes of this pod (%s)", known.rewrites.at))
+	if _, done := b.annotations().Lookup(istioInjected); known.Injected.Is == certain.Always && known.Rewrites.Is == certain.Always && !done {
+		return new(NewFinding("injector-rewrites", nil, "Istio's injector rewrites the probes of this pod (%s)", known.Rewrites.At))
 	}
 	return nil
 }

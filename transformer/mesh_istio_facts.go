@@ -12,6 +12,8 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
 // inspect reads what the manifests and the options say of Istio, and decides who
@@ -48,7 +50,7 @@ func (d istio) inspect(b *planBuilder) inspection {
 		}
 		return m
 	}
-	if listens := istioListens(b); m.facts.injected.is != certain.Never && m.answerer.port == listens {
+	if listens := istioListens(b); m.facts.Injected.Is != certain.Never && m.answerer.port == listens {
 		another := prober.DefaultPort
 		if listens == another {
 			another--
@@ -59,7 +61,7 @@ func (d istio) inspect(b *planBuilder) inspection {
 	if path := d.initCaptures(b, m.answerer.port); path != nil {
 		m.conflicts = append(m.conflicts, NewFinding("probe-port-captured", path,
 			"have the mesh capture %d, the port of probe-proxy, whatever the annotations say; the argument after -d must have the port too, or Istio's sidecar must answer (`answeredBy: istio-proxy`)", m.answerer.port))
-	} else if m.facts.injected.is != certain.Never && istioIncluded.has(b.annotations(), m.answerer.port) {
+	} else if m.facts.Injected.Is != certain.Never && istioIncluded.has(b.annotations(), m.answerer.port) {
 		m.conflicts = append(m.conflicts, b.annotationFinding("probe-port-captured", istioIncludePorts,
 			"must not have %d, the port of probe-proxy: the mesh would capture the rewritten probes", m.answerer.port))
 	}
@@ -67,24 +69,24 @@ func (d istio) inspect(b *planBuilder) inspection {
 }
 
 // facts returns what is known of the pod, with the user's annotations.
-func (d istio) facts(b *planBuilder, said membership) facts {
+func (d istio) facts(b *planBuilder, said membership) world.Facts {
 	o, user := &b.p.opts.Istio, b.userAnnotations
-	f := facts{injected: fact{said.injected, said.at}, rewrites: d.rewritesFact(b, user), injectionCure: b.injectionCure()}
+	f := world.Facts{Injected: world.Fact{Is: said.injected, At: said.at}, Rewrites: d.rewritesFact(b, user), InjectionCure: b.injectionCure()}
 	if said.injected == certain.Maybe && b.p.opts.AnsweredBy == AnsweredByIstioProxy {
-		f.injected.say(true, "`answeredBy: istio-proxy` of the functionConfig")
+		f.Injected.Say(true, "`answeredBy: istio-proxy` of the functionConfig")
 	}
 	if v := user.Get(istioNative); v != "" {
-		f.native.declare(v, "the annotation `"+istioNative+"`")
+		f.Native.Declare(v, "the annotation `"+istioNative+"`")
 	} else {
-		f.native.declare(o.NativeSidecars, "`istio.nativeSidecars` of the functionConfig")
+		f.Native.Declare(o.NativeSidecars, "`istio.nativeSidecars` of the functionConfig")
 	}
 	if istioConfigField(user.Get(istioProxyConfig), "holdApplicationUntilProxyStarts") == "true" {
-		f.holds.say(true, "the annotation `"+istioProxyConfig+"`")
+		f.Holds.Say(true, "the annotation `"+istioProxyConfig+"`")
 	} else if o.HoldApplication {
-		f.holds.say(true, "`istio.holdApplicationUntilProxyStarts` of the functionConfig")
+		f.Holds.Say(true, "`istio.holdApplicationUntilProxyStarts` of the functionConfig")
 	}
 	if _, c := b.proxyOf(istioData.isProxy); c != nil && c.Image == autoImage && c.Lifecycle != nil && c.Lifecycle.PostStart != nil {
-		f.holds.say(false, "the lifecycle of the container `"+istioProxyName+"`") // Istio's own hook would make them wait
+		f.Holds.Say(false, "the lifecycle of the container `"+istioProxyName+"`") // Istio's own hook would make them wait
 	}
 	return f
 }
@@ -92,11 +94,11 @@ func (d istio) facts(b *planBuilder, said membership) facts {
 // rewritesFact returns whether Istio's injector rewrites the pod's probes: an
 // annotation that is a boolean, else what the options say (ShouldRewriteAppHTTPProbers
 // in pkg/kube/inject/app_probe.go).
-func (istio) rewritesFact(b *planBuilder, annotations field.KeyValues) (f fact) {
+func (istio) rewritesFact(b *planBuilder, annotations field.KeyValues) (f world.Fact) {
 	if on, err := strconv.ParseBool(annotations.Get(istioRewrite)); err == nil {
-		f.say(on, "the annotation `"+istioRewrite+"`")
+		f.Say(on, "the annotation `"+istioRewrite+"`")
 	} else {
-		f.declare(b.p.opts.Istio.InjectorRewrites, "`istio.injectorRewrites` of the functionConfig")
+		f.Declare(b.p.opts.Istio.InjectorRewrites, "`istio.injectorRewrites` of the functionConfig")
 	}
 	return f
 }
@@ -197,7 +199,7 @@ func (d istio) initCaptures(b *planBuilder, port int) field.Path {
 // answerer decides who answers: istio-proxy, if it is certain to be there and to
 // answer every probe in each world, else probe-proxy, which needs nothing of Istio's.
 // because says why it is not istio-proxy in an injected pod; "" if the options say so.
-func (d istio) answerer(b *planBuilder, f facts) (a answerer, because string) {
+func (d istio) answerer(b *planBuilder, f world.Facts) (a answerer, because string) {
 	o := &b.p.opts
 	if o.AnsweredBy == AnsweredByApp {
 		return answerer{who: AnsweredByApp}, ""
@@ -212,7 +214,7 @@ func (d istio) answerer(b *planBuilder, f facts) (a answerer, because string) {
 	if o.AnsweredBy == AnsweredByIstioProxy {
 		return proxy, ""
 	}
-	if o.AnsweredBy == AnsweredByAuto && f.injected.is == certain.Always && (o.Port == prober.DefaultPort || o.Port == istioStatusOr(b.annotations())) {
+	if o.AnsweredBy == AnsweredByAuto && f.Injected.Is == certain.Always && (o.Port == prober.DefaultPort || o.Port == istioStatusOr(b.annotations())) {
 		if because = d.cannotAnswer(b, f); bad || because == "" || d.initCaptures(b, o.Port) != nil {
 			return proxy, "" // with a bad status port it is refused
 		}
@@ -225,7 +227,7 @@ func (d istio) answerer(b *planBuilder, f facts) (a answerer, because string) {
 // calls the preStop hooks of other containers. Its status server closes its port at once,
 // and what it has already accepted ends with it, by default after 5 s (pilot/cmd/pilot-agent/status/server.go,
 // Run; pkg/envoy/agent.go, terminate).
-func (d istio) cannotAnswer(b *planBuilder, f facts) string {
+func (d istio) cannotAnswer(b *planBuilder, f world.Facts) string {
 	if istioNativeUnclear(b.annotations()) {
 		return "istio-proxy may be in the pod twice, since `" + istioNative + "` is neither true nor false"
 	}
@@ -239,7 +241,7 @@ func (d istio) cannotAnswer(b *planBuilder, f facts) string {
 		if s.original.Newer(s.name.IsHook()) != "" {
 			return fmt.Sprintf("istio-proxy cannot make the %s of container %q", s.name.Field(), s.container.Name)
 		}
-		if s.name == prober.PreStop && f.native.is != certain.Always {
+		if s.name == prober.PreStop && f.Native.Is != certain.Always {
 			return fmt.Sprintf("istio-proxy may end before the preStop hook of container %q, unless it is a native sidecar", s.container.Name)
 		}
 		if unless := b.lateIn(&f, s, answerer{who: AnsweredByIstioProxy}); unless != "" {
@@ -273,20 +275,20 @@ func (istio) unheard(b *planBuilder, port int) (key, why string) {
 
 // lateIn returns the fact that decides whether an answerer runs when the kubelet makes
 // the rewritten probe; "" if it does in every world.
-func (b *planBuilder) lateIn(f *facts, s *handlerSite, a answerer) string {
+func (b *planBuilder) lateIn(f *world.Facts, s *handlerSite, a answerer) string {
 	if !s.atStart() {
 		return "" // nearly always
 	}
-	var fates []foretold
-	for _, w := range f.worlds() {
-		x := foretold{world: w, fate: unaffected}
-		if (w.injected || a.who == AnsweredByProbeProxy) && !b.runsBefore(w, s, a) {
-			x.outcome = Fails
+	var fates []world.Foretold
+	for _, w := range f.Worlds() {
+		x := world.Foretold{World: w, Fate: world.Spared}
+		if (w.Injected || a.who == AnsweredByProbeProxy) && !b.runsBefore(w, s, a) {
+			x.Outcome = world.Fails
 		}
 		fates = append(fates, x)
 	}
-	worst, unless := f.verdictOn(fates)
-	if worst == unaffected {
+	worst, unless := f.VerdictOn(fates)
+	if worst == world.Spared {
 		return ""
 	}
 	return cmp.Or(unless, "the other containers do not wait for it")
@@ -295,93 +297,93 @@ func (b *planBuilder) lateIn(f *facts, s *handlerSite, a answerer) string {
 // outcomes returns the function that says what becomes of a probe, as it was read, in
 // the worlds that are left. The injector is taken to rewrite nothing unless the pod's
 // annotation or the options say that it does.
-func (d istio) outcomes(b *planBuilder, f facts) func(*handlerSite) (fate, string) {
+func (d istio) outcomes(b *planBuilder, f world.Facts) func(*handlerSite) (world.Fate, string) {
 	now := b.annotations()
-	f.rewrites = d.rewritesFact(b, now)
-	if f.rewrites.is == certain.Maybe {
-		f.rewrites.is = certain.Never
+	f.Rewrites = d.rewritesFact(b, now)
+	if f.Rewrites.Is == certain.Maybe {
+		f.Rewrites.Is = certain.Never
 	}
-	worlds := f.worlds()
+	worlds := f.Worlds()
 	captures := d.captures(b, now)
 	_, path := istioInitPorts(b, nil) // with an istio-init, Istio's CNI plugin does nothing
-	return func(s *handlerSite) (fate, string) {
-		var fates []foretold
-		foretell := func(x foretold) {
-			x.fate = d.fate(b, s, x)
+	return func(s *handlerSite) (world.Fate, string) {
+		var fates []world.Foretold
+		foretell := func(x world.Foretold) {
+			x.Fate = d.fate(b, s, x)
 			fates = append(fates, x)
 		}
 		for _, w := range worlds {
 			port := s.dialed()
-			if w.rewrites && s.holder == nil {
+			if w.Rewrites && s.holder == nil {
 				port = istioStatusOr(now)
 			}
-			if !w.injected || !captures(port) {
-				foretell(foretold{world: w})
+			if !w.Injected || !captures(port) {
+				foretell(world.Foretold{World: w})
 				continue
 			}
 			for _, m := range b.mtls(port) {
-				foretell(foretold{world: w, mtls: m})
-				if !w.native && path == nil && s.needsStart() {
-					foretell(foretold{world: w, mtls: m, early: true})
+				foretell(world.Foretold{World: w, MTLS: m})
+				if !w.Native && path == nil && s.needsStart() {
+					foretell(world.Foretold{World: w, MTLS: m, Early: true})
 				}
 			}
 			if now.Get(istioExcludeInterfaces) != "" {
 				// It may name the interface of the kubelet's connections.
-				foretell(foretold{world: w, uncaptured: true})
+				foretell(world.Foretold{World: w, Uncaptured: true})
 			}
 		}
-		return f.verdictOn(fates)
+		return f.VerdictOn(fates)
 	}
 }
 
 // fate returns what becomes of a probe, as it was read, in one world; without a mode of mutual
 // TLS the mesh does not capture the port.
-func (d istio) fate(b *planBuilder, s *handlerSite, w foretold) fate {
+func (d istio) fate(b *planBuilder, s *handlerSite, w world.Foretold) world.Fate {
 	k := s.holder
 	switch {
-	case k != nil && k.proxy && !w.injected:
-		return fate{Fails, "istio-proxy, which is to answer, is not in the pod"}
-	case !w.injected:
-		return unaffected
+	case k != nil && k.proxy && !w.Injected:
+		return world.Failing("istio-proxy, which is to answer, is not in the pod")
+	case !w.Injected:
+		return world.Spared
 	}
-	running := b.runsBefore(w.world, s, answerer{who: AnsweredByIstioProxy})
+	running := b.runsBefore(w.World, s, answerer{who: AnsweredByIstioProxy})
 	switch _, host := s.current.Endpoint(); {
 	case k != nil && k.container != nil:
-		if f := d.answeredFate(b, s, w.world); f != unaffected {
+		if f := d.answeredFate(b, s, w.World); f != world.Spared {
 			return f
 		}
-	case w.rewrites:
-		return d.injectorsFate(b, s, w.mtls.Mode, running)
+	case w.Rewrites:
+		return d.injectorsFate(b, s, w.MTLS.Mode, running)
 	case host != "":
-		return unaffected
+		return world.Spared
 	}
-	if w.mtls.Mode == "" {
-		return unaffected
+	if w.MTLS.Mode == "" {
+		return world.Spared
 	}
 	return d.capturedFate(b, s, w, running)
 }
 
 // capturedFate returns what becomes of a probe that the mesh captures.
-func (istio) capturedFate(b *planBuilder, s *handlerSite, w foretold, running bool) fate {
+func (istio) capturedFate(b *planBuilder, s *handlerSite, w world.Foretold, running bool) world.Fate {
 	kind := s.current.Kind()
 	port := s.dialed()
 	switch {
-	case s.at.Init && s.gates() && !w.native && !w.early:
-		return unaffected // istio-init, the last init container, has not run yet
+	case s.at.Init && s.gates() && !w.Native && !w.Early:
+		return world.Spared // istio-init, the last init container, has not run yet
 	case s.gates() && !running:
-		return fate{Fails, "the mesh captures it, and istio-proxy does not run yet"}
-	case w.early:
-		return fate{Fails, fmt.Sprintf("the mesh captures port %d, and istio-proxy starts after probe-proxy, whose own startupProbe goes there", port)}
+		return world.Failing("the mesh captures it, and istio-proxy does not run yet")
+	case w.Early:
+		return world.Failing(fmt.Sprintf("the mesh captures port %d, and istio-proxy starts after probe-proxy, whose own startupProbe goes there", port))
 	case kind == pod.KindTCPSocket:
-		return fate{FalselyPasses, whyAccepted}
-	case w.mtls.Mode == MTLSStrict:
-		return fate{Fails, s.whyStrict(w.mtls.At)}
+		return world.FalselyPassing(whyAccepted)
+	case w.MTLS.Mode == surroundings.MTLSStrict:
+		return world.Failing(s.whyStrict(w.MTLS.At))
 	}
 	h := s.current.HTTPGet
 	if h != nil && h.Scheme == "HTTPS" && b.in.Around.DeclaredHTTP(b.in.Template.Metadata.Labels, &b.in.Template.Spec, port) {
-		return fate{Fails, "a Service declares its port as HTTP, which istio-proxy then expects instead of TLS"}
+		return world.Failing("a Service declares its port as HTTP, which istio-proxy then expects instead of TLS")
 	}
-	return b.refusedFate(port, w.mtls.Mode)
+	return b.refusedFate(port, w.MTLS.Mode)
 }
 
 // whyStrict returns why a captured probe fails under strict mTLS, which at says.
@@ -397,55 +399,55 @@ func (s *handlerSite) whyStrict(at string) string {
 
 // injectorsFate returns what becomes of a probe that Istio's injector rewrites. mode is
 // that of istio-proxy's own port.
-func (istio) injectorsFate(b *planBuilder, s *handlerSite, mode string, running bool) fate {
+func (istio) injectorsFate(b *planBuilder, s *handlerSite, mode string, running bool) world.Fate {
 	status, listens := istioStatusOr(b.annotations()), istioListens(b)
 	_, host := s.current.Endpoint()
 	switch {
 	case host != "":
-		return fate{Fails, "Istio's injector sends it to its own port of that host"}
+		return world.Failing("Istio's injector sends it to its own port of that host")
 	case badIstioStatus(b.annotations()):
-		return fate{Fails, "Istio's injector sends it to no port of istio-proxy's status server (annotation `" + istioStatusPort + "`)"}
+		return world.Failing("Istio's injector sends it to no port of istio-proxy's status server (annotation `" + istioStatusPort + "`)")
 	case listens != status:
-		return fate{Fails, fmt.Sprintf("Istio's injector sends it to port %d, and istio-proxy listens on port %d", status, listens)}
+		return world.Failing(fmt.Sprintf("Istio's injector sends it to port %d, and istio-proxy listens on port %d", status, listens))
 	case !running:
-		return fate{Fails, "Istio's injector rewrites it, and istio-proxy starts later"}
-	case mode == MTLSStrict:
-		return fate{Fails, fmt.Sprintf("the mesh captures port %d, where Istio's injector sends it", status)}
+		return world.Failing("Istio's injector rewrites it, and istio-proxy starts later")
+	case mode == surroundings.MTLSStrict:
+		return world.Failing(fmt.Sprintf("the mesh captures port %d, where Istio's injector sends it", status))
 	}
 	return b.refusedFate(status, mode)
 }
 
 // answeredFate returns what becomes of a rewritten probe next to istio-proxy, as far as it
 // does not matter whether the mesh captures it.
-func (d istio) answeredFate(b *planBuilder, s *handlerSite, w world) fate {
+func (d istio) answeredFate(b *planBuilder, s *handlerSite, w world.World) world.Fate {
 	listens := istioListens(b)
 	switch k := s.holder; {
 	case k.proxy && s.dialed() != listens:
-		return fate{Fails, fmt.Sprintf("istio-proxy answers on port %d", listens)}
+		return world.Failing(fmt.Sprintf("istio-proxy answers on port %d", listens))
 	case k.proxy && !b.runsBefore(w, s, k.answerer()):
-		return fate{Fails, "istio-proxy, which is to answer, starts later"}
+		return world.Failing("istio-proxy, which is to answer, starts later")
 	case !k.proxy && slices.Contains(k.listens, listens):
-		return fate{Fails, fmt.Sprintf("probe-proxy and istio-proxy listen on the same port, %d", listens)}
-	case !k.proxy && k.at.Init && !w.native && d.rewritesFact(b, b.annotations()).is != certain.Never:
-		return fate{Fails, "the annotation `" + istioRewrite + ": \"false\"` is missing, without which Istio's injector sends probe-proxy's own startupProbe to istio-proxy, which starts later, so that the pod never starts"}
+		return world.Failing(fmt.Sprintf("probe-proxy and istio-proxy listen on the same port, %d", listens))
+	case !k.proxy && k.at.Init && !w.Native && d.rewritesFact(b, b.annotations()).Is != certain.Never:
+		return world.Failing("the annotation `" + istioRewrite + ": \"false\"` is missing, without which Istio's injector sends probe-proxy's own startupProbe to istio-proxy, which starts later, so that the pod never starts")
 	}
-	return unaffected
+	return world.Spared
 }
 
 // refusedFate returns what AuthorizationPolicies make of a request without mTLS; mode is ""
 // if the mesh does not capture the port.
-func (b *planBuilder) refusedFate(port int, mode string) fate {
+func (b *planBuilder) refusedFate(port int, mode string) world.Fate {
 	if mode == "" {
-		return unaffected
+		return world.Spared
 	}
 	if at := b.in.Around.Denied(b.p.opts.Istio.RootNamespace, b.in.NamespaceName, b.in.Template.Metadata.Labels, port); at != "" {
-		return fate{Fails, at + " refuses the kubelet, which has no identity"}
+		return world.Failing(at + " refuses the kubelet, which has no identity")
 	}
-	return unaffected
+	return world.Spared
 }
 
 // mtls returns the modes of mutual TLS that may hold for a port.
-func (b *planBuilder) mtls(port int) []MTLSMode {
+func (b *planBuilder) mtls(port int) []surroundings.MTLSMode {
 	o := &b.p.opts.Istio
 	return b.in.Around.MTLS(o.RootNamespace, b.in.NamespaceName, b.in.Template.Metadata.Labels, port, o.MTLS)
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -14,7 +16,7 @@ func holds(o *transformer.Options) { o.Istio.HoldApplication = true }
 func mtls(mode string) option      { return func(o *transformer.Options) { o.Istio.MTLS = mode } }
 
 // among plans with what other manifests say of the object.
-func among(t *testing.T, around transformer.Surroundings, yaml string, opts ...option) result {
+func among(t *testing.T, around surroundings.Surroundings, yaml string, opts ...option) result {
 	t.Helper()
 	return run(t, yaml, func(p *transformer.Planner, in transformer.Input) transformer.Plan {
 		around.Namespace = in.Around.Namespace
@@ -82,7 +84,7 @@ func TestIstioProxyAnswersOnlyWhatItCertainlyServes(t *testing.T) {
 				}
 				wantNoEdits(t, plan(t, r.text, c.opts...))
 				wantText(t, restore(t, r.text), before)
-				if again := plan(t, r.text, c.opts...); again.Probes[0].StrictTLS != transformer.Unaffected {
+				if again := plan(t, r.text, c.opts...); again.Probes[0].StrictTLS != world.Unaffected {
 					t.Errorf("once rewritten: %+v", again.Probes[0])
 				}
 				// Who insists on istio-proxy is refused, and told what would do.
@@ -196,7 +198,7 @@ func TestIstioProxyAnswersNothingOnAPortWhereItDoesNotListen(t *testing.T) {
 		t.Errorf("%+v, findings %v", r.Answer, r.Findings)
 	}
 	wantParts(t, r.text, "rewriteAppHTTPProbers: \"false\"", "excludeInboundPorts: \"15099\"")
-	if v := plan(t, r.text).Probes[0]; v.StrictTLS != transformer.Unaffected {
+	if v := plan(t, r.text).Probes[0]; v.StrictTLS != world.Unaffected {
 		t.Errorf("once rewritten: %+v", v)
 	}
 	wantText(t, restore(t, r.text), before)
@@ -205,7 +207,7 @@ func TestIstioProxyAnswersNothingOnAPortWhereItDoesNotListen(t *testing.T) {
 	// What was rewritten for istio-proxy without regard to it fails, and check says so.
 	older := strings.Replace(plan(t, podOf(injected+"annotations:\n  a: b\n", app(httpProbe))).text, "        a: b\n", "        "+strings.TrimSpace(strings.TrimPrefix(config, "annotations:\n"))+"\n", 1)
 	v := plan(t, older).Probes[0]
-	if v.StrictTLS != transformer.Fails || v.If != "" || !strings.Contains(v.Why, "15030") {
+	if v.StrictTLS != world.Fails || v.If != "" || !strings.Contains(v.Why, "15030") {
 		t.Errorf("%+v", v)
 	}
 	// The annotation moves all of Istio, and wins.
@@ -213,7 +215,7 @@ func TestIstioProxyAnswersNothingOnAPortWhereItDoesNotListen(t *testing.T) {
 	if r.Answer.By != "istio-proxy" || r.Answer.Port != 15031 || len(r.Findings) > 0 {
 		t.Errorf("%+v, findings %v", r.Answer, r.Findings)
 	}
-	if v := plan(t, r.text).Probes[0]; v.StrictTLS != transformer.Unaffected {
+	if v := plan(t, r.text).Probes[0]; v.StrictTLS != world.Unaffected {
 		t.Errorf("once rewritten: %+v", v)
 	}
 	// Who insists on istio-proxy is refused.
@@ -227,9 +229,9 @@ func TestIstioProxyAnswersNothingOnAPortWhereItDoesNotListen(t *testing.T) {
 // to any other, even one that moves Istio's agent to no port at all.
 func TestAStatusPortThatIsNoneLeavesTheDefaultToTheMesh(t *testing.T) {
 	probe := app("livenessProbe: {httpGet: {path: /healthz, port: 15020}}")
-	for value, want := range map[string]transformer.Outcome{
-		"0": transformer.Fails, "00": transformer.Fails, "15021": transformer.Fails, "15030": transformer.Fails, " 15030": transformer.Fails,
-		"15020": transformer.Unaffected, " 15020": transformer.Unaffected, "x": transformer.Unaffected, "-1": transformer.Unaffected, "65536": transformer.Unaffected,
+	for value, want := range map[string]world.Outcome{
+		"0": world.Fails, "00": world.Fails, "15021": world.Fails, "15030": world.Fails, " 15030": world.Fails,
+		"15020": world.Unaffected, " 15020": world.Unaffected, "x": world.Unaffected, "-1": world.Unaffected, "65536": world.Unaffected,
 	} {
 		r := plan(t, podOf(injected+"annotations: {status.sidecar.istio.io/port: \""+value+"\"}", probe), answeredBy("probe-proxy"), injectorRewritesNothing)
 		if got := r.Probes[0].StrictTLS; got != want {
@@ -238,11 +240,11 @@ func TestAStatusPortThatIsNoneLeavesTheDefaultToTheMesh(t *testing.T) {
 	}
 	// What Istio's injector rewrites goes nowhere either, and probe-proxy can answer.
 	const zero = injected + "annotations: {status.sidecar.istio.io/port: \"0\"}"
-	if v := plan(t, podOf(zero, app(httpProbe)), injectorRewrites).Probes[0]; v.StrictTLS != transformer.Fails || v.If != "" || !strings.Contains(v.Why, "status.sidecar.istio.io/port") {
+	if v := plan(t, podOf(zero, app(httpProbe)), injectorRewrites).Probes[0]; v.StrictTLS != world.Fails || v.If != "" || !strings.Contains(v.Why, "status.sidecar.istio.io/port") {
 		t.Errorf("%+v", v)
 	}
 	r := plan(t, podOf(zero, app(httpProbe)), answeredBy("probe-proxy"), injectorRewritesNothing)
-	if v := plan(t, r.text, answeredBy("probe-proxy")).Probes[0]; r.text == podOf(zero, app(httpProbe)) || v.StrictTLS != transformer.Unaffected {
+	if v := plan(t, r.text, answeredBy("probe-proxy")).Probes[0]; r.text == podOf(zero, app(httpProbe)) || v.StrictTLS != world.Unaffected {
 		t.Errorf("%+v in\n%s", v, r.text)
 	}
 }
@@ -251,7 +253,7 @@ func TestAStatusPortThatIsNoneLeavesTheDefaultToTheMesh(t *testing.T) {
 func TestAStatusPortOfTheWholeMeshIsBelieved(t *testing.T) {
 	opts := []option{answeredBy("istio-proxy"), port(15030)}
 	r := plan(t, plan(t, podOf(injected, app(httpProbe)), opts...).text, opts...)
-	if len(r.Edits) > 0 || r.Probes[0].StrictTLS != transformer.Unaffected || !strings.Contains(r.text, "port: 15030") {
+	if len(r.Edits) > 0 || r.Probes[0].StrictTLS != world.Unaffected || !strings.Contains(r.text, "port: 15030") {
 		t.Errorf("%+v, edits %v", r.Probes, r.Edits)
 	}
 }
@@ -262,7 +264,7 @@ func TestAListOfIncludedPortsCapturesThoseAndNoOthers(t *testing.T) {
 	}
 	// Exclusions are ignored, that of the status port too.
 	r := plan(t, podOf(listed("8001"), app(httpProbe)))
-	if r.Answer.By != "istio-proxy" || r.Probes[0].State != transformer.WouldRewrite || r.Probes[0].StrictTLS != transformer.Fails {
+	if r.Answer.By != "istio-proxy" || r.Probes[0].State != transformer.WouldRewrite || r.Probes[0].StrictTLS != world.Fails {
 		t.Errorf("%+v, %+v, findings %v", r.Answer, r.Probes, r.Findings)
 	}
 	before := podOf(listed("8001,15020"), app(httpProbe))
@@ -286,7 +288,7 @@ func TestAListOfIncludedPortsCapturesThoseAndNoOthers(t *testing.T) {
 		wantReason(t, r, "probe-port-captured")
 	}
 	// What is not listed is not captured.
-	if r := plan(t, podOf(listed("80"), app(httpProbe))); r.Probes[0].Reason != "port-not-captured" || r.Probes[0].StrictTLS != transformer.Unaffected {
+	if r := plan(t, podOf(listed("80"), app(httpProbe))); r.Probes[0].Reason != "port-not-captured" || r.Probes[0].StrictTLS != world.Unaffected {
 		t.Errorf("%+v", r.Probes)
 	}
 }
@@ -299,7 +301,7 @@ func TestWithoutRedirectionNothingIsCaptured(t *testing.T) {
 		"annotation, which wins over the config": {"  proxy.istio.io/config: \"interceptionMode: REDIRECT\"\n  sidecar.istio.io/interceptionMode: NONE\n", "sidecar.istio.io/interceptionMode"},
 	} {
 		for _, in := range []string{injected, ""} {
-			c := leftAlone{reason: "interception-none", outcome: transformer.Unaffected, yaml: podOf(in+"annotations:\n"+c.annotations, app("livenessProbe: {tcpSocket: {port: 80}}")), field: "spec.template.metadata.annotations[" + c.field + "]"}
+			c := leftAlone{reason: "interception-none", outcome: world.Unaffected, yaml: podOf(in+"annotations:\n"+c.annotations, app("livenessProbe: {tcpSocket: {port: 80}}")), field: "spec.template.metadata.annotations[" + c.field + "]"}
 			t.Run(name, func(t *testing.T) { c.check(t, transformer.Info) })
 		}
 	}
@@ -309,7 +311,7 @@ func TestWithoutRedirectionNothingIsCaptured(t *testing.T) {
 		"  proxy.istio.io/config: \"interceptionMode: NONE\"\n  sidecar.istio.io/interceptionMode: REDIRECT\n",
 	} {
 		r := plan(t, podOf(injected+"annotations:\n"+annotations, app(httpProbe)))
-		if r.Probes[0].State != transformer.WouldRewrite || r.Probes[0].StrictTLS != transformer.Fails || r.Probes[0].If != "" {
+		if r.Probes[0].State != transformer.WouldRewrite || r.Probes[0].StrictTLS != world.Fails || r.Probes[0].If != "" {
 			t.Errorf("%s: %+v", annotations, r.Probes[0])
 		}
 	}
@@ -319,19 +321,19 @@ func TestWithoutRedirectionNothingIsCaptured(t *testing.T) {
 // it only decides what becomes of a probe, and not what is written.
 func TestAnExcludedInterfaceLeavesOpenWhatIsCaptured(t *testing.T) {
 	r := plan(t, podOf(injected+"annotations: {traffic.sidecar.istio.io/excludeInterfaces: net1}", app(httpProbe)))
-	if v := r.Probes[0]; v.State != transformer.WouldRewrite || v.StrictTLS != transformer.Fails || !strings.Contains(v.If, "interface") || strings.Contains(v.If, "PeerAuthentication") {
+	if v := r.Probes[0]; v.State != transformer.WouldRewrite || v.StrictTLS != world.Fails || !strings.Contains(v.If, "interface") || strings.Contains(v.If, "PeerAuthentication") {
 		t.Errorf("%+v", v)
 	}
-	if v := plan(t, r.text).Probes[0]; v.StrictTLS != transformer.Unaffected || v.If != "" {
+	if v := plan(t, r.text).Probes[0]; v.StrictTLS != world.Unaffected || v.If != "" {
 		t.Errorf("once rewritten: %+v", v)
 	}
 }
 
 // Mutual TLS decides what becomes of probes, and not what is written.
 func TestTheModeOfMutualTLSDecidesWhatBecomesOfProbes(t *testing.T) {
-	const fails, falsely, works = transformer.Fails, transformer.FalselyPasses, transformer.Unaffected
+	const fails, falsely, works = world.Fails, world.FalselyPasses, world.Unaffected
 	handlers := []string{"{httpGet: {port: 80}}", "{httpGet: {port: 80, scheme: HTTPS}}", "{grpc: {port: 80}}", "{tcpSocket: {port: 80}}"}
-	for mode, want := range map[string][]transformer.Outcome{
+	for mode, want := range map[string][]world.Outcome{
 		"STRICT":     {fails, fails, fails, falsely},
 		"PERMISSIVE": {works, works, works, falsely},
 		"DISABLE":    {works, works, works, falsely},
@@ -353,11 +355,11 @@ func TestTheModeOfMutualTLSDecidesWhatBecomesOfProbes(t *testing.T) {
 // it, it is like a probe.
 func TestAHookBeforeTheProxyFails(t *testing.T) {
 	yaml := podOf(injected, app("lifecycle: {postStart: {httpGet: {port: 80}}}"))
-	for mode, want := range map[string]transformer.Outcome{"STRICT": transformer.Fails, "PERMISSIVE": transformer.Unaffected, "DISABLE": transformer.Unaffected} {
+	for mode, want := range map[string]world.Outcome{"STRICT": world.Fails, "PERMISSIVE": world.Unaffected, "DISABLE": world.Unaffected} {
 		if v := plan(t, yaml, mtls(mode), nativeSidecars(true)).Probes[0]; v.StrictTLS != want || strings.Contains(v.Why, "does not run yet") {
 			t.Errorf("%s, after it: %+v", mode, v)
 		}
-		if v := plan(t, yaml, mtls(mode), nativeSidecars(false)).Probes[0]; v.StrictTLS != transformer.Fails || !strings.Contains(v.Why, "does not run yet") {
+		if v := plan(t, yaml, mtls(mode), nativeSidecars(false)).Probes[0]; v.StrictTLS != world.Fails || !strings.Contains(v.Why, "does not run yet") {
 			t.Errorf("%s, before it: %+v", mode, v)
 		}
 	}
@@ -368,7 +370,7 @@ func TestAProbeThatOutlivesTheStartIsJudgedByWhatFollows(t *testing.T) {
 	const sidecar = "initContainers:\n- {name: s, image: s, restartPolicy: Always, livenessProbe: {tcpSocket: {port: 80}}}\n"
 	for _, native := range []bool{true, false} {
 		v := plan(t, podOf(injected+"annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"false\"}\n", sidecar+app("")), mtls("STRICT"), nativeSidecars(native)).Probes[0]
-		if v.StrictTLS != transformer.FalselyPasses {
+		if v.StrictTLS != world.FalselyPasses {
 			t.Errorf("native %t: %+v", native, v)
 		}
 	}
@@ -379,12 +381,12 @@ func TestAProbeOverTLSFailsOnAPortThatIsDeclaredHTTP(t *testing.T) {
 	for ports, fails := range map[string]bool{"name: http, port: 80": true, "name: https, port: 80": false, "name: http, port: 81": false} {
 		around := near(t, "shop", service("selector: {app: web}", "ports: [{"+ports+"}]"))
 		for _, scheme := range []string{"HTTP", "HTTPS"} {
-			want := transformer.Unaffected
+			want := world.Unaffected
 			if fails && scheme == "HTTPS" {
-				want = transformer.Fails
+				want = world.Fails
 			}
 			yaml := podOf("labels: {app: web, sidecar.istio.io/inject: \"true\"}", app("livenessProbe: {httpGet: {port: 80, scheme: "+scheme+"}}"))
-			if v := among(t, *around, yaml, mtls("PERMISSIVE")).Probes[0]; v.StrictTLS != want || want == transformer.Fails && !strings.Contains(v.Why, "a Service declares its port as HTTP") {
+			if v := among(t, *around, yaml, mtls("PERMISSIVE")).Probes[0]; v.StrictTLS != want || want == world.Fails && !strings.Contains(v.Why, "a Service declares its port as HTTP") {
 				t.Errorf("%s, {%s}: %+v, want %s", scheme, ports, v, want)
 			}
 		}
@@ -397,26 +399,26 @@ func TestAVerdictSaysOnWhatItDepends(t *testing.T) {
 	for _, c := range []struct {
 		name, yaml string
 		opts       []option
-		want       transformer.Outcome
+		want       world.Outcome
 		unless     string // begins If
 	}{
-		{"injected", podOf(injected, app(httpProbe)), nil, transformer.Fails, ""},
-		{"not known", podOf("", app(httpProbe)), nil, transformer.Fails, "Istio injects its sidecar into the pod, which is not known (`istio.injectedNamespaces: [\"*\"]`, or a `metadata.namespace` with its Namespace, would say)"},
-		{"not injected", podOf("", app(httpProbe)), []option{injects()}, transformer.Unaffected, ""},
-		{"istio-init captures nothing while init containers start", podOf(injected, strings.Replace(sidecar, "\ncontainers:", "\n- name: istio-init\n  args: [-b, '*', -d, '15020']\ncontainers:", 1)), []option{nativeSidecars(false)}, transformer.Unaffected, ""},
-		{"Istio's CNI plugin does, before an ordinary container", podOf(injected, sidecar), []option{nativeSidecars(false)}, transformer.Fails, "Istio's CNI plugin redirects the pod's connections, which is not known (only the cluster would say)"},
-		{"it does for every kind of probe and mode", podOf(injected, strings.Replace(sidecar, "httpGet", "tcpSocket", 1)), []option{nativeSidecars(false), mtls("PERMISSIVE")}, transformer.Fails, "Istio's CNI plugin redirects the pod's connections, which is not known (only the cluster would say)"},
-		{"it captures what comes later", podOf(injected, strings.Replace(sidecar, "startupProbe", "livenessProbe", 1)), []option{nativeSidecars(false)}, transformer.Fails, ""},
-		{"a native sidecar does", podOf(injected, sidecar), []option{nativeSidecars(true)}, transformer.Fails, ""},
-		{"it may be either", podOf(injected, sidecar), nil, transformer.Fails, "Istio's sidecar is a native one, or its CNI plugin redirects the pod's connections, which is not known (only the cluster would say)"},
-		{"the injector rewrites", podOf(injected, app(httpProbe)), []option{injectorRewrites}, transformer.Unaffected, ""},
-		{"the injector rewrites what starts before its agent", podOf(injected, sidecar), []option{injectorRewrites, nativeSidecars(false)}, transformer.Fails, ""},
-		{"the injector rewrites what may start before its agent", podOf(injected, sidecar), []option{injectorRewrites}, transformer.Fails, "Istio's sidecar is no native one, which is not known (`istio.nativeSidecars` would say)"},
-		{"the injector keeps a host", podOf(injected, app("livenessProbe: {httpGet: {port: 80, host: example.com}}")), []option{injectorRewrites}, transformer.Fails, ""},
-		{"a host without it", podOf(injected, app("livenessProbe: {httpGet: {port: 80, host: example.com}}")), nil, transformer.Unaffected, ""},
+		{"injected", podOf(injected, app(httpProbe)), nil, world.Fails, ""},
+		{"not known", podOf("", app(httpProbe)), nil, world.Fails, "Istio injects its sidecar into the pod, which is not known (`istio.injectedNamespaces: [\"*\"]`, or a `metadata.namespace` with its Namespace, would say)"},
+		{"not injected", podOf("", app(httpProbe)), []option{injects()}, world.Unaffected, ""},
+		{"istio-init captures nothing while init containers start", podOf(injected, strings.Replace(sidecar, "\ncontainers:", "\n- name: istio-init\n  args: [-b, '*', -d, '15020']\ncontainers:", 1)), []option{nativeSidecars(false)}, world.Unaffected, ""},
+		{"Istio's CNI plugin does, before an ordinary container", podOf(injected, sidecar), []option{nativeSidecars(false)}, world.Fails, "Istio's CNI plugin redirects the pod's connections, which is not known (only the cluster would say)"},
+		{"it does for every kind of probe and mode", podOf(injected, strings.Replace(sidecar, "httpGet", "tcpSocket", 1)), []option{nativeSidecars(false), mtls("PERMISSIVE")}, world.Fails, "Istio's CNI plugin redirects the pod's connections, which is not known (only the cluster would say)"},
+		{"it captures what comes later", podOf(injected, strings.Replace(sidecar, "startupProbe", "livenessProbe", 1)), []option{nativeSidecars(false)}, world.Fails, ""},
+		{"a native sidecar does", podOf(injected, sidecar), []option{nativeSidecars(true)}, world.Fails, ""},
+		{"it may be either", podOf(injected, sidecar), nil, world.Fails, "Istio's sidecar is a native one, or its CNI plugin redirects the pod's connections, which is not known (only the cluster would say)"},
+		{"the injector rewrites", podOf(injected, app(httpProbe)), []option{injectorRewrites}, world.Unaffected, ""},
+		{"the injector rewrites what starts before its agent", podOf(injected, sidecar), []option{injectorRewrites, nativeSidecars(false)}, world.Fails, ""},
+		{"the injector rewrites what may start before its agent", podOf(injected, sidecar), []option{injectorRewrites}, world.Fails, "Istio's sidecar is no native one, which is not known (`istio.nativeSidecars` would say)"},
+		{"the injector keeps a host", podOf(injected, app("livenessProbe: {httpGet: {port: 80, host: example.com}}")), []option{injectorRewrites}, world.Fails, ""},
+		{"a host without it", podOf(injected, app("livenessProbe: {httpGet: {port: 80, host: example.com}}")), nil, world.Unaffected, ""},
 	} {
 		r := plan(t, c.yaml, c.opts...)
-		if v := r.Probes[0]; v.StrictTLS != c.want || v.If != c.unless || (v.Why == "") != (c.want == transformer.Unaffected) {
+		if v := r.Probes[0]; v.StrictTLS != c.want || v.If != c.unless || (v.Why == "") != (c.want == world.Unaffected) {
 			t.Errorf("%s: %+v, want %s %q", c.name, v, c.want, c.unless)
 		}
 	}
@@ -426,36 +428,36 @@ func TestAVerdictSaysOnWhatItDepends(t *testing.T) {
 func TestARewrittenProbeThatIsNotAnsweredFails(t *testing.T) {
 	rewritten := plan(t, podOf("annotations: {a: b}\nlabels: {c: d}", app(httpProbe)), answeredBy("istio-proxy")).text
 	off := strings.Replace(rewritten, "{c: d", "{sidecar.istio.io/inject: \"false\"", 1)
-	if v := plan(t, off).Probes[0]; v.StrictTLS != transformer.Fails || v.State != transformer.WouldRestore {
+	if v := plan(t, off).Probes[0]; v.StrictTLS != world.Fails || v.State != transformer.WouldRestore {
 		t.Errorf("not injected: %+v", v)
 	}
 	// The mesh captures the port where a probe-proxy answers.
 	ours := plan(t, podOf(injected, app(httpProbe)), port(15098)).text
 	bare := strings.Replace(ours, "        traffic.sidecar.istio.io/excludeInboundPorts: \"15098\"\n", "", 1)
-	if v := plan(t, bare, port(15098)).Probes[0]; v.StrictTLS != transformer.Fails || !strings.Contains(v.Why, "15098") {
+	if v := plan(t, bare, port(15098)).Probes[0]; v.StrictTLS != world.Fails || !strings.Contains(v.Why, "15098") {
 		t.Errorf("captured: %+v", v)
 	}
-	if v := plan(t, bare, port(15098), mtls("PERMISSIVE"), nativeSidecars(true)).Probes[0]; v.StrictTLS != transformer.Unaffected {
+	if v := plan(t, bare, port(15098), mtls("PERMISSIVE"), nativeSidecars(true)).Probes[0]; v.StrictTLS != world.Unaffected {
 		t.Errorf("captured without mTLS: %+v", v)
 	}
 	// Istio's CNI plugin captures it before istio-proxy starts, and so probe-proxy's own startupProbe.
-	if v := plan(t, bare, port(15098), mtls("PERMISSIVE"), nativeSidecars(false)).Probes[0]; v.StrictTLS != transformer.Fails || !strings.HasPrefix(v.If, "Istio's CNI plugin") {
+	if v := plan(t, bare, port(15098), mtls("PERMISSIVE"), nativeSidecars(false)).Probes[0]; v.StrictTLS != world.Fails || !strings.HasPrefix(v.If, "Istio's CNI plugin") {
 		t.Errorf("captured without mTLS, by whom: %+v", v)
 	}
 	last := plan(t, podOf(injected, app(httpProbe)), answeredBy("probe-proxy"), asContainer).text
 	bare = strings.Replace(last, "        traffic.sidecar.istio.io/excludeInboundPorts: \"15099\"\n", "", 1)
-	if v := plan(t, bare, answeredBy("probe-proxy"), asContainer, mtls("PERMISSIVE"), nativeSidecars(false)).Probes[0]; v.StrictTLS != transformer.Unaffected {
+	if v := plan(t, bare, answeredBy("probe-proxy"), asContainer, mtls("PERMISSIVE"), nativeSidecars(false)).Probes[0]; v.StrictTLS != world.Unaffected {
 		t.Errorf("captured without mTLS, an ordinary container: %+v", v)
 	}
 	// istio-init does not capture a hook that is answered before.
 	gate := plan(t, podOf(injected, "initContainers:\n- name: db\n  image: db\n  restartPolicy: Always\n  startupProbe: {httpGet: {port: 1}}\n"+app("")), answeredBy("probe-proxy")).text
 	bare = strings.Replace(gate, "        traffic.sidecar.istio.io/excludeInboundPorts: \"15099\"\n", "", 1)
-	if v := plan(t, bare, answeredBy("probe-proxy"), nativeSidecars(false)).Probes[0]; v.StrictTLS != transformer.Fails || !strings.HasPrefix(v.If, "Istio's CNI plugin") {
+	if v := plan(t, bare, answeredBy("probe-proxy"), nativeSidecars(false)).Probes[0]; v.StrictTLS != world.Fails || !strings.HasPrefix(v.If, "Istio's CNI plugin") {
 		t.Errorf("captured while init containers start: %+v", v)
 	}
 	// A hook that istio-proxy may be too late for.
 	hooked := strings.Replace(plan(t, podOf(injected+"annotations: {proxy.istio.io/config: \"holdApplicationUntilProxyStarts: true\"}", app("lifecycle: {postStart: {httpGet: {port: 80}}}"))).text, "Starts: true", "Starts: false", 1)
-	if v := plan(t, hooked).Probes[0]; v.StrictTLS != transformer.Fails || !strings.HasPrefix(v.If, "Istio's sidecar is no native one") && !strings.Contains(v.If, "do not wait") {
+	if v := plan(t, hooked).Probes[0]; v.StrictTLS != world.Fails || !strings.HasPrefix(v.If, "Istio's sidecar is no native one") && !strings.Contains(v.If, "do not wait") {
 		t.Errorf("not held: %+v", v)
 	}
 }
@@ -477,12 +479,12 @@ func TestProbeProxyOnIstiosPortFailsOnlyIfIstioInjects(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		opts []option
-		want transformer.Outcome
+		want world.Outcome
 		when string
 	}{
-		{"not known", nil, transformer.Fails, "Istio injects"},
-		{"injected", []option{injects("*")}, transformer.Fails, ""},
-		{"not injected", []option{injects()}, transformer.Unaffected, ""},
+		{"not known", nil, world.Fails, "Istio injects"},
+		{"injected", []option{injects("*")}, world.Fails, ""},
+		{"not injected", []option{injects()}, world.Unaffected, ""},
 	} {
 		v := plan(t, ours, append(opts, c.opts...)...).Probes[0]
 		if v.StrictTLS != c.want || !strings.Contains(v.If, c.when) || (v.If == "") != (c.when == "") {
@@ -494,8 +496,8 @@ func TestProbeProxyOnIstiosPortFailsOnlyIfIstioInjects(t *testing.T) {
 // Where the mesh captures the port of rewritten probes too, an AuthorizationPolicy may
 // refuse them there, whoever has rewritten them.
 func TestARewrittenProbeThatAPolicyRefusesFails(t *testing.T) {
-	denies := transformer.Surroundings{AuthorizationPolicies: []transformer.AuthorizationPolicy{
-		{Name: "deny", Namespace: "istio-system", Action: "DENY", Rules: []*transformer.AuthorizationRule{{}}},
+	denies := surroundings.Surroundings{AuthorizationPolicies: []surroundings.AuthorizationPolicy{
+		{Name: "deny", Namespace: "istio-system", Action: "DENY", Rules: []*surroundings.AuthorizationRule{{}}},
 	}}
 	const status = "annotations: {traffic.sidecar.istio.io/includeInboundPorts: \"80,15020\"}\n"
 	ours := plan(t, podOf(injected, app(httpProbe)), answeredBy("probe-proxy")).text
@@ -507,17 +509,17 @@ func TestARewrittenProbeThatAPolicyRefusesFails(t *testing.T) {
 		"by the injector": {podOf(injected+status, app(httpProbe)), []option{injectorRewrites}},
 		"by us":           {bare, []option{answeredBy("probe-proxy")}},
 	} {
-		for mode, want := range map[string]transformer.Outcome{"PERMISSIVE": transformer.Fails, "DISABLE": transformer.Fails, "STRICT": transformer.Fails} {
+		for mode, want := range map[string]world.Outcome{"PERMISSIVE": world.Fails, "DISABLE": world.Fails, "STRICT": world.Fails} {
 			if v := among(t, denies, c.yaml, append(c.opts, mtls(mode))...).Probes[0]; v.StrictTLS != want || (mode != "STRICT") != strings.Contains(v.Why, "AuthorizationPolicy") {
 				t.Errorf("%s, %s: %+v", name, mode, v)
 			}
-			if v := plan(t, c.yaml, append(c.opts, mtls(mode), nativeSidecars(true))...).Probes[0]; mode != "STRICT" && v.StrictTLS != transformer.Unaffected {
+			if v := plan(t, c.yaml, append(c.opts, mtls(mode), nativeSidecars(true))...).Probes[0]; mode != "STRICT" && v.StrictTLS != world.Unaffected {
 				t.Errorf("%s, %s, without the policy: %+v", name, mode, v)
 			}
 		}
 	}
 	for name, yaml := range map[string]string{"by the injector": podOf(injected, app(httpProbe)), "by us": ours} {
-		if v := among(t, denies, yaml, injectorRewrites, answeredBy("probe-proxy"), mtls("PERMISSIVE")).Probes[0]; v.StrictTLS != transformer.Unaffected {
+		if v := among(t, denies, yaml, injectorRewrites, answeredBy("probe-proxy"), mtls("PERMISSIVE")).Probes[0]; v.StrictTLS != world.Unaffected {
 			t.Errorf("%s, not captured: %+v", name, v)
 		}
 	}
@@ -545,12 +547,12 @@ func TestTheArgumentsOfIstioInitDecideWhatIsCaptured(t *testing.T) {
 		if f, refused := own.has("probe-port-captured"); refused != c.captured || refused && f.Field.String() != "spec.template.spec.initContainers[0].args" {
 			t.Errorf("%s: refused %t, %v", c.name, refused, own.Findings)
 		}
-		if v := own.Probes[0]; v.StrictTLS != transformer.Fails { // 8001 is captured, whatever the annotation says
+		if v := own.Probes[0]; v.StrictTLS != world.Fails { // 8001 is captured, whatever the annotation says
 			t.Errorf("%s: %+v", c.name, v)
 		}
 		// What an earlier version wrote is found, and istio-proxy answers again.
 		again := plan(t, strings.Replace(plan(t, podOf(`"-d", "15099"`), answeredBy("probe-proxy")).text, `["-d", "15099"]`, "["+c.args+"]", 1))
-		if v := again.Probes[0]; (v.StrictTLS == transformer.Fails) != c.captured || strings.Contains(again.text, "probe-proxy") == c.captured {
+		if v := again.Probes[0]; (v.StrictTLS == world.Fails) != c.captured || strings.Contains(again.text, "probe-proxy") == c.captured {
 			t.Errorf("%s: %+v, and\n%s", c.name, v, again.text)
 		}
 	}
@@ -562,17 +564,17 @@ func TestCheckMissesTheAnnotationThatKeepsIstiosRewriterOffProbeProxy(t *testing
 	for _, c := range []struct {
 		instead      string
 		opts         []option
-		want         transformer.Outcome
+		want         world.Outcome
 		unless, says string
 	}{
-		{off, []option{injects("*")}, transformer.Unaffected, "", ""},
-		{"", []option{injects("*"), nativeSidecars(false)}, transformer.Fails, "", "never starts"},
-		{"", []option{injects("*")}, transformer.Fails, "Istio's sidecar is no native one", "never starts"},
-		{"", []option{injects("*"), nativeSidecars(true)}, transformer.Unaffected, "", ""},
-		{"", []option{injects("*"), injectorRewritesNothing}, transformer.Unaffected, "", ""},
-		{"", []option{injects()}, transformer.Unaffected, "", ""},
-		{"", nil, transformer.Fails, "Istio injects its sidecar", "never starts"},
-		{strings.Replace(off, "false", "true", 1), []option{injects("*"), nativeSidecars(false)}, transformer.Fails, "", "never starts"},
+		{off, []option{injects("*")}, world.Unaffected, "", ""},
+		{"", []option{injects("*"), nativeSidecars(false)}, world.Fails, "", "never starts"},
+		{"", []option{injects("*")}, world.Fails, "Istio's sidecar is no native one", "never starts"},
+		{"", []option{injects("*"), nativeSidecars(true)}, world.Unaffected, "", ""},
+		{"", []option{injects("*"), injectorRewritesNothing}, world.Unaffected, "", ""},
+		{"", []option{injects()}, world.Unaffected, "", ""},
+		{"", nil, world.Fails, "Istio injects its sidecar", "never starts"},
+		{strings.Replace(off, "false", "true", 1), []option{injects("*"), nativeSidecars(false)}, world.Fails, "", "never starts"},
 	} {
 		text := plan(t, podOf("", app(httpProbe))).text
 		if !strings.Contains(text, off) {
@@ -585,7 +587,7 @@ func TestCheckMissesTheAnnotationThatKeepsIstiosRewriterOffProbeProxy(t *testing
 	}
 	// An ordinary one starts whatever becomes of its probes.
 	text := strings.Replace(plan(t, podOf("", app(httpProbe)), asContainer).text, off, "", 1)
-	if v := plan(t, text, asContainer, injects("*")).Probes[0]; v.StrictTLS != transformer.Unaffected {
+	if v := plan(t, text, asContainer, injects("*")).Probes[0]; v.StrictTLS != world.Unaffected {
 		t.Errorf("%+v", v)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -85,7 +87,7 @@ func TestACollisionOfTheTemplateAsItWasReadIsReported(t *testing.T) {
 	if len(r.Repairs) != 1 || r.Repairs[0].Reason != "port-collision" || len(r.Findings) > 0 || r.Answer.By != "istio-proxy" {
 		t.Errorf("repairs %v, findings %v, answer %+v", r.Repairs, r.Findings, r.Answer)
 	}
-	if v := r.Probes[0]; v.StrictTLS != transformer.Fails || !strings.Contains(v.Why, "15020") || v.If != "" {
+	if v := r.Probes[0]; v.StrictTLS != world.Fails || !strings.Contains(v.Why, "15020") || v.If != "" {
 		t.Errorf("as it was read: %+v", v)
 	}
 	for name, in := range map[string]string{"repaired": r.text, "not in the mesh": rewritten, "on a port of its own": plan(t, podOf(injected, app(httpProbe)), port(15098)).text} {
@@ -194,11 +196,11 @@ func TestWhetherIstioInjectsIsReadInIstiosOrder(t *testing.T) {
 		{name: "a value that Istio does not know", yaml: own("labels: {sidecar.istio.io/inject: \"yes\"}\n"), want: open},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := among(t, transformer.Surroundings{NamespaceAt: at("there.yaml:7"), OthersInjected: c.others}, c.yaml, c.opts...)
+			r := among(t, surroundings.Surroundings{NamespaceAt: at("there.yaml:7"), OthersInjected: c.others}, c.yaml, c.opts...)
 			if got := strings.TrimPrefix(r.Known, "known: "); !strings.HasPrefix(got, c.want) || !strings.Contains(got, c.at) {
 				t.Errorf("%q, want %s%s", r.Known, c.want, c.at)
 			}
-			if v := r.Probes[0]; r.Answer.Injected != (c.want == in) || (v.State == transformer.LeftAlone) != (c.want == out) || (v.StrictTLS == transformer.Unaffected) != (c.want == out) {
+			if v := r.Probes[0]; r.Answer.Injected != (c.want == in) || (v.State == transformer.LeftAlone) != (c.want == out) || (v.StrictTLS == world.Unaffected) != (c.want == out) {
 				t.Errorf("%+v, %+v", r.Answer, v)
 			}
 			if c.want != out {
@@ -209,7 +211,7 @@ func TestWhetherIstioInjectsIsReadInIstiosOrder(t *testing.T) {
 			}
 			// The cure that is named is one, for a pod that another proxy captures.
 			if f := r.Findings[0]; strings.Contains(f.Message, "answeredBy: probe-proxy") {
-				r := among(t, transformer.Surroundings{OthersInjected: c.others}, c.yaml, append([]option{answeredBy("probe-proxy")}, c.opts...)...)
+				r := among(t, surroundings.Surroundings{OthersInjected: c.others}, c.yaml, append([]option{answeredBy("probe-proxy")}, c.opts...)...)
 				if r.Answer.By != "probe-proxy" || r.Probes[0].State != transformer.WouldRewrite {
 					t.Errorf("%s: with it, %+v, findings %v", f.Message, r.Answer, r.Findings)
 				}
@@ -252,7 +254,7 @@ func TestAmbientModeIsLeftByOneValueAlone(t *testing.T) {
 			continue
 		}
 		f := wantReason(t, r, "ambient")
-		if v := r.Probes[0]; !strings.Contains(f.Message, c.says) || f.Severity != transformer.Info || v.State != transformer.LeftAlone || v.StrictTLS != transformer.Unaffected {
+		if v := r.Probes[0]; !strings.Contains(f.Message, c.says) || f.Severity != transformer.Info || v.State != transformer.LeftAlone || v.StrictTLS != world.Unaffected {
 			t.Errorf("%s: %s, %+v", c.name, f.Message, v)
 		}
 	}

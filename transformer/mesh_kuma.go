@@ -9,6 +9,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
 // kuma is the profile of Kuma and of Kong Mesh, which is built on it (kuma,
@@ -119,7 +120,7 @@ func refineKuma(p passiveProxy, b *planBuilder, m *inspection) {
 		m.inherited = field.KeyValues{{Key: kumaVirtualProbePort, Value: strconv.Itoa(free)}}
 	}
 	rewrites, unless := !p.off.isOff(b.annotations()), kumaUnless(b)
-	m.outcome = m.capturedOutcome(b, func(s *handlerSite) (fate, string) {
+	m.outcome = m.capturedOutcome(b, func(s *handlerSite) (world.Fate, string) {
 		if unless == "" && rewrites && s.at.Init && !s.name.IsHook() {
 			return p.fate(b, s), "Kuma's sidecar is no native one, which is not known (it is by default from 2.14 on, and Kuma then rewrites the probes of the native sidecars after it)"
 		}

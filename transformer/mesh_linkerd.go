@@ -9,6 +9,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
 // linkerd is the profile of Linkerd (linkerd2, edge-26.8.3, commit b24cd4059841).
@@ -88,7 +89,7 @@ func refineLinkerd(p passiveProxy, b *planBuilder, m *inspection) {
 	}
 	letsIn, unless := linkerdLetsIn(b)
 	_, listed := linkerdAnnotation(b, p.excluded.key)
-	m.outcome = m.capturedOutcome(b, func(s *handlerSite) (f fate, captures string) {
+	m.outcome = m.capturedOutcome(b, func(s *handlerSite) (f world.Fate, captures string) {
 		if !listed && slices.Contains(linkerdSkipped, s.dialed()) {
 			captures = fmt.Sprintf("Linkerd captures port %d, which by default it does not (`proxyInit.ignoreInboundPorts`; the annotation `%s` would say)", s.dialed(), p.excluded.key)
 		}
@@ -135,23 +136,23 @@ func linkerdOpaqueTo(b *planBuilder, port int) bool {
 
 // linkerdFate: the proxy answers 403 to a hook that it does not let in, and to the
 // kubelet any answer to a hook is a success.
-func linkerdFate(b *planBuilder, s *handlerSite, letsIn bool, unless string) fate {
+func linkerdFate(b *planBuilder, s *handlerSite, letsIn bool, unless string) world.Fate {
 	kind := s.current.Kind()
 	switch {
 	case kind == pod.KindTCPSocket:
-		return fate{FalselyPasses, "Linkerd's proxy accepts the connection before it knows whether the app does"}
+		return world.FalselyPassing("Linkerd's proxy accepts the connection before it knows whether the app does")
 	case letsIn:
-		return unaffected
+		return world.Spared
 	case kind == pod.KindHTTPGet && linkerdOpaqueTo(b, s.dialed()):
-		return fate{Fails, "Linkerd's policy lets in no request from the kubelet on port " + strconv.Itoa(s.dialed()) + ", since the port is opaque and its proxy cannot see the path" + unless}
+		return world.Failing("Linkerd's policy lets in no request from the kubelet on port " + strconv.Itoa(s.dialed()) + ", since the port is opaque and its proxy cannot see the path" + unless)
 	case s.name.IsHook() && s.current.HTTPGet.Scheme != "HTTPS":
-		return fate{FalselyPasses, "Linkerd's proxy answers the hook with 403, which the kubelet takes for success, and the app never gets it" + unless}
+		return world.FalselyPassing("Linkerd's proxy answers the hook with 403, which the kubelet takes for success, and the app never gets it" + unless)
 	case kind == pod.KindGRPC:
-		return fate{Fails, "Linkerd's policy lets in no gRPC from the kubelet" + unless}
+		return world.Failing("Linkerd's policy lets in no gRPC from the kubelet" + unless)
 	case kind == pod.KindHTTPGet && s.current.HTTPGet.Scheme == "HTTPS":
-		return fate{Fails, "Linkerd's policy lets in no TLS from the kubelet, since it cannot see the path" + unless}
+		return world.Failing("Linkerd's policy lets in no TLS from the kubelet, since it cannot see the path" + unless)
 	case kind == pod.KindHTTPGet && s.current.HTTPGet.Path != "" && !strings.HasPrefix(s.current.HTTPGet.Path, "/"):
-		return fate{Fails, "Linkerd's policy lets in only paths that begin with a slash" + unless}
+		return world.Failing("Linkerd's policy lets in only paths that begin with a slash" + unless)
 	}
-	return unaffected
+	return world.Spared
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -94,7 +95,7 @@ func TestWhatConsulInjectedIsUnderstood(t *testing.T) {
 	for _, original := range []string{"", "  consul.hashicorp.com/original-pod: '{'\n", "  consul.hashicorp.com/original-pod: '{\"spec\":{\"containers\":[{\"name\":\"app\"}]}}'\n"} {
 		r := plan(t, podOf(metadata(original), app("livenessProbe: {httpGet: {path: /a, port: 20300}}")))
 		wantReason(t, r, "dangling")
-		if len(r.Edits) > 0 || r.Probes[0].StrictTLS != transformer.Fails {
+		if len(r.Edits) > 0 || r.Probes[0].StrictTLS != world.Fails {
 			t.Errorf("%+v, edits %v", r.Probes, r.Edits)
 		}
 		wantReason(t, restore(t, podOf(metadata(original), app("livenessProbe: {httpGet: {path: /a, port: 20300}}"))), "dangling")

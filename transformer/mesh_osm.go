@@ -6,6 +6,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
 // openServiceMesh is the profile of Open Service Mesh (osm, main of July 2023).
@@ -50,11 +51,11 @@ func refineOSM(p passiveProxy, b *planBuilder, m *inspection) {
 			m.warnings = []Finding{*injects}
 		}
 	case injects != nil:
-		m.optOut, m.outcome = injects, m.capturedOutcome(b, func(s *handlerSite) (fate, string) {
+		m.optOut, m.outcome = injects, m.capturedOutcome(b, func(s *handlerSite) (world.Fate, string) {
 			if s.name.IsHook() || s.original.Kind() == pod.KindGRPC {
-				return fate{Fails, whyNoCertificate}, ""
+				return world.Failing(whyNoCertificate), ""
 			}
-			return unaffected, "" // the mesh's injector rewrites it
+			return world.Spared, "" // the mesh's injector rewrites it
 		})
 	}
 }

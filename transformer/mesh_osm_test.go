@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -44,7 +45,7 @@ func TestWhatOSMDoesNotCaptureIsLeftAlone(t *testing.T) {
 		"disabled":  podOf("annotations: {openservicemesh.io/sidecar-injection: disabled}", app("livenessProbe: {httpGet: {port: 80}}")),
 		"namespace": namespace("", "openservicemesh.io/sidecar-injection: \"no\"") + inNamespace(podOf("", app("livenessProbe: {httpGet: {port: 80}}"))),
 	} {
-		if r := plan(t, yaml, inOSM); r.text != yaml || r.Probes[0].StrictTLS != transformer.Unaffected {
+		if r := plan(t, yaml, inOSM); r.text != yaml || r.Probes[0].StrictTLS != world.Unaffected {
 			t.Errorf("%s: %+v in\n%s", name, r.Probes[0], r.text)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
 // A passiveProxy is the common part of the profiles of meshes whose proxy answers
@@ -60,7 +61,7 @@ func (p passiveProxy) inspect(b *planBuilder) inspection {
 	if m.optOut = said.off; said.off == nil && said.injected != certain.Always {
 		m.optOut = p.neverInjects(b)
 	}
-	m.outcome = m.capturedOutcome(b, func(s *handlerSite) (fate, string) { return p.fate(b, s), "" })
+	m.outcome = m.capturedOutcome(b, func(s *handlerSite) (world.Fate, string) { return p.fate(b, s), "" })
 	if p.refine != nil {
 		p.refine(p, b, &m)
 	}
@@ -68,12 +69,12 @@ func (p passiveProxy) inspect(b *planBuilder) inspection {
 }
 
 // fate returns what becomes of a captured probe, unless the mesh's own rewriter serves it.
-func (p passiveProxy) fate(b *planBuilder, s *handlerSite) fate {
+func (p passiveProxy) fate(b *planBuilder, s *handlerSite) world.Fate {
 	switch {
 	case p.serves != nil && s.name.IsHook():
-		return fate{Fails, p.title + " rewrites no hooks, and " + whyNoCertificate}
+		return world.Failing(p.title + " rewrites no hooks, and " + whyNoCertificate)
 	case p.serves != nil && p.serves(s) && !s.at.Init && !p.off.isOff(b.annotations()):
-		return unaffected
+		return world.Spared
 	}
 	return atStrictProxy(s)
 }
@@ -94,30 +95,30 @@ func (p passiveProxy) neverInjects(b *planBuilder) *Finding {
 }
 
 // atStrictProxy returns what becomes of a probe at a proxy that only accepts mTLS.
-func atStrictProxy(s *handlerSite) fate {
+func atStrictProxy(s *handlerSite) world.Fate {
 	if s.current.Kind() == pod.KindTCPSocket {
-		return fate{FalselyPasses, whyAccepted}
+		return world.FalselyPassing(whyAccepted)
 	}
-	return fate{Fails, whyNoCertificate}
+	return world.Failing(whyNoCertificate)
 }
 
 // capturedOutcome returns the function for [inspection].outcome in a mesh whose proxy is in
 // every pod: captured says the same of a probe whose port the mesh captures.
-func (m *inspection) capturedOutcome(b *planBuilder, captured func(*handlerSite) (f fate, unless string)) func(*handlerSite) (fate, string) {
+func (m *inspection) capturedOutcome(b *planBuilder, captured func(*handlerSite) (f world.Fate, unless string)) func(*handlerSite) (world.Fate, string) {
 	captures, excluded := m.captures, b.p.mesh.excluded
-	return func(s *handlerSite) (fate, string) {
+	return func(s *handlerSite) (world.Fate, string) {
 		port := s.dialed()
 		_, host := s.current.Endpoint()
 		byTheMesh := s.alreadyRewritten && s.holder == nil
 		if byTheMesh || host != "" || !captures(port) || excluded.has(b.annotations(), port) { // also by an earlier run
-			return unaffected, ""
+			return world.Spared, ""
 		}
 		f, unless := captured(s)
 		switch {
-		case f == unaffected:
+		case f == world.Spared:
 			return f, ""
 		case s.alreadyRewritten: // the annotation was edited
-			f.why = fmt.Sprintf("the mesh captures port %d, where it is answered, and %s", port, f.why)
+			f.Why = fmt.Sprintf("the mesh captures port %d, where it is answered, and %s", port, f.Why)
 		}
 		return f, unless
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -220,7 +222,7 @@ func TestWhereAMeshInjectsNothingNothingIsRewritten(t *testing.T) {
 			r := plan(t, before, inMesh(config))
 			wantReason(t, r, "injection-off")
 			wantText(t, r, before)
-			if r.Probes[0].StrictTLS != transformer.Unaffected {
+			if r.Probes[0].StrictTLS != world.Unaffected {
 				t.Errorf("%s: %+v", m.name, r.Probes[0])
 			}
 			// What was rewritten before is restored.
@@ -255,7 +257,7 @@ func TestWhereAMeshInjectsNothingNothingIsRewritten(t *testing.T) {
 		namespace("consul.hashicorp.com/transparent-proxy: \"false\"", "") + podOf("annotations: {consul.hashicorp.com/connect-inject: \"true\"}", app(httpProbe)),
 		podOf("labels: {kuma.io/sidecar-injection: enabled}\nannotations: {kuma.io/gateway: enabled}", app(httpProbe)),
 	} {
-		if r := plan(t, yaml); r.text != yaml || r.Probes[0].Reason != "port-not-captured" || r.Probes[0].StrictTLS != transformer.Unaffected {
+		if r := plan(t, yaml); r.text != yaml || r.Probes[0].Reason != "port-not-captured" || r.Probes[0].StrictTLS != world.Unaffected {
 			t.Errorf("%+v in\n%s", r.Probes, r.text)
 		}
 	}
@@ -301,12 +303,12 @@ func TestAProxyInTheTemplateIsAMark(t *testing.T) {
 // TestWhatFailsInEachMesh is what a mesh does to handlers that are not
 // rewritten, by container, probe type and handler.
 func TestWhatFailsInEachMesh(t *testing.T) {
-	const fails, falsely, works = transformer.Fails, transformer.FalselyPasses, transformer.Unaffected
+	const fails, falsely, works = world.Fails, world.FalselyPasses, world.Unaffected
 	hook := func(scheme string) string {
 		return "lifecycle: {preStop: {httpGet: {port: 80, scheme: " + scheme + "}}}"
 	}
 	handlers := []string{"livenessProbe: {httpGet: {port: 80}}", "livenessProbe: {httpGet: {port: 80, scheme: HTTPS}}", "livenessProbe: {tcpSocket: {port: 80}}", "livenessProbe: {grpc: {port: 80}}", hook("HTTP"), hook("HTTPS")}
-	for name, want := range map[string][]transformer.Outcome{
+	for name, want := range map[string][]world.Outcome{
 		"istio":   {fails, fails, falsely, fails, fails, fails},
 		"linkerd": {works, fails, falsely, fails, falsely, fails},
 		"kuma":    {works, works, works, works, fails, fails},
@@ -402,7 +404,7 @@ func TestThePortsThatLinkerdSkipsByDefaultStaySkipped(t *testing.T) {
 		if !strings.Contains(r.text, key+": \""+c.want+"\"\n") || len(r.Findings) > 0 {
 			t.Errorf("%+v: findings %v in\n%s", c, r.Findings, r.text)
 		}
-		if v := r.Probes[0]; strings.Contains(c.fields, "port: 4567") != (v.If != "") || v.If != "" && (v.StrictTLS != transformer.FalselyPasses || !strings.Contains(v.If, "port 4567")) {
+		if v := r.Probes[0]; strings.Contains(c.fields, "port: 4567") != (v.If != "") || v.If != "" && (v.StrictTLS != world.FalselyPasses || !strings.Contains(v.If, "port 4567")) {
 			t.Errorf("%+v: check says %+v", c, v)
 		}
 		wantNoEdits(t, plan(t, r.text))
@@ -425,21 +427,21 @@ func TestThePortOfKumasVirtualProbesIsNoneOfTheApps(t *testing.T) {
 	const key = "kuma.io/virtual-probes-port"
 	const on = "labels: {kuma.io/sidecar-injection: enabled, app: web}\n"
 	const keycloak = "ports: [{containerPort: 8443}, {containerPort: 9000}]\n"
-	service := transformer.Service{Name: "web", Selector: field.KeyValues{{Key: "app", Value: "web"}}, Ports: []transformer.ServicePort{{Port: 9000}}}
+	service := surroundings.Service{Name: "web", Selector: field.KeyValues{{Key: "app", Value: "web"}}, Ports: []surroundings.ServicePort{{Port: 9000}}}
 	for _, c := range []struct {
 		metadata, fields, want string
 		opts                   []option
-		services               []transformer.Service
+		services               []surroundings.Service
 	}{
 		{on, keycloak + httpProbe, "15098", nil, nil},
 		{on, "ports: [{containerPort: 15098}, {containerPort: 9000}]\n" + httpProbe, "15097", nil, nil},
 		{on, keycloak + httpProbe, "15097", []option{port(15098)}, nil},
-		{on, httpProbe, "15098", nil, []transformer.Service{service}},
+		{on, httpProbe, "15098", nil, []surroundings.Service{service}},
 		{on, "ports: [{containerPort: 8443}]\n" + httpProbe, "", nil, nil},
 		{withNote(on, key, "9090"), keycloak + httpProbe, "9090", nil, nil},
 		{on, keycloak + httpProbe, "", []option{answeredBy("app")}, nil},
 	} {
-		around := transformer.Surroundings{Services: func() []transformer.Service { return c.services }}
+		around := surroundings.Surroundings{Services: func() []surroundings.Service { return c.services }}
 		before := podOf(c.metadata, app(c.fields))
 		r := among(t, around, before, c.opts...)
 		has := strings.Contains(r.text, key+": \""+c.want+"\"\n")
@@ -578,20 +580,20 @@ func TestWhatAMeshDoesToAProbeIsSaidInFull(t *testing.T) {
 // An overlay may replace the list of ports that the mesh does not capture.
 func TestARewrittenProbeWhoseAnnotationWasReplacedIsFoundUntilTheNextRun(t *testing.T) {
 	hooked := app("livenessProbe: {httpGet: {port: 1}}\nlifecycle: {preStop: {httpGet: {port: 1}}}")
-	for mesh, want := range map[string][]transformer.Outcome{
-		"linkerd": {transformer.Unaffected, transformer.FalselyPasses}, // it lets in what looks like a probe of the pod
-		"kuma":    {transformer.Fails, transformer.Fails},
-		"consul":  {transformer.Fails, transformer.Fails},
+	for mesh, want := range map[string][]world.Outcome{
+		"linkerd": {world.Unaffected, world.FalselyPasses}, // it lets in what looks like a probe of the pod
+		"kuma":    {world.Fails, world.Fails},
+		"consul":  {world.Fails, world.Fails},
 	} {
 		rewritten := plan(t, podOf("", hooked), inMesh(mesh)).text
 		replaced := strings.Replace(rewritten, `-inbound-ports: "15099"`, `-inbound-ports: "9090"`, 1)
 		r := plan(t, replaced, inMesh(mesh))
 		again := plan(t, r.text, inMesh(mesh))
 		for i, v := range r.Probes {
-			if replaced == rewritten || v.StrictTLS != want[i] || v.StrictTLS == transformer.Fails && !strings.Contains(v.Why, "15099") {
+			if replaced == rewritten || v.StrictTLS != want[i] || v.StrictTLS == world.Fails && !strings.Contains(v.Why, "15099") {
 				t.Errorf("%s: %+v, want %s", mesh, v, want[i])
 			}
-			if again.Probes[i].StrictTLS != transformer.Unaffected {
+			if again.Probes[i].StrictTLS != world.Unaffected {
 				t.Errorf("%s, rewritten again: %+v", mesh, again.Probes[i])
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -153,7 +154,7 @@ func TestTheInjectorsOwnRewriterIsKeptOffWhereTheEnvIsOnIstioProxy(t *testing.T)
 	for _, who := range []string{"auto", "istio-proxy", "probe-proxy"} {
 		before := podOf(injected+keepsOn, app(httpProbe))
 		r := plan(t, before, answeredBy(who))
-		if f := wantReason(t, r, "injector-rewrites"); f.Severity != transformer.Info || r.text != before || r.Probes[0].StrictTLS != transformer.Unaffected {
+		if f := wantReason(t, r, "injector-rewrites"); f.Severity != transformer.Info || r.text != before || r.Probes[0].StrictTLS != world.Unaffected {
 			t.Errorf("%s: %+v, %+v", who, f, r.Probes)
 		}
 	}
@@ -170,7 +171,7 @@ func TestProbesOfIstioProxyItselfAreNotTouched(t *testing.T) {
 	if !strings.Contains(r.text, "readinessProbe: {httpGet: {path: /healthz/ready, port: 9000}}") || strings.Contains(r.env(), "istio-proxy") {
 		t.Errorf("got\n%s", r.text)
 	}
-	if v := r.Probes[1]; v.Reason != "proxy-container" || v.StrictTLS != transformer.Unaffected {
+	if v := r.Probes[1]; v.Reason != "proxy-container" || v.StrictTLS != world.Unaffected {
 		t.Errorf("verdict %+v", v)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/release"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 )
 
 // Who answers the rewritten probes.
@@ -94,7 +95,7 @@ func Defaults() Options {
 		Rewrite:    Rewritable(),
 		ProbeProxy: ProbeProxy{Name: "probe-proxy", Placement: PlacementNative, Body: BodyFailures},
 		IstioProxy: IstioProxy{Image: autoImage, Restricted: true},
-		Istio:      Istio{InjectorRewrites: "auto", NativeSidecars: "auto", RootNamespace: istioSystem, MTLS: MTLSStrict},
+		Istio:      Istio{InjectorRewrites: "auto", NativeSidecars: "auto", RootNamespace: istioSystem, MTLS: surroundings.MTLSStrict},
 		Platform:   PlatformAuto,
 	}
 }

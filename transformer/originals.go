@@ -10,6 +10,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
 // An originalsHolder is what carries the originals of rewritten probes: a
@@ -216,12 +217,12 @@ func (s *handlerSite) astray(spec *pod.Spec) string {
 
 // hurriedFate returns what becomes of a rewritten probe whose own timeout is longer than
 // that of its original in the holder, by which the app must have answered.
-func (s *handlerSite) hurriedFate() (f fate, unless string) {
+func (s *handlerSite) hurriedFate() (f world.Fate, unless string) {
 	if s.holder == nil || s.holder.container == nil || s.entry.TimeoutSeconds == 0 || s.entry.TimeoutSeconds >= s.timeout {
-		return unaffected, ""
+		return world.Spared, ""
 	}
 	why := fmt.Sprintf("its original in %s has a timeout of %d s, and the probe one of %d s", s.holder.name(), s.entry.TimeoutSeconds, s.timeout)
-	return fate{Fails, why}, fmt.Sprintf("the app takes longer than %d s", s.entry.TimeoutSeconds)
+	return world.Failing(why), fmt.Sprintf("the app takes longer than %d s", s.entry.TimeoutSeconds)
 }
 
 // keepOriginals refuses the template if a probe seems to be rewritten, was not

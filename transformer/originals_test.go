@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -316,13 +317,13 @@ func TestAProbeProxyThatCannotRunIsFound(t *testing.T) {
 	} {
 		for _, opts := range [][]option{nil, {injects()}} {
 			v := plan(t, strings.Replace(text, c.old, c.new, 1), opts...).Probes[0]
-			if (v.StrictTLS == transformer.Fails) != (c.why != "") || !strings.Contains(v.Why, c.why) || v.If != "" {
+			if (v.StrictTLS == world.Fails) != (c.why != "") || !strings.Contains(v.Why, c.why) || v.If != "" {
 				t.Errorf("%q: %+v", c.old, v)
 			}
 		}
 	}
 	// A container needs no restartPolicy.
-	if v := plan(t, plan(t, podOf("", app(httpProbe)), asContainer).text, asContainer).Probes[0]; v.StrictTLS != transformer.Unaffected {
+	if v := plan(t, plan(t, podOf("", app(httpProbe)), asContainer).text, asContainer).Probes[0]; v.StrictTLS != world.Unaffected {
 		t.Errorf("%+v", v)
 	}
 }
@@ -404,7 +405,7 @@ func TestWhatOSMAndFlomeshInjectedDangles(t *testing.T) {
 	for _, mesh := range []string{"osm", "fsm", "auto", "linkerd"} {
 		r := plan(t, injected, inMesh(mesh))
 		wantText(t, r, injected)
-		if got := strings.Join(r.reasons(), " "); got != "dangling dangling" || r.Probes[0].StrictTLS != transformer.Fails {
+		if got := strings.Join(r.reasons(), " "); got != "dangling dangling" || r.Probes[0].StrictTLS != world.Fails {
 			t.Errorf("%s: %s, %+v", mesh, got, r.Probes)
 		}
 	}

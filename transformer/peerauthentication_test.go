@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
-	"github.com/rewrite-probes/rewrite-probes/transformer"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 )
 
 // peer returns a PeerAuthentication "namespace/name" with the lines of its spec.
@@ -16,7 +16,7 @@ func peer(name string, spec ...string) string {
 }
 
 // names returns the modes, joined by blanks.
-func names(modes []transformer.MTLSMode) string {
+func names(modes []surroundings.MTLSMode) string {
 	var all []string
 	for _, m := range modes {
 		all = append(all, m.Mode)

@@ -7,6 +7,8 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
 // An Input is one pod template and what is known of its surroundings.
@@ -16,7 +18,7 @@ type Input struct {
 	Workload field.Metadata
 	// NamespaceName is the namespace the object goes to, "" if unknown.
 	NamespaceName string
-	Around        Surroundings // what other manifests say about the object
+	Around        surroundings.Surroundings // what other manifests say about the object
 	// Path leads from the object's root to the template; empty for a Pod.
 	Path     field.Path
 	Template pod.Template
@@ -155,16 +157,6 @@ const (
 	Refused      State = "refused" // an error keeps the object as it is
 )
 
-// An Outcome is what a probe, as it was read, does under strict mTLS.
-type Outcome string
-
-// The outcomes.
-const (
-	Fails         Outcome = "fails"
-	FalselyPasses Outcome = "falsely passes" // passes even if nothing listens
-	Unaffected    Outcome = "unaffected"     // does the same as without a mesh
-)
-
 // A Verdict says what becomes of one probe or hook, and why.
 type Verdict struct {
 	Container string
@@ -180,7 +172,7 @@ type Verdict struct {
 	// Reason is a key of docs/reasons.md; "" if the probe is rewritten, or
 	// restored by [Planner.Restore].
 	Reason    string
-	StrictTLS Outcome
+	StrictTLS world.Outcome
 	// Why says what the mesh does to the probe, in words that complete "fails, since ...";
 	// "" if it is unaffected.
 	Why string
@@ -191,7 +183,7 @@ type Verdict struct {
 
 // Where completes "fails ...": not everything that fails in the mesh needs strict mTLS for it.
 func (v *Verdict) Where() string {
-	if v.StrictTLS == Fails && strings.HasPrefix(v.Why, whyNoCertificate) {
+	if v.StrictTLS == world.Fails && strings.HasPrefix(v.Why, whyNoCertificate) {
 		return "under strict mTLS"
 	}
 	return "in the mesh"

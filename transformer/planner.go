@@ -13,6 +13,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
 // A Planner plans for one set of options. It holds no state between calls and
@@ -234,7 +235,7 @@ func (b *planBuilder) skipPort(s *handlerSite, kind string, port field.IntOrStri
 // matters for native sidecars, since the pod waits for their startup probes and postStart
 // hooks and would wait for ever, and liveness probes restart them, and for postStart
 // hooks of any container.
-func (b *planBuilder) runsBefore(w world, s *handlerSite, a answerer) bool {
+func (b *planBuilder) runsBefore(w world.World, s *handlerSite, a answerer) bool {
 	at, proxy := b.proxyOf(b.p.mesh.isProxy)
 	switch {
 	case a.who == AnsweredByApp || !s.atStart():
@@ -244,7 +245,7 @@ func (b *planBuilder) runsBefore(w world, s *handlerSite, a answerer) bool {
 	case proxy != nil && proxy.Image != autoImage: // the injector neither replaces nor moves it
 		return s.at.StartsAfter(at)
 	}
-	return w.native || !s.at.Init && w.holds
+	return w.Native || !s.at.Init && w.Holds
 }
 
 func (b *planBuilder) startsEarlierCure(s *handlerSite) string {
@@ -314,15 +315,15 @@ func (b *planBuilder) checkOwnPort() {
 func (b *planBuilder) checkLeftAlone() {
 	f := &b.inspection.facts
 	off, user := b.p.mesh.off, b.userAnnotations
-	if off.key == "" || off.isOff(user) || f.rewrites.is == certain.Never || f.injected.is == certain.Never {
+	if off.key == "" || off.isOff(user) || f.Rewrites.Is == certain.Never || f.Injected.Is == certain.Never {
 		return
 	}
 	serves, cures := "may serve it now", fmt.Sprintf("rewrite this one too, opt the whole pod out (`%s: \"false\"`), or set `istio: {injectorRewrites: false}` in the functionConfig if Istio's injector rewrites no probes", ownRewrite)
 	switch {
 	case b.p.mesh.serves != nil:
 		cures = fmt.Sprintf("rewrite this one too, or opt the whole pod out (`%s: \"false\"`); if that rewriter is off in the mesh, say so with the annotation `%s: %s`", ownRewrite, off.key, strconv.Quote(off.value))
-	case f.rewrites.is != certain.Maybe:
-		serves, cures = "serves it in an injected pod ("+f.rewrites.at+")", fmt.Sprintf("rewrite this one too, or opt the whole pod out (`%s: \"false\"`)", ownRewrite)
+	case f.Rewrites.Is != certain.Maybe:
+		serves, cures = "serves it in an injected pod ("+f.Rewrites.At+")", fmt.Sprintf("rewrite this one too, or opt the whole pod out (`%s: \"false\"`)", ownRewrite)
 	}
 	for _, s := range b.sites {
 		if s.reason == "" || !b.servedByRewriter(s) || !off.isOff(b.p.mesh.annotate(user, nil, b.inspection.answerer)) {
@@ -348,13 +349,13 @@ func (b *planBuilder) servedByRewriter(s *handlerSite) bool {
 		return b.p.mesh.serves(s)
 	}
 	byProxy := answerer{who: AnsweredByIstioProxy}
-	return slices.ContainsFunc(b.inspection.facts.worlds(), func(w world) bool { return w.rewrites && b.runsBefore(w, s, byProxy) })
+	return slices.ContainsFunc(b.inspection.facts.Worlds(), func(w world.World) bool { return w.Rewrites && b.runsBefore(w, s, byProxy) })
 }
 
 // checkBareSpec refuses a rewriting that needs annotations if it is not known where
 // the pods get theirs from.
 func (b *planBuilder) checkBareSpec() {
-	if !b.in.Shape.BareSpec || b.inspection.facts.injected.is == certain.Never {
+	if !b.in.Shape.BareSpec || b.inspection.facts.Injected.Is == certain.Never {
 		return
 	}
 	needed := b.p.mesh.annotate(nil, nil, b.inspection.answerer)
@@ -398,7 +399,7 @@ func (b *planBuilder) finish(toRewrite []*handlerSite) Plan {
 
 // answer returns who answers the probes that the plan rewrites.
 func (b *planBuilder) answer(toRewrite []*handlerSite) Answer {
-	a := Answer{Injected: b.inspection.facts.injected.is == certain.Always}
+	a := Answer{Injected: b.inspection.facts.Injected.Is == certain.Always}
 	if b.failed() || len(toRewrite)+len(b.excluded) == 0 {
 		return a
 	}
@@ -422,7 +423,7 @@ func (b *planBuilder) verdict(s *handlerSite, failed bool) Verdict {
 	}
 	if !b.in.OnlyEdits {
 		f, unless := b.outcome(s)
-		v.StrictTLS, v.Why, v.If = f.outcome, f.why, unless
+		v.StrictTLS, v.Why, v.If = f.Outcome, f.Why, unless
 	}
 	switch {
 	case failed && (s.target != nil || s.alreadyRewritten):
@@ -441,27 +442,27 @@ func (b *planBuilder) verdict(s *handlerSite, failed bool) Verdict {
 
 // outcome returns what becomes of a probe, as it was read, in the mesh, and if that is
 // not so in every world, the fact that decides.
-func (b *planBuilder) outcome(s *handlerSite) (f fate, unless string) {
+func (b *planBuilder) outcome(s *handlerSite) (f world.Fate, unless string) {
 	kind := s.current.Kind()
 	spec := &b.in.Template.Spec
 	switch {
 	case kind == "" || !s.current.Dials() || b.p.mesh.isProxy(s.container):
-		return unaffected, ""
+		return world.Spared, ""
 	case s.isDangling():
-		return fate{Fails, "nothing in the pod has its original"}, ""
+		return world.Failing("nothing in the pod has its original"), ""
 	case s.neverWorks(kind), s.dialed() == 0: // it fails without a mesh too
-		return unaffected, ""
+		return world.Spared, ""
 	}
 	if why := s.astray(spec); why != "" {
-		return fate{Fails, why}, ""
+		return world.Failing(why), ""
 	}
 	switch {
 	case pod.IsWindows(spec), (b.passesProbes() || spec.HostNetwork) && (s.holder == nil || !s.holder.proxy):
-		f = unaffected
+		f = world.Spared
 	default:
 		f, unless = b.inspection.outcome(s)
 	}
-	if f == unaffected {
+	if f == world.Spared {
 		return s.hurriedFate()
 	}
 	return f, unless

@@ -3,9 +3,9 @@ package transformer
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 )
 
 // The values of [Options].Platform. With auto, the manifests say it.
@@ -15,29 +15,13 @@ const (
 	PlatformOpenShift  = "openshift"
 )
 
-// IsOpenShift reports whether only OpenShift has a kind, among those that are found
-// beside workloads.
-func IsOpenShift(apiVersion, kind string) bool {
-	group, _, _ := strings.Cut(apiVersion, "/")
-	return slices.Contains(openShiftKinds[group], kind)
-}
-
-var openShiftKinds = map[string][]string{
-	"apps.openshift.io":     {"DeploymentConfig"},
-	"build.openshift.io":    {"BuildConfig"},
-	"image.openshift.io":    {"ImageStream"},
-	"project.openshift.io":  {"Project", "ProjectRequest"},
-	"route.openshift.io":    {"Route"},
-	"security.openshift.io": {"SecurityContextConstraints"},
-}
-
 const appArmorField = "appArmorProfile"
 
 func (b *planBuilder) onOpenShift() bool {
 	if p := b.p.opts.Platform; p == PlatformOpenShift || p == PlatformKubernetes {
 		return p == PlatformOpenShift
 	}
-	return b.in.Around.OpenShift || IsOpenShift(b.in.APIVersion, b.in.Kind)
+	return b.in.Around.OpenShift || surroundings.IsOpenShift(b.in.APIVersion, b.in.Kind)
 }
 
 // sidecarContext returns the securityContext of probe-proxy, without what OpenShift has to

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -471,11 +472,11 @@ startupProbe: {grpc: {port: 6, service: s}}
 lifecycle: {preStop: {sleep: {seconds: 1}}, postStart: {exec: {command: [x]}}}
 `)))
 	want := []transformer.Verdict{
-		{ProbeType: prober.Readiness, Before: "httpGet https :8443/healthz", After: ":15099/app-health/app/readyz", State: transformer.WouldRewrite, StrictTLS: transformer.Fails},
-		{ProbeType: prober.Liveness, Before: "tcpSocket :5", After: ":15099/app-health/app/livez", State: transformer.WouldRewrite, StrictTLS: transformer.FalselyPasses},
-		{ProbeType: prober.Startup, Before: "grpc :6 s", After: ":15099/app-health/app/startupz", State: transformer.WouldRewrite, StrictTLS: transformer.Fails},
-		{ProbeType: prober.PostStart, Before: "exec", State: transformer.LeftAlone, Reason: "no-network", StrictTLS: transformer.Unaffected},
-		{ProbeType: prober.PreStop, Before: "sleep", State: transformer.LeftAlone, Reason: "no-network", StrictTLS: transformer.Unaffected},
+		{ProbeType: prober.Readiness, Before: "httpGet https :8443/healthz", After: ":15099/app-health/app/readyz", State: transformer.WouldRewrite, StrictTLS: world.Fails},
+		{ProbeType: prober.Liveness, Before: "tcpSocket :5", After: ":15099/app-health/app/livez", State: transformer.WouldRewrite, StrictTLS: world.FalselyPasses},
+		{ProbeType: prober.Startup, Before: "grpc :6 s", After: ":15099/app-health/app/startupz", State: transformer.WouldRewrite, StrictTLS: world.Fails},
+		{ProbeType: prober.PostStart, Before: "exec", State: transformer.LeftAlone, Reason: "no-network", StrictTLS: world.Unaffected},
+		{ProbeType: prober.PreStop, Before: "sleep", State: transformer.LeftAlone, Reason: "no-network", StrictTLS: world.Unaffected},
 	}
 	check := func(r result, want []transformer.Verdict) {
 		t.Helper()
@@ -485,14 +486,14 @@ lifecycle: {preStop: {sleep: {seconds: 1}}, postStart: {exec: {command: [x]}}}
 			}
 			v.Field, v.Container = nil, ""
 			if v.ProbeType != want[i].ProbeType || v.Before != want[i].Before || v.After != want[i].After || v.State != want[i].State || v.Reason != want[i].Reason || v.StrictTLS != want[i].StrictTLS ||
-				strings.HasPrefix(v.If, "Istio injects its sidecar into the pod, which is not known") != (v.StrictTLS != transformer.Unaffected) {
+				strings.HasPrefix(v.If, "Istio injects its sidecar into the pod, which is not known") != (v.StrictTLS != world.Unaffected) {
 				t.Errorf("got %+v\nwant %+v", v, want[i])
 			}
 		}
 	}
 	check(r, want)
 	for i := range want[:3] {
-		want[i].State, want[i].StrictTLS = transformer.Rewritten, transformer.Unaffected
+		want[i].State, want[i].StrictTLS = transformer.Rewritten, world.Unaffected
 	}
 	check(plan(t, r.text), want)
 	for i := range want {
@@ -580,7 +581,7 @@ func TestStatesAndOutcomesHaveTheirWords(t *testing.T) {
 	for got, want := range map[string]string{
 		string(transformer.Rewritten): "rewritten", string(transformer.WouldRewrite): "would rewrite",
 		string(transformer.WouldRestore): "would restore", string(transformer.LeftAlone): "left alone", string(transformer.Refused): "refused",
-		string(transformer.Fails): "fails", string(transformer.FalselyPasses): "falsely passes", string(transformer.Unaffected): "unaffected",
+		string(world.Fails): "fails", string(world.FalselyPasses): "falsely passes", string(world.Unaffected): "unaffected",
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

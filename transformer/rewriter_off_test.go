@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -178,7 +179,7 @@ func TestNoProbeThatAnotherMeshServesIsLeftAloneInARewrittenPod(t *testing.T) {
 				t.Errorf("%s, %s: findings %v in\n%s", m.name, fields, cured.Findings, cured.text)
 			}
 			for _, v := range cured.Probes {
-				if v.Container == "s" && (v.StrictTLS == transformer.Unaffected || v.State != transformer.LeftAlone) {
+				if v.Container == "s" && (v.StrictTLS == world.Unaffected || v.State != transformer.LeftAlone) {
 					t.Errorf("%s, %s: check says %+v of a probe that nobody serves", m.name, fields, v)
 				}
 			}

@@ -16,10 +16,10 @@ func (b *planBuilder) checkIngresses(toRewrite []*handlerSite) {
 		if path == "" {
 			continue
 		}
-		if v, cure := b.in.Around.healthCheckBy(t.Metadata.Labels, &t.Spec, s.port, path, s.name == prober.Readiness); v != nil {
+		if v, cure := b.in.Around.HealthCheckBy(t.Metadata.Labels, &t.Spec, s.port, path, s.name == prober.Readiness); v != nil {
 			b.addFinding(containerFinding("ingress-health-check", s.path, s.container.Name,
 				"%s has its load balancer ask for the path of this probe as long as it goes to port %d; of the rewritten one it does not, and asks for / instead of %s: %s",
-				v.words(), s.port, path, cure))
+				v.Words(), s.port, path, cure))
 			return
 		}
 	}

@@ -6,14 +6,15 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/resources"
 )
 
 // resources returns the requirements of the template's own containers. A proxy whose
 // resources the mesh's injector fills in is not counted.
-func (b *planBuilder) resources() *podResources {
+func (b *planBuilder) resources() *resources.Pod {
 	if b.pod == nil {
 		filledLater := func(c *pod.Container) bool { return c.Image == autoImage && b.p.mesh.isProxy(c) }
-		b.pod = readPod(b.spec, b.containers(), b.in.Around.LimitRanges, filledLater, b.sourceMap)
+		b.pod = resources.Read(b.spec, b.containers(), b.in.Around.LimitRanges, filledLater, b.sourceMap)
 	}
 	return b.pod
 }
@@ -28,30 +29,30 @@ func (b *planBuilder) tlsProbes(toRewrite []*handlerSite) (n int) {
 	return n
 }
 
-func (b *planBuilder) probeProxyResources(pod *podResources, toRewrite []*handlerSite) field.Map {
+func (b *planBuilder) probeProxyResources(pod *resources.Pod, toRewrite []*handlerSite) field.Map {
 	given := b.p.opts.ProbeProxy.Resources
-	defaults := pod.defaultResources(b.tlsProbes(toRewrite), len(field.Merge(nil, given)) > 0)
-	return mergeResources(defaults, given, pod.class())
+	defaults := pod.Defaults(b.tlsProbes(toRewrite), len(field.Merge(nil, given)) > 0)
+	return resources.Merge(defaults, given, pod.Class())
 }
 
 // checkResources reports what probe-proxy changes about the pod's class.
 func (b *planBuilder) checkResources(toRewrite []*handlerSite) {
 	pod := b.resources()
-	if pod.unreadable != nil {
-		v, _ := b.in.Source(pod.unreadable)
-		f := NewFinding("resources-unreadable", pod.unreadable, "\"%v\" must be a quantity that is not negative, such as 500m or 1Gi; the pod's QoS class is not known, and probe-proxy gets a request of 10m CPU and 16Mi memory unless `probeProxy.resources` says otherwise", v)
+	if pod.Unreadable != nil {
+		v, _ := b.in.Source(pod.Unreadable)
+		f := NewFinding("resources-unreadable", pod.Unreadable, "\"%v\" must be a quantity that is not negative, such as 500m or 1Gi; the pod's QoS class is not known, and probe-proxy gets a request of 10m CPU and 16Mi memory unless `probeProxy.resources` says otherwise", v)
 		f.Current = v
 		b.addFinding(f)
 		return
 	}
-	if around := &b.in.Around; len(b.p.opts.ProbeProxy.Resources)+len(around.LimitRanges)+len(around.Quotas) == 0 && !pod.hasOwn {
+	if around := &b.in.Around; len(b.p.opts.ProbeProxy.Resources)+len(around.LimitRanges)+len(around.Quotas) == 0 && !pod.HasOwn {
 		return // the defaults keep the class
 	}
-	ours := filledRequirements(b.probeProxyResources(pod, toRewrite), b.in.Around.LimitRanges)
+	ours := resources.Filled(b.probeProxyResources(pod, toRewrite), b.in.Around.LimitRanges)
 	b.checkLimits(pod, ours)
-	with := pod.with(ours, b.native())
-	before, after := pod.class(), with.class()
-	if key, how := pod.changed(with); key != "" {
+	with := pod.With(ours, b.native())
+	before, after := pod.Class(), with.Class()
+	if key, how := pod.Changed(with); key != "" {
 		b.addFinding(NewFinding("pod-level-resources", b.spec.Key("resources"), "the pod's own `%s`, which Kubernetes 1.37 fills in from its containers, %s: the pod is %s, and %s with it; it must be written here", key, how, before, after))
 	} else if before != after {
 		b.addFinding(NewFinding("qos-class", b.spec, "the pod is %s, and %s with the resources that `probeProxy.resources` of the functionConfig gives to probe-proxy", before, after))
@@ -60,13 +61,13 @@ func (b *planBuilder) checkResources(toRewrite []*handlerSite) {
 
 // checkLimits warns if a LimitRange or ResourceQuota among the manifests does not accept
 // the pod with probe-proxy.
-func (b *planBuilder) checkLimits(pod *podResources, ours requirements) {
-	why := pod.refusal(b.in.Around.limits(), ours, b.native())
+func (b *planBuilder) checkLimits(pod *resources.Pod, ours resources.Requirements) {
+	why := pod.Refusal(b.in.Around.Limits(), ours, b.native())
 	if why == "" {
 		return
 	}
 	cure := "the LimitRange or the pod has to leave room for it"
-	if lines := pod.cure(b.in.Around.limits(), b.native()); lines != "" {
+	if lines := pod.Cure(b.in.Around.Limits(), b.native()); lines != "" {
 		cure = "the functionConfig can have `" + lines + "`"
 	}
 	b.addFinding(NewFinding("namespace-limits", b.spec, "the namespace would not accept the pod with probe-proxy: %s; %s", why, cure))
@@ -76,7 +77,7 @@ func (b *planBuilder) checkLimits(pod *podResources, ours requirements) {
 // declared without any: they then replace those of the mesh's injector.
 func (b *planBuilder) checkProxyLimits() {
 	ranges := b.in.Around.LimitRanges
-	i := slices.IndexFunc(ranges, LimitRange.hasDefaults)
+	i := slices.IndexFunc(ranges, resources.LimitRange.HasDefaults)
 	if _, proxy := b.proxyOf(b.p.mesh.isProxy); i >= 0 && proxy == nil && len(b.p.opts.IstioProxy.Resources) == 0 {
 		b.addFinding(NewFinding("proxy-limits", b.spec, "LimitRange %q gives its defaults to the declared istio-proxy, and they replace what Istio's injector would give it; the functionConfig should have Istio's own, by default `istioProxy: {resources: {requests: {cpu: 100m, memory: 128Mi}, limits: {cpu: 2, memory: 1Gi}}}`", ranges[i].Name))
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
-	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
+	"github.com/rewrite-probes/rewrite-probes/internal/nearby"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil/golden"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
@@ -396,7 +396,7 @@ func (x *samples) of(what, text, compare string, opts []option, do func(*transfo
 	}
 	in := transformer.Input{
 		Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *meta, NamespaceName: meta.Namespace, Source: o.Value,
-		Around: *surroundings.Collect([]*manifest.Stream{s}, rootNamespace).Of(o, meta.Namespace),
+		Around: *nearby.Collect([]*manifest.Stream{s}, rootNamespace).Of(o, meta.Namespace),
 		Path:   refs[0].Path, JobLike: refs[0].JobLike, Shape: refs[0].Shape,
 	}
 	var into any = &in.Template

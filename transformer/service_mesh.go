@@ -8,6 +8,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
 // A serviceMesh is a mesh's profile. Only the files of meshes know a mesh's ports, uids,
@@ -146,7 +147,7 @@ type inspection struct {
 	// optOut is the reason to leave the whole template alone; nil if there is none.
 	optOut *Finding
 	// facts are what is known of the mesh's proxy in the pod.
-	facts facts
+	facts world.Facts
 	// because is why it does not answer although it is there; "" if the options say so.
 	because string
 	// inherited has what the rewritten pod needs unless its own annotations say it: those of
@@ -164,5 +165,5 @@ type inspection struct {
 	warnings  []Finding
 	// outcome returns what becomes of a probe as it was read, and, if that is not so in
 	// every world, the fact that decides.
-	outcome func(s *handlerSite) (f fate, unless string)
+	outcome func(s *handlerSite) (f world.Fate, unless string)
 }

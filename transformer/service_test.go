@@ -6,7 +6,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
-	"github.com/rewrite-probes/rewrite-probes/transformer"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 )
 
 // service returns a Service with the lines of its spec.
@@ -145,9 +145,9 @@ func TestAPortIsDeclaredHTTPByItsAppProtocolOrName(t *testing.T) {
 }
 
 func TestWithoutSurroundingsNothingIsKnown(t *testing.T) {
-	var none transformer.Surroundings
-	modes := none.MTLS(rootNamespace, "shop", webLabels, 8080, transformer.MTLSStrict)
-	if len(modes) != 1 || modes[0] != (transformer.MTLSMode{Mode: transformer.MTLSStrict}) {
+	var none surroundings.Surroundings
+	modes := none.MTLS(rootNamespace, "shop", webLabels, 8080, surroundings.MTLSStrict)
+	if len(modes) != 1 || modes[0] != (surroundings.MTLSMode{Mode: surroundings.MTLSStrict}) {
 		t.Errorf("modes %q", modes)
 	}
 	if none.Denied(rootNamespace, "shop", webLabels, 8080) != "" || none.DeclaredHTTP(webLabels, webSpec, 8080) || none.Exposed(webLabels, webSpec, 8080) != "" {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
-	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
+	"github.com/rewrite-probes/rewrite-probes/internal/nearby"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -45,7 +45,7 @@ func planNear(t *testing.T, yaml string) transformer.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	around := surroundings.Collect([]*manifest.Stream{s}, rootNamespace).Of(o, meta.Namespace)
+	around := nearby.Collect([]*manifest.Stream{s}, rootNamespace).Of(o, meta.Namespace)
 	in := transformer.Input{
 		Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *meta, NamespaceName: meta.Namespace,
 		Around: *around, Path: field.NewPath("spec", "template"), Source: o.Value,

@@ -9,6 +9,8 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+	"github.com/rewrite-probes/rewrite-probes/internal/resources"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -106,7 +108,7 @@ func run(t testing.TB, yaml string, do func(*transformer.Planner, transformer.In
 		t.Fatalf("%v in\n%s", err, yaml)
 	}
 	var r result
-	var around transformer.Surroundings
+	var around surroundings.Surroundings
 	for _, o := range stream.Objects() {
 		meta, err := o.Metadata()
 		if err != nil {
@@ -119,10 +121,10 @@ func run(t testing.TB, yaml string, do func(*transformer.Planner, transformer.In
 		spec, _ := o.Value(field.NewPath("spec"))
 		switch limits, _ := spec.(field.Map); o.Kind() {
 		case "LimitRange":
-			around.LimitRanges = append(around.LimitRanges, transformer.NewLimitRange(o.Name(), limits))
+			around.LimitRanges = append(around.LimitRanges, resources.NewLimitRange(o.Name(), limits))
 			continue
 		case "ResourceQuota":
-			around.Quotas = append(around.Quotas, transformer.ResourceQuota{Name: o.Name(), Hard: field.As[field.Map](limits, "hard")})
+			around.Quotas = append(around.Quotas, resources.ResourceQuota{Name: o.Name(), Hard: field.As[field.Map](limits, "hard")})
 			continue
 		}
 		refs, err := workload.Templates(o, []workload.Custom{{Group: "example.com", Kind: "Bare", Pattern: field.NewPath("spec", "pod")}})

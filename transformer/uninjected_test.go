@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -44,7 +45,7 @@ func TestWhereAMeshNeverInjectsNothingIsRewritten(t *testing.T) {
 			r := plan(t, before, inMesh(c.mesh))
 			wantReason(t, r, "namespace-not-injected")
 			wantText(t, r, before)
-			if r.Probes[0].Reason != "namespace-not-injected" || r.Probes[0].StrictTLS != transformer.Unaffected {
+			if r.Probes[0].Reason != "namespace-not-injected" || r.Probes[0].StrictTLS != world.Unaffected {
 				t.Errorf("%+v: %+v", c, r.Probes[0])
 			}
 			if metadata != "" {
@@ -139,9 +140,9 @@ func TestLinkerdsPolicyDecidesWhatFails(t *testing.T) {
 			metadata += ", config.linkerd.io/default-inbound-policy: " + c.pod
 		}
 		r := plan(t, ns+inNamespace(podOf("annotations: {"+metadata+"}", spec)))
-		want := []transformer.Outcome{transformer.Fails, transformer.Fails, transformer.FalselyPasses, transformer.FalselyPasses}
+		want := []world.Outcome{world.Fails, world.Fails, world.FalselyPasses, world.FalselyPasses}
 		if c.letsIn {
-			want = []transformer.Outcome{transformer.Unaffected, transformer.Unaffected, transformer.FalselyPasses, transformer.Unaffected}
+			want = []world.Outcome{world.Unaffected, world.Unaffected, world.FalselyPasses, world.Unaffected}
 		}
 		for i, v := range r.Probes {
 			if v.State != transformer.WouldRewrite || v.StrictTLS != want[i] || v.If != "" {
@@ -160,11 +161,11 @@ func TestWhichHTTPProbesLinkerdLetsIn(t *testing.T) {
 	probes := func(path string, port int) string {
 		return fmt.Sprintf("ports: [{containerPort: 6379}]\nreadinessProbe: {httpGet: {path: %s, port: %d}}\nlifecycle: {preStop: {httpGet: {path: %[1]s, port: %[2]d}}}\n", path, port)
 	}
-	const works, fails, passes = transformer.Unaffected, transformer.Fails, transformer.FalselyPasses
+	const works, fails, passes = world.Unaffected, world.Fails, world.FalselyPasses
 	for _, c := range []struct {
 		namespace, pod, path string // annotations
 		port                 int
-		probe, hook          transformer.Outcome
+		probe, hook          world.Outcome
 	}{
 		{"", deny, "/x", 8080, works, passes},
 		{"", deny, "\"/x?y=z\"", 8080, works, passes},
@@ -189,7 +190,7 @@ func TestWhichHTTPProbesLinkerdLetsIn(t *testing.T) {
 		}
 		before := ns + inNamespace(podOf("annotations: {linkerd.io/inject: enabled, "+c.pod+"}", app(probes(c.path, c.port))))
 		r := plan(t, before)
-		for i, want := range []transformer.Outcome{c.probe, c.hook} {
+		for i, want := range []world.Outcome{c.probe, c.hook} {
 			if v := r.Probes[i]; v.State != transformer.WouldRewrite || v.StrictTLS != want {
 				t.Errorf("%+v: %+v, want %s", c, v, want)
 			}
@@ -233,7 +234,7 @@ func TestKumasSwitchOfInjection(t *testing.T) {
 				wantText(t, r, before)
 			}
 			hook := r.Probes[1]
-			if (hook.StrictTLS == transformer.Fails) == c.off || (hook.If != "") != c.unless || c.unless && !strings.Contains(hook.If, "2.11") {
+			if (hook.StrictTLS == world.Fails) == c.off || (hook.If != "") != c.unless || c.unless && !strings.Contains(hook.If, "2.11") {
 				t.Errorf("%+v: the hook %+v", c, hook)
 			}
 		}

@@ -5,14 +5,15 @@ import (
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 // outcomeWords has the reasons and words for what goes wrong in the mesh: certainly, or
 // if something holds that is not known.
-var outcomeWords = map[transformer.Outcome]struct{ certain, possible, text string }{
-	transformer.Fails:         {"would-fail", "may-fail", "fails %s"},
-	transformer.FalselyPasses: {"would-falsely-pass", "may-falsely-pass", "passes %s although nothing may listen"},
+var outcomeWords = map[world.Outcome]struct{ certain, possible, text string }{
+	world.Fails:         {"would-fail", "may-fail", "fails %s"},
+	world.FalselyPasses: {"would-falsely-pass", "may-falsely-pass", "passes %s although nothing may listen"},
 }
 
 // onPurpose are the reasons to leave a probe alone that somebody has asked for.

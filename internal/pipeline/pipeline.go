@@ -11,9 +11,9 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/nearby"
 	"github.com/rewrite-probes/rewrite-probes/internal/release"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
-	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -64,7 +64,7 @@ type run struct {
 	streams  []*manifest.Stream
 	custom   []workload.Custom
 	pathUses []pathUse // by index of custom
-	around   *surroundings.Index
+	around   *nearby.Index
 	injects  bool                         // a plan writes a probe-proxy
 	texts    map[string]any               // see shared
 	byName   map[maker][]*manifest.Object // see makers
@@ -85,7 +85,7 @@ func newRun(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) *run
 		r.custom = append(r.custom, workload.Custom{Group: t.Group, Kind: t.Kind, Pattern: pattern})
 	}
 	r.pathUses = make([]pathUse, len(r.custom))
-	r.around = surroundings.Collect(streams, c.Spec.Istio.RootNamespace)
+	r.around = nearby.Collect(streams, c.Spec.Istio.RootNamespace)
 	r.out.Strict = c.Spec.Strict
 	return r
 }
@@ -105,7 +105,7 @@ func (r *run) object(o *manifest.Object) {
 		}
 		return
 	}
-	if !surroundings.IsLocal(meta) && (r.mode == Restore || !r.isOwned(o)) && r.selects(o.Kind(), meta) {
+	if !nearby.IsLocal(meta) && (r.mode == Restore || !r.isOwned(o)) && r.selects(o.Kind(), meta) {
 		r.rewrite(o, class, meta)
 	}
 }

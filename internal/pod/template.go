@@ -10,6 +10,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
+// Declares reports whether the container declares a port.
 func (c *Container) Declares(port int) bool {
 	return slices.ContainsFunc(c.Ports, func(p ContainerPort) bool { return p.ContainerPort == int64(port) })
 }

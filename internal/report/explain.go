@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -66,7 +67,7 @@ func (r *Report) next() string {
 	}
 	for _, t := range r.Templates {
 		for _, p := range t.Probes {
-			if p.State != transformer.LeftAlone || p.StrictTLS == transformer.Unaffected {
+			if p.State != transformer.LeftAlone || p.StrictTLS == world.Unaffected {
 				continue
 			}
 			now := "now"
@@ -170,7 +171,7 @@ func inWords(key string) string {
 }
 
 func mtls(p transformer.Verdict) string {
-	if p.StrictTLS == transformer.Unaffected {
+	if p.StrictTLS == world.Unaffected {
 		return ""
 	}
 	words := string(p.StrictTLS) + " " + p.Where()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -207,7 +208,7 @@ func TestThePageOfExplainEscapesWhatTheManifestsSay(t *testing.T) {
 		Templates: []Template{{
 			Object: &Object{Kind: "Pod", Name: "<b>", File: "a&b.yaml", Line: 2},
 			Plan: transformer.Plan{
-				Probes:   []transformer.Verdict{{Container: "<i>", ProbeType: "livez", Before: "httpGet :80/<x>", State: transformer.LeftAlone, Reason: "host-network", StrictTLS: transformer.Fails}},
+				Probes:   []transformer.Verdict{{Container: "<i>", ProbeType: "livez", Before: "httpGet :80/<x>", State: transformer.LeftAlone, Reason: "host-network", StrictTLS: world.Fails}},
 				Findings: []transformer.Finding{{Severity: transformer.Info, Reason: "host-network", Message: "<u>"}},
 			},
 		}},
@@ -306,7 +307,7 @@ func TestWhyAProbeIsLeftAloneIsSaid(t *testing.T) {
 	} {
 		r := &Report{Templates: []Template{{
 			Object: &Object{Kind: "Pod", Name: "web"},
-			Plan:   transformer.Plan{Probes: []transformer.Verdict{{Container: "web", ProbeType: "livez", Before: "exec", State: transformer.LeftAlone, Reason: key, StrictTLS: transformer.Unaffected}}},
+			Plan:   transformer.Plan{Probes: []transformer.Verdict{{Container: "web", ProbeType: "livez", Before: "exec", State: transformer.LeftAlone, Reason: key, StrictTLS: world.Unaffected}}},
 		}}}
 		var b bytes.Buffer
 		r.Explain(&b, false, false)

@@ -7,15 +7,16 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 // What fails in the mesh and was left alone is never "nothing to do".
 func TestExplainSaysWhatToDoAboutAProbeThatIsLeftAloneAndFails(t *testing.T) {
-	for outcome, want := range map[transformer.Outcome]string{
-		transformer.Fails:         "next: unless it is on purpose, have the readinessProbe of Deployment shop/web rewritten, which now fails; \"rewrite-probes reasons opt-out\" says how\n",
-		transformer.FalselyPasses: "which now falsely passes; \"rewrite-probes reasons opt-out\" says how\n",
-		transformer.Unaffected:    "next: nothing to do\n",
+	for outcome, want := range map[world.Outcome]string{
+		world.Fails:         "next: unless it is on purpose, have the readinessProbe of Deployment shop/web rewritten, which now fails; \"rewrite-probes reasons opt-out\" says how\n",
+		world.FalselyPasses: "which now falsely passes; \"rewrite-probes reasons opt-out\" says how\n",
+		world.Unaffected:    "next: nothing to do\n",
 	} {
 		var r report.Report
 		r.Add("web.yaml", report.Template{

@@ -14,6 +14,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil/golden"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -33,20 +34,20 @@ func everything() *Report {
 				AddsAnnotations: field.KeyValues{{Key: "a/b", Value: "1"}, {Key: "c/d", Value: "<2>"}},
 			},
 			Probes: []transformer.Verdict{
-				{Container: "web", ProbeType: prober.Liveness, Field: at.Key("livenessProbe"), Before: "httpGet :80/<a>", After: ":15099/app-health/web/livez", State: transformer.WouldRewrite, StrictTLS: transformer.Fails, Why: "there is <no> certificate"},
-				{Container: "web", ProbeType: prober.PreStop, Field: at.Key("lifecycle").Key("preStop"), Before: "httpGet :80/stop", After: ":15099/app-lifecycle/web/prestopz", State: transformer.WouldRewrite, StrictTLS: transformer.Fails, If: "it is injected"},
-				{Container: "żółw", Init: true, ProbeType: prober.Startup, Field: field.NewPath("spec").Item("initContainers", 1).Key("startupProbe"), Before: "httpGet :15099/x", After: "httpGet :80/", State: transformer.WouldRestore, StrictTLS: transformer.Unaffected},
-				{Container: "b", ProbeType: prober.Readiness, Field: field.NewPath("spec").Item("containers", 1).Key("readinessProbe"), Before: "grpc :81", After: ":15099/app-health/b/readyz", State: transformer.Rewritten, StrictTLS: transformer.Unaffected},
-				{Container: "c\n", ProbeType: prober.Readiness, Field: field.NewPath("spec").Item("containers", 2).Key("readinessProbe"), Before: "tcpSocket :82", State: transformer.LeftAlone, Reason: "opt-out", StrictTLS: transformer.FalselyPasses, Why: "the proxy accepts", If: "the pod is injected"},
-				{Container: "d", ProbeType: prober.Liveness, Field: field.NewPath("spec").Item("containers", 3).Key("livenessProbe"), Before: "exec", State: transformer.LeftAlone, Reason: "no-network", StrictTLS: transformer.Unaffected},
-				{Container: "e", ProbeType: prober.PostStart, Field: field.NewPath("spec").Item("containers", 4).Key("lifecycle", "postStart"), Before: "httpGet :83/", State: transformer.Refused, Reason: "port-taken", StrictTLS: transformer.Fails},
+				{Container: "web", ProbeType: prober.Liveness, Field: at.Key("livenessProbe"), Before: "httpGet :80/<a>", After: ":15099/app-health/web/livez", State: transformer.WouldRewrite, StrictTLS: world.Fails, Why: "there is <no> certificate"},
+				{Container: "web", ProbeType: prober.PreStop, Field: at.Key("lifecycle").Key("preStop"), Before: "httpGet :80/stop", After: ":15099/app-lifecycle/web/prestopz", State: transformer.WouldRewrite, StrictTLS: world.Fails, If: "it is injected"},
+				{Container: "żółw", Init: true, ProbeType: prober.Startup, Field: field.NewPath("spec").Item("initContainers", 1).Key("startupProbe"), Before: "httpGet :15099/x", After: "httpGet :80/", State: transformer.WouldRestore, StrictTLS: world.Unaffected},
+				{Container: "b", ProbeType: prober.Readiness, Field: field.NewPath("spec").Item("containers", 1).Key("readinessProbe"), Before: "grpc :81", After: ":15099/app-health/b/readyz", State: transformer.Rewritten, StrictTLS: world.Unaffected},
+				{Container: "c\n", ProbeType: prober.Readiness, Field: field.NewPath("spec").Item("containers", 2).Key("readinessProbe"), Before: "tcpSocket :82", State: transformer.LeftAlone, Reason: "opt-out", StrictTLS: world.FalselyPasses, Why: "the proxy accepts", If: "the pod is injected"},
+				{Container: "d", ProbeType: prober.Liveness, Field: field.NewPath("spec").Item("containers", 3).Key("livenessProbe"), Before: "exec", State: transformer.LeftAlone, Reason: "no-network", StrictTLS: world.Unaffected},
+				{Container: "e", ProbeType: prober.PostStart, Field: field.NewPath("spec").Item("containers", 4).Key("lifecycle", "postStart"), Before: "httpGet :83/", State: transformer.Refused, Reason: "port-taken", StrictTLS: world.Fails},
 			},
 			Findings: []transformer.Finding{{Severity: transformer.Error, Reason: "port-taken", Message: "declares <port>\r"}, {Severity: transformer.Info, Reason: "opt-out", Message: "is left alone"}},
 		},
 	}, true)
 	r.Add("vms.yaml", Template{Object: vms, Path: field.NewPath("spec"), Machines: true, Plan: transformer.Plan{
 		Answer: transformer.Answer{By: "istio-agent", AddsAnnotations: field.KeyValues{{Key: "only/one", Value: ""}}},
-		Probes: []transformer.Verdict{{Container: "vms", ProbeType: prober.Readiness, Field: field.NewPath("spec", "probe"), Before: "grpc :80", After: ":15020/app-health/vms/readyz", State: transformer.WouldRewrite, StrictTLS: transformer.Unaffected}},
+		Probes: []transformer.Verdict{{Container: "vms", ProbeType: prober.Readiness, Field: field.NewPath("spec", "probe"), Before: "grpc :80", After: ":15020/app-health/vms/readyz", State: transformer.WouldRewrite, StrictTLS: world.Unaffected}},
 	}}, true)
 	r.Add("<stdin>", Template{Object: bare}, true)
 	r.AddChange("deploy")
@@ -206,9 +207,9 @@ func TestTheSummaryCountsWhatIsThere(t *testing.T) {
 }
 
 func TestNextIsWhatFailsThenTheChangeThenWhatWasLeft(t *testing.T) {
-	left := func(state transformer.State, tls transformer.Outcome, unless string) Template {
+	left := func(state transformer.State, tls world.Outcome, unless string) Template {
 		return Template{Object: &Object{Kind: "Pod", Name: "web"}, Plan: transformer.Plan{Probes: []transformer.Verdict{
-			{ProbeType: prober.Liveness, State: transformer.LeftAlone, StrictTLS: transformer.Unaffected},
+			{ProbeType: prober.Liveness, State: transformer.LeftAlone, StrictTLS: world.Unaffected},
 			{ProbeType: prober.Readiness, State: state, Reason: "opt-out", StrictTLS: tls, If: unless},
 		}}}
 	}
@@ -222,11 +223,11 @@ func TestNextIsWhatFailsThenTheChangeThenWhatWasLeft(t *testing.T) {
 		{`what is warned of; "rewrite-probes reasons may-fail" explains it`, Report{Messages: []Message{warned}}},
 		{fmt.Sprintf(fix, "may-fail"), Report{Messages: []Message{warned}, Strict: true, Changed: 1}},
 		{fmt.Sprintf(fix, "port-taken"), Report{Messages: []Message{warned, failed}, Changed: 1}},
-		{change, Report{Messages: []Message{warned}, Changed: 1, Templates: []Template{left(transformer.LeftAlone, transformer.Fails, "")}}},
-		{`unless it is on purpose, have the readinessProbe of Pod web rewritten, which now fails; "rewrite-probes reasons opt-out" says how`, Report{Templates: []Template{{}, left(transformer.LeftAlone, transformer.Fails, "")}}},
-		{`unless it is on purpose, have the readinessProbe of Pod web rewritten, which perhaps fails; "rewrite-probes reasons opt-out" says how`, Report{Templates: []Template{left(transformer.LeftAlone, transformer.Fails, "it is injected")}}},
-		{"nothing to do", Report{Templates: []Template{left(transformer.Rewritten, transformer.Fails, "")}}},
-		{"nothing to do", Report{Templates: []Template{left(transformer.LeftAlone, transformer.Unaffected, "")}}},
+		{change, Report{Messages: []Message{warned}, Changed: 1, Templates: []Template{left(transformer.LeftAlone, world.Fails, "")}}},
+		{`unless it is on purpose, have the readinessProbe of Pod web rewritten, which now fails; "rewrite-probes reasons opt-out" says how`, Report{Templates: []Template{{}, left(transformer.LeftAlone, world.Fails, "")}}},
+		{`unless it is on purpose, have the readinessProbe of Pod web rewritten, which perhaps fails; "rewrite-probes reasons opt-out" says how`, Report{Templates: []Template{left(transformer.LeftAlone, world.Fails, "it is injected")}}},
+		{"nothing to do", Report{Templates: []Template{left(transformer.Rewritten, world.Fails, "")}}},
+		{"nothing to do", Report{Templates: []Template{left(transformer.LeftAlone, world.Unaffected, "")}}},
 	} {
 		if got := c.r.next(); got != c.want {
 			t.Errorf("next is %q, want %q", got, c.want)

@@ -17,6 +17,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -219,7 +220,7 @@ func (b *builder) plan(why string) transformer.Plan {
 	}
 	v := transformer.Verdict{
 		Container: b.g.Metadata.Name, ProbeType: prober.Readiness, Field: probePath,
-		Before: describe(b.original), State: transformer.LeftAlone, Reason: why, StrictTLS: transformer.Unaffected,
+		Before: describe(b.original), State: transformer.LeftAlone, Reason: why, StrictTLS: world.Unaffected,
 	}
 	switch {
 	case b.failed():

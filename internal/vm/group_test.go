@@ -10,6 +10,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -154,7 +155,7 @@ func TestTheVerdictSaysWhatBecomesOfTheProbe(t *testing.T) {
 			plan = Restore(s.Group)
 			note(plan)
 		}
-		tt.want.Container, tt.want.ProbeType, tt.want.Field, tt.want.StrictTLS = "reviews", "readyz", probePath, transformer.Unaffected
+		tt.want.Container, tt.want.ProbeType, tt.want.Field, tt.want.StrictTLS = "reviews", "readyz", probePath, world.Unaffected
 		if d := cmp.Diff([]transformer.Verdict{tt.want}, plan.Probes); d != "" {
 			t.Errorf("%s: -want +got\n%s", tt.name, d)
 		}

@@ -1,4 +1,4 @@
-package transformer
+package surroundings
 
 import (
 	"fmt"
@@ -45,10 +45,6 @@ const (
 	azureProbePath   = "appgw.ingress.kubernetes.io/health-probe-path"
 )
 
-func (v *Service) hasBackendConfig() bool {
-	return v.Annotations.Get(gkeBackendConfig) != "" || v.Annotations.Get("beta."+gkeBackendConfig) != ""
-}
-
 // isGKE reports whether the Ingress is certainly one of GKE's. There, one without a class
 // is too.
 func (v *Ingress) isGKE() bool {
@@ -73,9 +69,9 @@ func (v *Ingress) takesPath(readiness bool) bool {
 	return v.isGKE() && readiness || v.isAzure() && !set
 }
 
-// healthCheckBy returns an Ingress whose load balancer takes the path of a pod's probe of a
+// HealthCheckBy returns an Ingress whose load balancer takes the path of a pod's probe of a
 // port, and what says the path instead; nil if there is none.
-func (s *Surroundings) healthCheckBy(labels field.KeyValues, spec *pod.Spec, port int, path string, readiness bool) (v *Ingress, cure string) {
+func (s *Surroundings) HealthCheckBy(labels field.KeyValues, spec *pod.Spec, port int, path string, readiness bool) (v *Ingress, cure string) {
 	for _, v := range listed(s.Ingresses) {
 		if !v.takesPath(readiness) {
 			continue
@@ -93,8 +89,8 @@ func (s *Surroundings) healthCheckBy(labels field.KeyValues, spec *pod.Spec, por
 	return nil, ""
 }
 
-// words names the Ingress.
-func (v *Ingress) words() string { return objectAt("Ingress", v.Namespace, v.Name, v.At) }
+// Words names the Ingress.
+func (v *Ingress) Words() string { return objectAt("Ingress", v.Namespace, v.Name, v.At) }
 
 // behind returns a Service that certainly selects the pod and by which an Ingress leads to
 // a port of the pod; nil if there is none.

@@ -1,4 +1,4 @@
-package surroundings
+package nearby
 
 import (
 	"cmp"
@@ -7,7 +7,8 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
-	"github.com/rewrite-probes/rewrite-probes/transformer"
+	"github.com/rewrite-probes/rewrite-probes/internal/resources"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 )
 
 var specPath = field.NewPath("spec")
@@ -61,43 +62,43 @@ func (n namespace) isInjected() bool {
 	return v == "enabled" || !set && n.Labels.Get("istio.io/rev") != ""
 }
 
-func limitRange(m *field.Metadata, spec *field.Map, _ *origin) (transformer.LimitRange, bool) {
-	return transformer.NewLimitRange(m.Name, *spec), true
+func limitRange(m *field.Metadata, spec *field.Map, _ *origin) (resources.LimitRange, bool) {
+	return resources.NewLimitRange(m.Name, *spec), true
 }
 
-func quota(m *field.Metadata, spec *field.Map, _ *origin) (transformer.ResourceQuota, bool) {
-	return transformer.ResourceQuota{Name: m.Name, Hard: field.As[field.Map](*spec, "hard")}, true
+func quota(m *field.Metadata, spec *field.Map, _ *origin) (resources.ResourceQuota, bool) {
+	return resources.ResourceQuota{Name: m.Name, Hard: field.As[field.Map](*spec, "hard")}, true
 }
 
 type serviceSpec struct {
-	Type     string                    `json:"type"`
-	Selector field.KeyValues           `json:"selector"`
-	Ports    []transformer.ServicePort `json:"ports"`
+	Type     string                     `json:"type"`
+	Selector field.KeyValues            `json:"selector"`
+	Ports    []surroundings.ServicePort `json:"ports"`
 }
 
-func service(m *field.Metadata, spec *serviceSpec, at *origin) (transformer.Service, bool) {
-	return transformer.Service{
+func service(m *field.Metadata, spec *serviceSpec, at *origin) (surroundings.Service, bool) {
+	return surroundings.Service{
 		Name: m.Name, Namespace: m.Namespace, Selector: spec.Selector, Ports: spec.Ports, Annotations: m.Annotations, At: at,
 	}, spec.Type != "ExternalName"
 }
 
 type ingressSpec struct {
-	IngressClassName string                     `json:"ingressClassName"`
-	DefaultBackend   transformer.IngressBackend `json:"defaultBackend"`
+	IngressClassName string                      `json:"ingressClassName"`
+	DefaultBackend   surroundings.IngressBackend `json:"defaultBackend"`
 	Rules            []struct {
 		HTTP struct {
 			Paths []struct {
-				Backend transformer.IngressBackend `json:"backend"`
+				Backend surroundings.IngressBackend `json:"backend"`
 			} `json:"paths"`
 		} `json:"http"`
 	} `json:"rules"`
 }
 
-func ingress(m *field.Metadata, spec *ingressSpec, at *origin) (transformer.Ingress, bool) {
-	v := transformer.Ingress{
+func ingress(m *field.Metadata, spec *ingressSpec, at *origin) (surroundings.Ingress, bool) {
+	v := surroundings.Ingress{
 		Name: m.Name, Namespace: m.Namespace, Annotations: m.Annotations, At: at,
 		Class:    cmp.Or(m.Annotations.Get("kubernetes.io/ingress.class"), spec.IngressClassName),
-		Backends: []transformer.IngressBackend{spec.DefaultBackend},
+		Backends: []surroundings.IngressBackend{spec.DefaultBackend},
 	}
 	for _, r := range spec.Rules {
 		for _, p := range r.HTTP.Paths {
@@ -119,7 +120,7 @@ type mtls struct {
 
 // isValid reports whether Istio's API takes the mode.
 func (m mtls) isValid() bool {
-	return slices.Contains([]string{"", "UNSET", transformer.MTLSStrict, transformer.MTLSPermissive, transformer.MTLSDisable}, m.Mode)
+	return slices.Contains([]string{"", "UNSET", surroundings.MTLSStrict, surroundings.MTLSPermissive, surroundings.MTLSDisable}, m.Mode)
 }
 
 type peerAuthenticationSpec struct {
@@ -128,8 +129,8 @@ type peerAuthenticationSpec struct {
 	PortLevelMTLS map[string]mtls `json:"portLevelMtls"`
 }
 
-func peerAuthentication(m *field.Metadata, spec *peerAuthenticationSpec, at *origin) (transformer.PeerAuthentication, bool) {
-	p := transformer.PeerAuthentication{
+func peerAuthentication(m *field.Metadata, spec *peerAuthenticationSpec, at *origin) (surroundings.PeerAuthentication, bool) {
+	p := surroundings.PeerAuthentication{
 		Name: m.Name, Namespace: m.Namespace, MatchLabels: spec.Selector.MatchLabels, Mode: spec.MTLS.Mode, At: at,
 	}
 	for key, v := range spec.PortLevelMTLS {
@@ -146,17 +147,17 @@ func peerAuthentication(m *field.Metadata, spec *peerAuthenticationSpec, at *ori
 }
 
 type authorizationPolicySpec struct {
-	Selector   selector                         `json:"selector"`
-	TargetRef  field.Map                        `json:"targetRef"`
-	TargetRefs field.List                       `json:"targetRefs"`
-	Action     string                           `json:"action"`
-	Rules      []*transformer.AuthorizationRule `json:"rules"`
+	Selector   selector                          `json:"selector"`
+	TargetRef  field.Map                         `json:"targetRef"`
+	TargetRefs field.List                        `json:"targetRefs"`
+	Action     string                            `json:"action"`
+	Rules      []*surroundings.AuthorizationRule `json:"rules"`
 }
 
 // authorizationPolicy makes a policy that is enforced in a sidecar.
-func authorizationPolicy(m *field.Metadata, spec *authorizationPolicySpec, at *origin) (transformer.AuthorizationPolicy, bool) {
+func authorizationPolicy(m *field.Metadata, spec *authorizationPolicySpec, at *origin) (surroundings.AuthorizationPolicy, bool) {
 	dryRun, _ := strconv.ParseBool(m.Annotations.Get("istio.io/dry-run"))
-	return transformer.AuthorizationPolicy{
+	return surroundings.AuthorizationPolicy{
 		Name: m.Name, Namespace: m.Namespace, MatchLabels: spec.Selector.MatchLabels, Action: spec.Action, Rules: spec.Rules, At: at,
 	}, len(spec.TargetRef) == 0 && len(spec.TargetRefs) == 0 && !dryRun
 }

@@ -1,10 +1,14 @@
-package transformer
+// Package surroundings has what manifests near an object say of its cluster, namespace and mesh, and
+// the questions that a planner asks of it: which mode of mutual TLS holds for a port, which
+// Service leads to it. It reads no manifests (package nearby does) and knows no probes.
+package surroundings
 
 import (
 	"fmt"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/resources"
 )
 
 // Surroundings are what the manifests near an object say about its namespace and
@@ -22,8 +26,8 @@ type Surroundings struct {
 	PeerAuthentications   []PeerAuthentication
 	AuthorizationPolicies []AuthorizationPolicy
 	OpenShift             bool // an object is among the manifests that only OpenShift has
-	LimitRanges           []LimitRange
-	Quotas                []ResourceQuota
+	LimitRanges           []resources.LimitRange
+	Quotas                []resources.ResourceQuota
 	// Services returns the Services of the object's namespace, of one name the nearest.
 	// They are many and seldom needed, so that they are read when this is called.
 	Services func() []Service
@@ -35,7 +39,10 @@ type Surroundings struct {
 	Ingresses func() []Ingress
 }
 
-func (s *Surroundings) limits() Limits { return Limits{s.LimitRanges, s.Quotas} }
+// Limits returns what limits the pods of the namespace.
+func (s *Surroundings) Limits() resources.Limits {
+	return resources.Limits{Ranges: s.LimitRanges, Quotas: s.Quotas}
+}
 
 // listed returns what a function of [Surroundings] returns; nil if there is none.
 func listed[T any](f func() []T) []T {

@@ -1,4 +1,4 @@
-package surroundings
+package nearby
 
 import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"

@@ -1,7 +1,10 @@
-package transformer
+// Package resources has CPU and memory of pods: quantities, classes of quality of service, what a
+// LimitRange or ResourceQuota refuses, and the resources of one more container.
+package resources
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"slices"
 
@@ -9,14 +12,92 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 )
 
-// A qosClass is a pod's class of quality of service:
+// filled returns the requirements of a container with requests that default to the limits,
+// and with the defaults of LimitRanges, which the API server fills in after its own.
+func (r Requirements) filled(ranges []LimitRange) Requirements {
+	r.requests = r.requests.each(r.limits, quantity.or)
+	for _, l := range ranges {
+		for _, item := range l.items {
+			r = r.combined(item.defaults, quantity.or)
+		}
+	}
+	return r
+}
+
+// Refusal says why the namespace refuses the pod with a container of these requirements;
+// "" if it does not, or would refuse the pod without it too.
+func (p Pod) Refusal(limits Limits, ours Requirements, native bool) string {
+	with := p.With(ours, native)
+	for i, name := range computeResources {
+		if limit := ours.limits[i]; limit.set && ours.requests[i].milli > limit.milli {
+			return fmt.Sprintf("a LimitRange fills in a limit of %s %s, which is below the request of %s", limit, name, ours.requests[i])
+		}
+	}
+	if why := p.outgrows(with); why != "" {
+		return why
+	}
+	for _, l := range limits.Ranges {
+		for _, item := range l.items {
+			why := item.refuses(ours)
+			if item.ofPod {
+				if why = item.refuses(with.total()); item.refuses(p.total()) != "" {
+					continue
+				}
+			}
+			if why != "" {
+				return fmt.Sprintf("LimitRange %q refuses it: %s", l.Name, why)
+			}
+		}
+	}
+	return limits.quotaRefusal(p, ours)
+}
+
+// outgrows says how the pod's own resources do not allow those of its containers with one
+// more; "" if they do, or did not before.
+func (p Pod) outgrows(with Pod) string {
+	before, after := p.podLevel(), with.podLevel()
+	need, needWith := p.sum().requests, with.sum().requests
+	for i, name := range computeResources {
+		if limit := after.limits[i]; limit.set && before.requests[i].milli <= before.limits[i].milli && after.requests[i].milli > limit.milli {
+			return fmt.Sprintf("the pod's own request of %s is filled in as %s with what a LimitRange gives to probe-proxy, and its limit is %s", name, after.requests[i], limit)
+		}
+		if request := p.own.requests[i]; request.set && need[i].milli <= request.milli && needWith[i].milli > request.milli {
+			return fmt.Sprintf("the pod's own request of %s %s is less than what its containers have with what a LimitRange gives to probe-proxy", request, name)
+		}
+	}
+	return ""
+}
+
+// total returns what the pod has as a whole: its own requirements, or the sum of those of
+// its containers.
+func (p Pod) total() Requirements { return p.own.combined(p.sum(), quantity.or) }
+
+// Cure returns resources of probe-proxy that the namespace accepts, as they are in the
+// functionConfig; "" if there are none.
+func (p Pod) Cure(limits Limits, native bool) string {
+	fit := quantities{{50, true}, {32 * 1000 << 20, true}}
+	for _, l := range limits.Ranges {
+		for _, item := range l.items {
+			if !item.ofPod {
+				fit = fit.each(item.min, quantity.max).each(item.max, quantity.atMost)
+			}
+		}
+	}
+	if p.Refusal(limits, Requirements{fit, fit}, native) != "" {
+		return ""
+	}
+	same := fmt.Sprintf("{cpu: %s, memory: %s}", fit[0], fit[1])
+	return "probeProxy: {resources: {requests: " + same + ", limits: " + same + "}}"
+}
+
+// A Class is a pod's class of quality of service:
 // https://kubernetes.io/docs/concepts/workloads/pods/pod-qos/
-type qosClass string
+type Class string
 
 const (
-	guaranteed qosClass = "Guaranteed"
-	burstable  qosClass = "Burstable"
-	bestEffort qosClass = "BestEffort"
+	Guaranteed Class = "Guaranteed"
+	Burstable  Class = "Burstable"
+	BestEffort Class = "BestEffort"
 )
 
 // computeResources are the resources that decide the class.
@@ -48,11 +129,11 @@ func (q quantities) each(other quantities, f func(a, b quantity) quantity) quant
 	return q
 }
 
-type requirements struct{ requests, limits quantities }
+type Requirements struct{ requests, limits quantities }
 
 // readRequirements returns the requirements that the field `resources` holds. bad names
 // what is no quantity; it is nil if all are.
-func readRequirements(resources field.Map) (r requirements, bad field.Path) {
+func readRequirements(resources field.Map) (r Requirements, bad field.Path) {
 	var name string
 	if r.requests, name = readQuantities(field.As[field.Map](resources, "requests")); name != "" {
 		bad = field.NewPath("requests", name)
@@ -64,55 +145,55 @@ func readRequirements(resources field.Map) (r requirements, bad field.Path) {
 }
 
 // combined returns f of every quantity in r and in other.
-func (r requirements) combined(other requirements, f func(a, b quantity) quantity) requirements {
-	return requirements{r.requests.each(other.requests, f), r.limits.each(other.limits, f)}
+func (r Requirements) combined(other Requirements, f func(a, b quantity) quantity) Requirements {
+	return Requirements{r.requests.each(other.requests, f), r.limits.each(other.limits, f)}
 }
 
 // class returns the class that the requirements alone make. Zero is like not given.
-func (r requirements) class() qosClass {
+func (r Requirements) class() Class {
 	cpu, memory := r.requests[0].milli, r.requests[1].milli
 	switch {
 	case cpu != r.limits[0].milli, memory != r.limits[1].milli, (cpu == 0) != (memory == 0):
-		return burstable
+		return Burstable
 	case cpu == 0:
-		return bestEffort
+		return BestEffort
 	}
-	return guaranteed
+	return Guaranteed
 }
 
-// podResources are the requirements of a pod, without those of containers that we add.
-type podResources struct {
-	pod        requirements // of the pod as a whole
-	hasOwn     bool         // the pod as a whole has some, of any resource
+// Pod are the requirements of a pod, without those of containers that we add.
+type Pod struct {
+	own        Requirements // of the pod as a whole
+	HasOwn     bool         // the pod as a whole has some, of any resource
 	containers []containerResources
-	unreadable field.Path // a value that is no quantity; nil if there is none
+	Unreadable field.Path // a value that is no quantity; nil if there is none
 }
 
 type containerResources struct {
-	requirements
+	Requirements
 	init     bool
 	restarts bool // it is a native sidecar
 }
 
-// readPod reads the requirements of a pod spec at a path, and of its containers. One that is
+// Read reads the requirements of a pod spec at a path, and of its containers. One that is
 // filled in later is not counted if it has none of its own.
-func readPod(spec field.Path, containers iter.Seq2[pod.Ref, *pod.Container], ranges []LimitRange, filledLater func(*pod.Container) bool, source func(field.Path) field.Map) *podResources {
-	p := new(podResources)
-	read := func(path field.Path) requirements {
+func Read(spec field.Path, containers iter.Seq2[pod.Ref, *pod.Container], ranges []LimitRange, filledLater func(*pod.Container) bool, source func(field.Path) field.Map) *Pod {
+	p := new(Pod)
+	read := func(path field.Path) Requirements {
 		r, bad := readRequirements(source(path))
 		if bad != nil {
-			p.unreadable = path.Join(bad)
+			p.Unreadable = path.Join(bad)
 		}
 		return r
 	}
 	own := source(spec.Key("resources"))
-	p.hasOwn = len(field.As[field.Map](own, "requests"))+len(field.As[field.Map](own, "limits")) > 0
-	if p.hasOwn {
-		p.pod = read(spec.Key("resources"))
+	p.HasOwn = len(field.As[field.Map](own, "requests"))+len(field.As[field.Map](own, "limits")) > 0
+	if p.HasOwn {
+		p.own = read(spec.Key("resources"))
 	}
 	for at, c := range containers {
 		r := read(spec.Item(at.List(), at.Index).Key("resources"))
-		if r == (requirements{}) && filledLater(c) {
+		if r == (Requirements{}) && filledLater(c) {
 			continue
 		}
 		p.containers = append(p.containers, containerResources{r.filled(ranges), at.Init, pod.IsSidecar(at, c)})
@@ -120,42 +201,42 @@ func readPod(spec field.Path, containers iter.Seq2[pod.Ref, *pod.Container], ran
 	return p
 }
 
-// filledRequirements returns the requirements that the field `resources` of a container holds,
+// Filled returns the requirements that the field `resources` of a container holds,
 // with the defaults of LimitRanges.
-func filledRequirements(resources field.Map, ranges []LimitRange) requirements {
+func Filled(resources field.Map, ranges []LimitRange) Requirements {
 	r, _ := readRequirements(resources)
 	return r.filled(ranges)
 }
 
-// with returns the pod with one more container, first among those of its list.
-func (p podResources) with(r requirements, native bool) podResources {
+// With returns the pod with one more container, first among those of its list.
+func (p Pod) With(r Requirements, native bool) Pod {
 	p.containers = slices.Concat([]containerResources{{r, native, native}}, p.containers)
 	return p
 }
 
-// class returns the class of the pod, as the kubelet computes it from all containers,
+// Class returns the class of the pod, as the kubelet computes it from all containers,
 // init containers included, or from the pod's own requirements if it has some.
-func (p podResources) class() qosClass {
-	if p.hasOwn {
+func (p Pod) Class() Class {
+	if p.HasOwn {
 		return p.podLevel().class()
 	}
-	var class qosClass
+	var class Class
 	for _, c := range p.containers {
 		of := c.class()
 		if class != "" && class != of {
-			return burstable
+			return Burstable
 		}
 		class = of
 	}
-	return cmp.Or(class, bestEffort)
+	return cmp.Or(class, BestEffort)
 }
 
 // podLevel returns the pod's own requirements with the defaults of Kubernetes 1.37: a
 // request that is missing is the sum of the containers' if one has it, else the limit;
 // a limit that is missing, where there is a request and every container has a limit, is
 // the greater of the request and the sum of the limits.
-func (p podResources) podLevel() requirements {
-	r, sum := p.pod, p.sum()
+func (p Pod) podLevel() Requirements {
+	r, sum := p.own, p.sum()
 	r.requests = r.requests.each(sum.requests, quantity.or).each(r.limits, quantity.or)
 	for i := range computeResources {
 		if !r.limits[i].set && r.requests[i].set && !p.limitless(i) {
@@ -165,10 +246,10 @@ func (p podResources) podLevel() requirements {
 	return r
 }
 
-// changed names the first of the pod's own requests and limits that another container
+// Changed names the first of the pod's own requests and limits that another container
 // changes, and says how; "" if none is changed.
-func (p podResources) changed(with podResources) (key, how string) {
-	if !p.hasOwn {
+func (p Pod) Changed(with Pod) (key, how string) {
+	if !p.HasOwn {
 		return "", ""
 	}
 	before, after := p.podLevel(), with.podLevel()
@@ -191,41 +272,41 @@ func (p podResources) changed(with podResources) (key, how string) {
 
 // sum returns what the containers need: all that run at the same time, or,
 // if that is more, an init container with the native sidecars before it.
-func (p podResources) sum() requirements {
-	var total, sidecars, peak requirements
+func (p Pod) sum() Requirements {
+	var total, sidecars, peak Requirements
 	for _, c := range p.containers {
 		if c.init {
-			now := sidecars.combined(c.requirements, quantity.plus)
+			now := sidecars.combined(c.Requirements, quantity.plus)
 			peak = peak.combined(now, quantity.max)
 			if !c.restarts {
 				continue
 			}
 			sidecars = now
 		}
-		total = total.combined(c.requirements, quantity.plus)
+		total = total.combined(c.Requirements, quantity.plus)
 	}
 	return total.combined(peak, quantity.max)
 }
 
 // limitless reports whether a container may use as much of a resource as the node has.
-func (p podResources) limitless(resource int) bool {
+func (p Pod) limitless(resource int) bool {
 	return slices.ContainsFunc(p.containers, func(c containerResources) bool { return !c.limits[resource].set })
 }
 
 // manyTLSProbes is how many probes over TLS a container with little CPU makes in time.
 const manyTLSProbes = 3
 
-// defaultResources returns the resources with which probe-proxy leaves a pod's class and
+// Defaults returns the resources with which probe-proxy leaves a pod's class and
 // its own requirements as they are. If others are configured, that is not possible in a
 // BestEffort pod. docs/operations.md has the reasons for the numbers.
-func (p podResources) defaultResources(tlsProbes int, configured bool) field.Map {
-	switch class := p.class(); {
-	case p.unreadable != nil:
-	case p.hasOwn || class == bestEffort && !configured:
+func (p Pod) Defaults(tlsProbes int, configured bool) field.Map {
+	switch class := p.Class(); {
+	case p.Unreadable != nil:
+	case p.HasOwn || class == BestEffort && !configured:
 		return nil
-	case class == guaranteed && tlsProbes > manyTLSProbes:
+	case class == Guaranteed && tlsProbes > manyTLSProbes:
 		return manyTLSResources
-	case class == guaranteed:
+	case class == Guaranteed:
 		return guaranteedResources
 	case !p.limitless(0): // the pod as a whole is limited, and a quota may demand that
 		return limitedResources
@@ -249,10 +330,10 @@ func resourceValues(requestCPU, requestMemory, limitCPU, limitMemory string) fie
 	return field.Map{{Key: "requests", Value: requests}, {Key: "limits", Value: limits}}
 }
 
-// mergeResources merges configured resources over the defaults. Where only the request or
+// Merge merges configured resources over the defaults. Where only the request or
 // only the limit of a resource is configured, the default of the other follows if the two
 // would not fit: both are equal in a Guaranteed pod, and no request is above its limit.
-func mergeResources(defaults, given field.Map, class qosClass) field.Map {
+func Merge(defaults, given field.Map, class Class) field.Map {
 	if len(given) == 0 {
 		return defaults
 	}
@@ -269,7 +350,7 @@ func mergeResources(defaults, given field.Map, class qosClass) field.Map {
 			if x.side == "limits" {
 				request, limit = limit, request
 			}
-			if class == guaranteed || request.milli > limit.milli {
+			if class == Guaranteed || request.milli > limit.milli {
 				merged = field.Merge(merged, field.Map{{Key: x.other, Value: field.Map{e}}})
 			}
 		}

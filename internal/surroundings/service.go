@@ -1,4 +1,4 @@
-package transformer
+package surroundings
 
 import (
 	"cmp"
@@ -10,6 +10,10 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 )
+
+func (v *Service) hasBackendConfig() bool {
+	return v.Annotations.Get(gkeBackendConfig) != "" || v.Annotations.Get("beta."+gkeBackendConfig) != ""
+}
 
 // A Service leads to the pods that its selector selects. In what kustomize is still to
 // build it may have none: kustomize writes its labels into it (`includeSelectors`,
@@ -45,8 +49,8 @@ func (s *Surroundings) DeclaredHTTP(labels field.KeyValues, spec *pod.Spec, port
 	return leading(listed(s.Services), certain.Always, labels, spec, port, isHTTP) != nil
 }
 
-// hasServices reports whether Services of the namespace are among the manifests.
-func (s *Surroundings) hasServices() bool { return len(listed(s.Services)) > 0 }
+// HasServices reports whether Services of the namespace are among the manifests.
+func (s *Surroundings) HasServices() bool { return len(listed(s.Services)) > 0 }
 
 // Exposed returns a Service that leads to a port of the pod, or may do so; "" if there is
 // none. Nil labels are unknown: then every Service of the namespace counts.

@@ -1,19 +1,19 @@
-package surroundings_test
+package nearby_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/nearby"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
-	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 const root = "istio-system"
 
 // of returns the surroundings of the Deployment, which goes to the namespace. The files
 // are names and texts by turns.
-func of(t *testing.T, namespace string, files ...string) *transformer.Surroundings {
+func of(t *testing.T, namespace string, files ...string) *surroundings.Surroundings {
 	t.Helper()
 	var streams []*manifest.Stream
 	for i := 0; i < len(files); i += 2 {
@@ -23,7 +23,7 @@ func of(t *testing.T, namespace string, files ...string) *transformer.Surroundin
 		}
 		streams = append(streams, s)
 	}
-	x := surroundings.Collect(streams, root)
+	x := nearby.Collect(streams, root)
 	for _, s := range streams {
 		for _, o := range s.Objects() {
 			if o.Kind() == "Deployment" {
@@ -141,19 +141,19 @@ func TestOtherNamespacesThatAreInjectedAreKnown(t *testing.T) {
 // What is in the file of an object is nearer than what is in its folder, whatever kind it is of.
 func TestASurroundingInTheSameFileIsTheNearest(t *testing.T) {
 	const meta = "metadata: {name: x, namespace: shop}\n"
-	for kind, found := range map[string]func(*transformer.Surroundings) string{
-		"apiVersion: security.istio.io/v1\nkind: AuthorizationPolicy\n" + meta + "spec: {action: %s}\n": func(s *transformer.Surroundings) string {
+	for kind, found := range map[string]func(*surroundings.Surroundings) string{
+		"apiVersion: security.istio.io/v1\nkind: AuthorizationPolicy\n" + meta + "spec: {action: %s}\n": func(s *surroundings.Surroundings) string {
 			return s.AuthorizationPolicies[0].Action
 		},
-		"apiVersion: security.istio.io/v1\nkind: PeerAuthentication\n" + meta + "spec: {mtls: {mode: %s}}\n": func(s *transformer.Surroundings) string {
+		"apiVersion: security.istio.io/v1\nkind: PeerAuthentication\n" + meta + "spec: {mtls: {mode: %s}}\n": func(s *surroundings.Surroundings) string {
 			return string(s.PeerAuthentications[0].Mode)
 		},
-		"apiVersion: v1\nkind: ResourceQuota\n" + meta + "spec: {hard: {cpu: %s}}\n": func(s *transformer.Surroundings) string {
+		"apiVersion: v1\nkind: ResourceQuota\n" + meta + "spec: {hard: {cpu: %s}}\n": func(s *surroundings.Surroundings) string {
 			v, _ := s.Quotas[0].Hard.Get("cpu")
 			text, _ := v.(string)
 			return text
 		},
-		"apiVersion: v1\nkind: Service\n" + meta + "spec: {selector: {a: %s}}\n": func(s *transformer.Surroundings) string {
+		"apiVersion: v1\nkind: Service\n" + meta + "spec: {selector: {a: %s}}\n": func(s *surroundings.Surroundings) string {
 			return s.Services()[0].Selector.Get("a")
 		},
 	} {

@@ -1,4 +1,4 @@
-package transformer
+package resources
 
 import (
 	"math"

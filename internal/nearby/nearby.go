@@ -1,9 +1,9 @@
-// Package surroundings finds what the manifests near an object say about its
+// Package nearby finds what the manifests near an object say about its
 // cluster, namespace and mesh: Namespaces, their limits, Istio's policies, Services and Ingresses.
 //
 // What is nearer wins: what is in the same file, then in the same folder or below,
 // then in the folder above. It knows nothing of what the planner makes of it.
-package surroundings
+package nearby
 
 import (
 	"fmt"
@@ -13,7 +13,8 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
-	"github.com/rewrite-probes/rewrite-probes/transformer"
+	"github.com/rewrite-probes/rewrite-probes/internal/resources"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 )
 
 // An Index has the objects that can be surroundings.
@@ -21,14 +22,14 @@ type Index struct {
 	rootNamespace string
 	streams       map[*manifest.Stream]bool // those that have such an object
 	namespaces    lazy[namespace]
-	peers         lazy[transformer.PeerAuthentication]
-	policies      lazy[transformer.AuthorizationPolicy]
-	limitRanges   lazy[transformer.LimitRange]
-	quotas        lazy[transformer.ResourceQuota]
-	services      lazy[transformer.Service]
-	ingresses     lazy[transformer.Ingress]
+	peers         lazy[surroundings.PeerAuthentication]
+	policies      lazy[surroundings.AuthorizationPolicy]
+	limitRanges   lazy[resources.LimitRange]
+	quotas        lazy[resources.ResourceQuota]
+	services      lazy[surroundings.Service]
+	ingresses     lazy[surroundings.Ingress]
 	openShift     bool // an object is among them that only OpenShift has
-	found         map[question]*transformer.Surroundings
+	found         map[question]*surroundings.Surroundings
 }
 
 type namespace struct {
@@ -56,7 +57,7 @@ func Collect(streams []*manifest.Stream, rootNamespace string) *Index {
 		quotas:        newLazy(withSpec(quota)),
 		services:      newLazy(withSpec(service)),
 		ingresses:     newLazy(withSpec(ingress)),
-		found:         make(map[question]*transformer.Surroundings),
+		found:         make(map[question]*surroundings.Surroundings),
 	}
 	kinds := []struct {
 		group, kind string // or the apiVersion of the core group
@@ -72,7 +73,7 @@ func Collect(streams []*manifest.Stream, rootNamespace string) *Index {
 	}
 	for _, s := range streams {
 		for _, o := range s.Objects() {
-			x.openShift = x.openShift || transformer.IsOpenShift(o.APIVersion(), o.Kind())
+			x.openShift = x.openShift || surroundings.IsOpenShift(o.APIVersion(), o.Kind())
 			for _, k := range kinds {
 				if o.Kind() == k.kind && (o.Group() == k.group || o.APIVersion() == k.group) {
 					*k.unread = append(*k.unread, o)
@@ -86,7 +87,7 @@ func Collect(streams []*manifest.Stream, rootNamespace string) *Index {
 
 // Of returns the surroundings of an object that goes to the namespace, "" if that is not
 // known. They must not be changed.
-func (x *Index) Of(o *manifest.Object, namespace string) *transformer.Surroundings {
+func (x *Index) Of(o *manifest.Object, namespace string) *surroundings.Surroundings {
 	q := question{placeOf(o), namespace}
 	if !x.streams[o.Stream()] {
 		q.file = ""
@@ -99,9 +100,9 @@ func (x *Index) Of(o *manifest.Object, namespace string) *transformer.Surroundin
 	return found
 }
 
-func (x *Index) find(q question) *transformer.Surroundings {
+func (x *Index) find(q question) *surroundings.Surroundings {
 	namespace, at := x.namespaceOf(q)
-	return &transformer.Surroundings{
+	return &surroundings.Surroundings{
 		Namespace:             namespace,
 		NamespaceAt:           at,
 		OthersInjected:        x.othersInjected(q.namespace),
@@ -110,14 +111,14 @@ func (x *Index) find(q question) *transformer.Surroundings {
 		OpenShift:             x.openShift,
 		LimitRanges:           x.limitRanges.near(q),
 		Quotas:                x.quotas.near(q),
-		Services:              sync.OnceValue(func() []transformer.Service { return x.services.near(q) }),
-		Unplaced: sync.OnceValue(func() []transformer.Service {
+		Services:              sync.OnceValue(func() []surroundings.Service { return x.services.near(q) }),
+		Unplaced: sync.OnceValue(func() []surroundings.Service {
 			if q.namespace == "" {
 				return nil
 			}
 			return x.services.near(question{place: q.place})
 		}),
-		Ingresses: sync.OnceValue(func() []transformer.Ingress { return x.ingresses.near(q) }),
+		Ingresses: sync.OnceValue(func() []surroundings.Ingress { return x.ingresses.near(q) }),
 	}
 }
 
@@ -162,12 +163,12 @@ func policiesFor[T any](q question, rootNamespace string, l *lazy[T]) (all []loc
 
 // peersOf returns the PeerAuthentications. Of one name, and of one scope, only the nearest
 // count: others are about other clusters.
-func (x *Index) peersOf(q question) []transformer.PeerAuthentication {
+func (x *Index) peersOf(q question) []surroundings.PeerAuthentication {
 	return valuesOf(nearest(policiesFor(q, x.rootNamespace, &x.peers), q.place, scope))
 }
 
 // scope returns the namespace and the matchLabels of a policy as a text.
-func scope(p located[transformer.PeerAuthentication]) string {
+func scope(p located[surroundings.PeerAuthentication]) string {
 	var entries []string
 	for _, m := range p.value.MatchLabels {
 		entries = append(entries, m.Key+"="+m.Value+"\n")
@@ -178,7 +179,7 @@ func scope(p located[transformer.PeerAuthentication]) string {
 
 // policiesOf returns the AuthorizationPolicies. Two of one name that are equally near are
 // disputed.
-func (x *Index) policiesOf(q question) []transformer.AuthorizationPolicy {
+func (x *Index) policiesOf(q question) []surroundings.AuthorizationPolicy {
 	all := valuesOf(policiesFor(q, x.rootNamespace, &x.policies))
 	seen := make(map[[2]string]int)
 	for i := range all {

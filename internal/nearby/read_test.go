@@ -1,4 +1,4 @@
-package surroundings_test
+package nearby_test
 
 import (
 	"encoding/json"

@@ -1,0 +1,156 @@
+// Package world has the ways in which a pod may run in a mesh, as far as they are not known, and
+// what becomes of a probe in each.
+package world
+
+import (
+	"slices"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
+)
+
+// A Fact is one thing that decides what becomes of a pod's probes, as far as the
+// manifests and the options say it.
+type Fact struct {
+	Is certain.Certainty
+	At string // where it is said, for messages; "" if it is not known
+}
+
+func (f Fact) May(v bool) bool { return f.Is != certain.Of(!v) }
+
+func (f *Fact) Say(v bool, at string) { f.Is, f.At = certain.Of(v), at }
+
+// Declare says what somebody has written: true or false, perhaps in quotes. Anything else, such
+// as auto, says nothing.
+func (f *Fact) Declare(v any, at string) {
+	switch v {
+	case true, "true":
+		f.Say(true, at)
+	case false, "false":
+		f.Say(false, at)
+	}
+}
+
+// A World is one way in which a pod may run. Everything in it is known.
+type World struct {
+	Injected bool // the mesh's proxy is in the pod
+	Native   bool // it is a native sidecar, which starts before all other containers
+	Holds    bool // it starts before the other ordinary containers, and they wait for it
+	Rewrites bool // the mesh's injector rewrites the probes
+}
+
+// Facts are what decides between worlds, each a field of [world].
+type Facts struct {
+	Injected, Native, Holds, Rewrites Fact
+	InjectionCure                     string // what would say whether it is injected; "" in meshes without worlds
+}
+
+// Worlds returns the worlds that the facts leave open. What does not matter in a
+// world is false in it.
+func (f *Facts) Worlds() []World {
+	all := make([]World, 0, 4)
+	if f.Injected.Is != certain.Always {
+		all = append(all, World{})
+	}
+	if f.Injected.Is == certain.Never {
+		return all
+	}
+	for _, rewrites := range [...]bool{false, true} {
+		if !f.Rewrites.May(rewrites) {
+			continue
+		}
+		for _, w := range [...]World{{Native: true}, {}, {Holds: true}} {
+			if f.Native.May(w.Native) && (w.Native || f.Holds.May(w.Holds)) {
+				w.Injected, w.Rewrites = true, rewrites
+				all = append(all, w)
+			}
+		}
+	}
+	return all
+}
+
+// A Fate is what becomes of a probe in one world.
+type Fate struct {
+	Outcome Outcome
+	Why     string // completes "since ..."; "" if the probe is unaffected
+}
+
+var Spared = Fate{Outcome: Unaffected}
+
+// Failing returns the fate of a probe that fails; why completes "since ...".
+func Failing(why string) Fate { return Fate{Fails, why} }
+
+// FalselyPassing returns the fate of a probe that passes even if nothing listens.
+func FalselyPassing(why string) Fate { return Fate{FalselyPasses, why} }
+
+// A Foretold is a world together with the fate of a probe in it.
+type Foretold struct {
+	World
+	MTLS surroundings.MTLSMode // for the probe's port; the zero value if it does not matter
+	// early is set if Istio's CNI plugin redirects the pod's connections, before any of its
+	// containers starts, and not its last init container, istio-init.
+	Early bool
+	// uncaptured is set if the probe comes through an interface that the mesh excludes.
+	Uncaptured bool
+	Fate
+}
+
+// VerdictOn returns what the fates of one probe come to: the outcome, why, and, if it
+// is so in some worlds only, the fact that decides.
+func (f *Facts) VerdictOn(fates []Foretold) (worst Fate, unless string) {
+	first := slices.IndexFunc(fates, func(x Foretold) bool { return x.Outcome != Unaffected })
+	switch {
+	case first < 0:
+		return Spared, ""
+	case slices.ContainsFunc(fates, func(x Foretold) bool { return x.Outcome == Unaffected }):
+		return fates[first].Fate, f.deciding(fates)
+	}
+	return fates[0].Fate, ""
+}
+
+// onlyTheCluster is in place of what declares a fact that nothing does.
+const onlyTheCluster = "only the cluster"
+
+// deciding words the fact on which it depends whether a probe is affected.
+func (f *Facts) deciding(fates []Foretold) string {
+	mode := "a single PeerAuthentication for it"
+	if slices.ContainsFunc(fates, func(w Foretold) bool { return w.MTLS.Mode != "" && w.MTLS.At == "" }) {
+		mode = "the namespace, here and in the PeerAuthentications, or `istio.mtls`,"
+	}
+	for _, x := range []struct {
+		holds, fails, cure string // holds and fails complete "if ...", and cure names what declares it
+		of                 func(Foretold) bool
+	}{
+		{"Istio injects its sidecar into the pod", "Istio does not inject its sidecar into the pod", f.InjectionCure, func(w Foretold) bool { return w.Injected }},
+		{"Istio's sidecar is a native one", "Istio's sidecar is no native one", "`istio.nativeSidecars`", func(w Foretold) bool { return w.Native }},
+		{"the other containers wait for istio-proxy", "the other containers do not wait for istio-proxy", "`istio.holdApplicationUntilProxyStarts`", func(w Foretold) bool { return w.Native || w.Holds }},
+		{"Istio's CNI plugin redirects the pod's connections", "", onlyTheCluster, func(w Foretold) bool { return w.Early }},
+		{"Istio's sidecar is a native one, or its CNI plugin redirects the pod's connections", "", onlyTheCluster, func(w Foretold) bool { return w.Native || w.Early }},
+		{"Istio's injector rewrites the probes", "Istio's injector does not rewrite the probes", "`istio.injectorRewrites`", func(w Foretold) bool { return w.Rewrites }},
+		{"the kubelet's connections come through no excluded interface", "the kubelet's connections come through an excluded interface", onlyTheCluster, func(w Foretold) bool { return !w.Uncaptured }},
+		{"mTLS is strict for its port", "mTLS is not strict for its port", mode, func(w Foretold) bool { return w.MTLS.Mode == surroundings.MTLSStrict }},
+	} {
+		if value, decides := agree(fates, x.of); decides {
+			words := x.holds
+			if !value {
+				words = x.fails
+			}
+			return words + ", which is not known (" + x.cure + " would say)"
+		}
+	}
+	return "the mesh is set up in one way and not in another"
+}
+
+// agree reports whether a probe is affected in just the worlds in which something has
+// one value, and that value. A world in which it is unaffected may have either value
+// if it never is affected there for another reason.
+func agree(fates []Foretold, of func(Foretold) bool) (value, decides bool) {
+	for _, value := range [...]bool{true, false} {
+		affected := func(x Foretold) bool { return x.Outcome != Unaffected && of(x) != value }
+		spared := func(x Foretold) bool { return x.Outcome == Unaffected && of(x) != value }
+		if !slices.ContainsFunc(fates, affected) && slices.ContainsFunc(fates, spared) {
+			return value, true
+		}
+	}
+	return false, false
+}

@@ -1,0 +1,163 @@
+package world
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
+)
+
+var (
+	known    = func(v bool) Fact { return Fact{Is: certain.Of(v)} }
+	notKnown = Fact{}
+)
+
+func TestTheWorldsAreThoseThatTheFactsLeaveOpen(t *testing.T) {
+	const in = true
+	for _, c := range []struct {
+		name  string
+		facts Facts
+		want  []World
+	}{
+		{"not injected, and nothing else matters", Facts{Injected: known(false)}, []World{{}}},
+		{"everything is known of a native sidecar", Facts{known(true), known(true), notKnown, known(false), ""}, []World{{in, true, false, false}}},
+		{"everything is known of a container that is waited for", Facts{known(true), known(false), known(true), known(true), ""}, []World{{in, false, true, true}}},
+		{"everything is known of a container that is not waited for", Facts{known(true), known(false), known(false), known(false), ""}, []World{{in, false, false, false}}},
+		{"no one says whether it is native", Facts{known(true), notKnown, known(true), known(false), ""}, []World{{in, true, false, false}, {in, false, true, false}}},
+		{"no one says whether it is waited for", Facts{known(true), known(false), notKnown, known(false), ""}, []World{{in, false, false, false}, {in, false, true, false}}},
+		{"no one says whether the injector rewrites", Facts{known(true), known(true), known(true), notKnown, ""}, []World{{in, true, false, false}, {in, true, false, true}}},
+		{"no one says whether it is injected", Facts{notKnown, known(true), known(true), known(true), ""}, []World{{}, {in, true, false, true}}},
+		{"nothing is known", Facts{}, []World{
+			{},
+			{in, true, false, false}, {in, false, false, false}, {in, false, true, false},
+			{in, true, false, true}, {in, false, false, true}, {in, false, true, true},
+		}},
+	} {
+		if d := cmp.Diff(c.want, c.facts.Worlds(), cmp.AllowUnexported(World{})); d != "" {
+			t.Errorf("%s: -want +got\n%s", c.name, d)
+		}
+	}
+}
+
+// Each fact that is made known takes worlds away and adds none.
+func TestWhatIsKnownOnlyTakesWorldsAway(t *testing.T) {
+	values := []Fact{notKnown, known(false), known(true)}
+	for i := range 81 {
+		f := Facts{values[i%3], values[i/3%3], values[i/9%3], values[i/27], ""}
+		all := f.Worlds()
+		if len(all) == 0 {
+			t.Errorf("%+v leaves no world", f)
+		}
+		for _, more := range []*Fact{&f.Injected, &f.Native, &f.Holds, &f.Rewrites} {
+			if more.Is != certain.Maybe {
+				continue
+			}
+			for _, v := range []bool{false, true} {
+				*more = known(v)
+				for _, w := range f.Worlds() {
+					if !slices.Contains(all, w) {
+						t.Errorf("%+v has the world %+v, which was not open before", f, w)
+					}
+				}
+			}
+			*more = notKnown
+		}
+	}
+}
+
+func TestAFactMayHaveAValueUnlessTheOtherIsKnown(t *testing.T) {
+	for _, c := range []struct {
+		f                 Fact
+		mayTrue, mayFalse bool
+	}{
+		{notKnown, true, true},
+		{known(true), true, false},
+		{known(false), false, true},
+	} {
+		if c.f.May(true) != c.mayTrue || c.f.May(false) != c.mayFalse {
+			t.Errorf("%+v", c.f)
+		}
+	}
+	var f Fact
+	f.Say(true, "there")
+	if f != (Fact{Is: certain.Always, At: "there"}) {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestTheVerdictNamesTheFactThatDecides(t *testing.T) {
+	var (
+		fails   = Fate{Fails, "so"}
+		falsely = Fate{FalselyPasses, "otherwise"}
+		out     = World{}
+		native  = World{Injected: true, Native: true}
+		plain   = World{Injected: true}
+		held    = World{Injected: true, Holds: true}
+		does    = World{Injected: true, Rewrites: true}
+	)
+	in := func(w World, x Fate) Foretold { return Foretold{World: w, Fate: x} }
+	mtls := func(mode string, x Fate) Foretold {
+		return Foretold{World: plain, MTLS: surroundings.MTLSMode{Mode: mode, At: "a policy"}, Fate: x}
+	}
+	f := Facts{InjectionCure: "a Namespace"}
+	for _, c := range []struct {
+		name   string
+		fates  []Foretold
+		want   Fate
+		unless string
+	}{
+		{"there is no world", nil, Spared, ""},
+		{"it is affected in none", []Foretold{in(out, Spared), in(plain, Spared)}, Spared, ""},
+		{"it is affected in all", []Foretold{in(native, fails), in(plain, fails)}, fails, ""},
+		{"it is affected in all, for several reasons", []Foretold{in(native, falsely), in(plain, fails)}, falsely, ""},
+		{"injection decides", []Foretold{in(out, Spared), in(native, fails), in(plain, fails)}, fails, "Istio injects its sidecar into the pod, which is not known (a Namespace would say)"},
+		{"the lack of injection decides", []Foretold{in(out, fails), in(native, Spared)}, fails, "Istio does not inject its sidecar into the pod, which is not known (a Namespace would say)"},
+		{"injection and one thing more, of which injection is named", []Foretold{in(out, Spared), in(native, Spared), in(plain, fails)}, fails, "Istio injects its sidecar into the pod, which is not known (a Namespace would say)"},
+		{"the kind of sidecar decides", []Foretold{in(native, Spared), in(plain, fails), in(held, fails)}, fails, "Istio's sidecar is no native one, which is not known (`istio.nativeSidecars` would say)"},
+		{"the kind of sidecar decides, the other way", []Foretold{in(native, falsely), in(plain, Spared)}, falsely, "Istio's sidecar is a native one, which is not known (`istio.nativeSidecars` would say)"},
+		{"waiting decides", []Foretold{in(plain, fails), in(held, Spared)}, fails, "the other containers do not wait for istio-proxy, which is not known (`istio.holdApplicationUntilProxyStarts` would say)"},
+		{"waiting decides, and a native sidecar is waited for too", []Foretold{in(native, fails), in(plain, Spared), in(held, fails)}, fails, "the other containers wait for istio-proxy, which is not known (`istio.holdApplicationUntilProxyStarts` would say)"},
+		{"the injector decides", []Foretold{in(plain, fails), in(does, Spared)}, fails, "Istio's injector does not rewrite the probes, which is not known (`istio.injectorRewrites` would say)"},
+		{"the injector decides, the other way", []Foretold{in(plain, Spared), in(does, fails)}, fails, "Istio's injector rewrites the probes, which is not known (`istio.injectorRewrites` would say)"},
+		{"mTLS decides", []Foretold{mtls(surroundings.MTLSPermissive, Spared), mtls(surroundings.MTLSStrict, fails), mtls(surroundings.MTLSDisable, Spared)}, fails,
+			"mTLS is strict for its port, which is not known (a single PeerAuthentication for it would say)"},
+		{"mTLS decides, and one mode is that of the options", []Foretold{mtls(surroundings.MTLSPermissive, Spared), {World: plain, MTLS: surroundings.MTLSMode{Mode: surroundings.MTLSStrict}, Fate: fails}}, fails,
+			"mTLS is strict for its port, which is not known (the namespace, here and in the PeerAuthentications, or `istio.mtls`, would say)"},
+		{"the interface decides", []Foretold{mtls(surroundings.MTLSStrict, fails), {World: plain, Uncaptured: true, Fate: Spared}}, fails,
+			"the kubelet's connections come through no excluded interface, which is not known (only the cluster would say)"},
+		{"nothing decides alone", []Foretold{in(native, fails), in(held, Spared), in(plain, fails), in(out, fails), in(does, fails), mtls(surroundings.MTLSStrict, fails), {World: held, Uncaptured: true, Fate: fails}, in(native, Spared), in(plain, Spared), in(out, Spared), in(does, Spared), mtls(surroundings.MTLSStrict, Spared), {World: held, Uncaptured: true, Fate: Spared}}, fails,
+			"the mesh is set up in one way and not in another"},
+	} {
+		got, unless := f.VerdictOn(c.fates)
+		if got != c.want || unless != c.unless {
+			t.Errorf("%s: %+v %q, want %+v %q", c.name, got, unless, c.want, c.unless)
+		}
+		// The order of the worlds does not matter to what decides.
+		slices.Reverse(c.fates)
+		if _, unless := f.VerdictOn(c.fates); unless != c.unless {
+			t.Errorf("%s, in another order: %q, want %q", c.name, unless, c.unless)
+		}
+	}
+}
+
+// A value of the functionConfig may be a boolean or, as in a ConfigMap, a text.
+func TestWhatIsDeclaredIsABooleanOrItsName(t *testing.T) {
+	for _, c := range []struct {
+		v    any
+		want Fact
+	}{
+		{true, known(true)}, {"true", known(true)}, {false, known(false)}, {"false", known(false)},
+		{"auto", notKnown}, {nil, notKnown}, {"yes", notKnown}, {1, notKnown}, {"", notKnown},
+	} {
+		if c.want != notKnown {
+			c.want.At = "x"
+		}
+		var got Fact
+		if got.Declare(c.v, "x"); got != c.want {
+			t.Errorf("%v is declared as %+v", c.v, got)
+		}
+	}
+}
