@@ -19,12 +19,11 @@ type detection struct {
 	optOut *Finding
 }
 
-// builderFor returns the builder of a template's plan for the mesh that the template
-// is in: the mesh of the options or, if that is "auto", the one that the
-// template or its Namespace names. Two meshes are an error.
-func (p *Planner) builderFor(in *Input) *planBuilder {
-	b := newPlanBuilder(p, in)
+// detect returns which mesh a template is in, and the planner for it: the mesh of the options or,
+// if that is "auto", the one that the template or its Namespace names. Two meshes are an error.
+func (p *Planner) detect(b *view) (detected detection, in *Planner) {
 	detected, marked, at, off := p.memberships(b)
+	in = p
 	auto := p.opts.Mesh == MeshAuto
 	switch own := len(marked) == 0 || slices.Contains(marked, p.mesh); {
 	case !auto && !own:
@@ -33,7 +32,7 @@ func (p *Planner) builderFor(in *Input) *planBuilder {
 		if problems := p.opts.problemsIn(marked[0]); len(problems) > 0 {
 			detected.conflicts = []Finding{NewFinding("options-unfit", nil, "%s: the pod is in %s, and the functionConfig does not fit that mesh: `%s`: %s", at[0], marked[0].title, problems[0].Path, problems[0].Text)}
 		} else {
-			b = newPlanBuilder(p.others()[marked[0]], in)
+			in = p.others()[marked[0]]
 		}
 	case auto && len(marked) == 0 && off != nil:
 		detected.optOut = off
@@ -42,15 +41,14 @@ func (p *Planner) builderFor(in *Input) *planBuilder {
 		detected.conflicts = []Finding{NewFinding("two-meshes", nil, "%s puts the pod into %s, and %s into %s; a pod can only be in one mesh, so one of the two must go", at[0], marked[0].title, at[1], marked[1].title)}
 	}
 	if len(marked) > 0 || !auto {
-		detected.title = b.p.mesh.title
+		detected.title = in.mesh.title
 	}
-	b.detected = detected
-	return b
+	return detected, in
 }
 
 // memberships returns what the meshes say of the template: those that inject it, where that
 // is said, and a finding about the first switch that is off.
-func (p *Planner) memberships(b *planBuilder) (detected detection, marked []*serviceMesh, at []string, off *Finding) {
+func (p *Planner) memberships(b *view) (detected detection, marked []*serviceMesh, at []string, off *Finding) {
 	for _, d := range p.meshes {
 		m := d.membership(b)
 		if m.injected == certain.Always && (p.opts.Mesh == MeshAuto || d == p.mesh || !m.byName) {
@@ -72,7 +70,7 @@ func (p *Planner) memberships(b *planBuilder) (detected detection, marked []*ser
 // switchIn returns the membership that a switch of injection makes: an annotation or a
 // label, by kind, of the template or else of its Namespace. read returns what a
 // value switches; ok and on are false for one that the mesh does not know.
-func (b *planBuilder) switchIn(kind, key, allowed string, read func(value string) (on, ok bool)) membership {
+func (b *template) switchIn(kind, key, allowed string, read func(value string) (on, ok bool)) membership {
 	values := func(m *field.Metadata) field.KeyValues {
 		if kind == "labels" {
 			return m.Labels
@@ -117,7 +115,7 @@ func entryWords(kind, key, value string) string {
 
 // proxyOf returns a mesh's proxy that the template has, and where; nil if it has none, or we
 // added the container.
-func (b *planBuilder) proxyOf(isProxy func(*pod.Container) bool) (at pod.Ref, proxy *pod.Container) {
+func (b *template) proxyOf(isProxy func(*pod.Container) bool) (at pod.Ref, proxy *pod.Container) {
 	for at, c := range b.containers() {
 		if isProxy(c) {
 			return at, c

@@ -10,34 +10,34 @@ import (
 )
 
 // editAll plans the edits: annotations, containers, probes.
-func (b *planBuilder) editAll(toRewrite []*handlerSite) {
-	b.editAnnotations(toRewrite)
-	b.editContainers(toRewrite, encode(toRewrite))
-	for _, s := range b.sites {
+func (b *draft) editAll() {
+	b.editAnnotations()
+	b.editContainers(encode(b.toRewrite))
+	for i, s := range b.rulings {
 		switch {
 		case s.target != nil:
-			s.changes = s.edits(s.target)
-			b.edit(s.changes...)
+			b.changes[i] = s.edits(s.target)
+			b.edit(b.changes[i]...)
 		case s.alreadyRewritten:
 			b.edit(s.edits(s.original)...)
 		}
 	}
 }
 
-func (b *planBuilder) edit(edits ...field.Edit) { b.edits = append(b.edits, edits...) }
+func (b *draft) edit(edits ...field.Edit) { b.edits = append(b.edits, edits...) }
 
 // editAnnotations plans the annotations that the mesh needs. If annotations or
 // metadata become empty that we filled, they are removed.
-func (b *planBuilder) editAnnotations(toRewrite []*handlerSite) {
+func (b *draft) editAnnotations() {
 	if b.metadata == nil {
 		return // there is no known place for annotations, and none is needed
 	}
 	have := b.annotations()
 	want := b.withExcluded(b.userAnnotations)
-	if len(toRewrite) > 0 {
+	if len(b.toRewrite) > 0 {
 		user := want
-		want = b.withDefaultContainer(b.p.mesh.annotate(b.withInherited(user), have, b.inspection.answerer), toRewrite)
-		if value := b.recordFor(toRewrite, user, want).Encode(); value != "" {
+		want = b.withDefaultContainer(b.p.mesh.annotate(b.withInherited(user), have, b.inspection.answerer), b.toRewrite)
+		if value := b.recordFor(b.toRewrite, user, want).Encode(); value != "" {
 			want = want.With(OriginalsAnnotation, value)
 		}
 	}
@@ -57,7 +57,7 @@ func (b *planBuilder) editAnnotations(toRewrite []*handlerSite) {
 
 // withoutOurs returns the annotations of the template without what was added for past
 // answerers in any mesh.
-func (b *planBuilder) withoutOurs() field.KeyValues {
+func (b *template) withoutOurs() field.KeyValues {
 	user := undoAll(b.withoutExcluded(b.annotations().Without(OriginalsAnnotation)), b.previousAnswerers(), b.record.Values(recordAnnotations))
 	for _, p := range b.record.Values(recordInherited) { // the template would have replaced them
 		if user.Get(p.Key) == p.Value {
@@ -68,7 +68,7 @@ func (b *planBuilder) withoutOurs() field.KeyValues {
 }
 
 // withInherited returns the user's annotations with what [inspection].inherited has.
-func (b *planBuilder) withInherited(user field.KeyValues) field.KeyValues {
+func (b *knowledge) withInherited(user field.KeyValues) field.KeyValues {
 	for _, p := range b.inspection.inherited {
 		if _, own := user.Lookup(p.Key); !own {
 			user = user.With(p.Key, p.Value)
@@ -88,15 +88,15 @@ func undoAll(annotations field.KeyValues, past []answerer, recorded field.KeyVal
 
 // editContainers plans the env var for the answerer to read, and the removal of
 // whatever else we added.
-func (b *planBuilder) editContainers(toRewrite []*handlerSite, env string) {
+func (b *draft) editContainers(env string) {
 	var keep, added *pod.Ref // what stays of the holders, and where a container is inserted
 	var container field.Map
 	switch {
 	case env != "" && b.answeredByUs():
-		container = b.probeProxy(env, toRewrite)
+		container = b.probeProxy(env, b.toRewrite)
 		isOwned := func(key string) bool { return slices.Contains(ownedKeys, key) }
 		existing := b.existingProbeProxy()
-		at := b.probeProxyPlace(existing, toRewrite)
+		at := b.probeProxyPlace(existing, b.toRewrite)
 		if existing != nil && existing.at == at {
 			keep = &existing.at
 			b.edit(diff(existing.path, existing.raw, b.withImmutable(container, existing.raw), isOwned)...)
@@ -119,13 +119,13 @@ func (b *planBuilder) editContainers(toRewrite []*handlerSite, env string) {
 }
 
 // answeredByUs reports whether a probe-proxy is to make rewritten probes.
-func (b *planBuilder) answeredByUs() bool {
+func (b *knowledge) answeredByUs() bool {
 	return b.inspection.answerer.who == AnsweredByProbeProxy
 }
 
 // existingProbeProxy returns the probe-proxy to update. If there are several,
 // it prefers the one with the configured name.
-func (b *planBuilder) existingProbeProxy() *originalsHolder {
+func (b *view) existingProbeProxy() *originalsHolder {
 	var found *originalsHolder
 	for _, k := range b.holders {
 		if k.ours && !k.proxy && (found == nil || k.container.Name == b.p.opts.ProbeProxy.Name) {
@@ -137,7 +137,7 @@ func (b *planBuilder) existingProbeProxy() *originalsHolder {
 
 // native reports whether probe-proxy must be a native sidecar: as the options
 // say, unless the kind's API has none.
-func (b *planBuilder) native() bool {
+func (b *view) native() bool {
 	return b.p.opts.ProbeProxy.Placement == PlacementNative && !b.in.Shape.NoNativeSidecars
 }
 
@@ -146,7 +146,7 @@ func (b *planBuilder) native() bool {
 // before all other init containers. An ordinary container comes last, since
 // kubectl exec and logs take the first, unless a postStart hook needs probe-proxy:
 // then it comes first, because such a hook delays the containers that follow.
-func (b *planBuilder) probeProxyPlace(existing *originalsHolder, toRewrite []*handlerSite) pod.Ref {
+func (b *view) probeProxyPlace(existing *originalsHolder, toRewrite []*handlerSite) pod.Ref {
 	isLate := func(s *handlerSite) bool { return s.atStart() && existing.at.StartsAfter(s.at) }
 	switch {
 	case existing != nil && existing.at.Init == b.native() && !slices.ContainsFunc(toRewrite, isLate):
@@ -160,11 +160,11 @@ func (b *planBuilder) probeProxyPlace(existing *originalsHolder, toRewrite []*ha
 }
 
 // firstIsApp reports whether the first container is taken for the app.
-func (b *planBuilder) firstIsApp() bool { return b.in.Shape.FirstIsApp || b.p.mesh.firstIsApp }
+func (b *view) firstIsApp() bool { return b.in.Shape.FirstIsApp || b.p.mesh.firstIsApp }
 
 // editProxy plans the env var of the mesh's proxy and returns where the proxy is; nil if
 // there is none.
-func (b *planBuilder) editProxy(value string) *pod.Ref {
+func (b *draft) editProxy(value string) *pod.Ref {
 	at, proxy := b.proxyOf(b.p.mesh.isProxy)
 	if proxy == nil { // use the one that we declared earlier
 		for _, k := range b.holders {
@@ -183,7 +183,7 @@ func (b *planBuilder) editProxy(value string) *pod.Ref {
 
 // editDeclared updates the image, the resources and the securityContext of a proxy that we
 // declared.
-func (b *planBuilder) editDeclared(k *originalsHolder) {
+func (b *draft) editDeclared(k *originalsHolder) {
 	edits := diff(k.path, k.raw, b.declaration(), func(key string) bool { return key == "resources" || key == "securityContext" })
 	for i := range edits {
 		edits[i].Before = "env" // where a new field comes
@@ -193,7 +193,7 @@ func (b *planBuilder) editDeclared(k *originalsHolder) {
 
 // setEnv sets the env var in a container's list at path. If there are several with its name,
 // the last stays.
-func (b *planBuilder) setEnv(path field.Path, c *pod.Container, value string) {
+func (b *draft) setEnv(path field.Path, c *pod.Container, value string) {
 	at := c.EnvVars(prober.EnvName)
 	if len(at) == 0 {
 		b.edit(field.Edit{Op: field.Insert, Path: path.Index(len(c.Env)), Value: envVar(value)})
@@ -211,7 +211,7 @@ func (b *planBuilder) setEnv(path field.Path, c *pod.Container, value string) {
 // removeHolders plans the removal of every holder of originals except for the
 // container at keep (nil for none): of the whole container if it is ours, else of
 // its env var. A list that loses its last item goes too, unless a container is added to it.
-func (b *planBuilder) removeHolders(keep, added *pod.Ref) {
+func (b *draft) removeHolders(keep, added *pod.Ref) {
 	spec := &b.in.Template.Spec
 	left := map[bool]int{true: len(spec.InitContainers), false: len(spec.Containers)} // by containerRef.init
 	var gone []pod.Ref
@@ -240,7 +240,7 @@ func (b *planBuilder) removeHolders(keep, added *pod.Ref) {
 
 // removeEnv plans the removal of a holder's env var, and of its list if that has no
 // other. added is set if another env var is added to the list.
-func (b *planBuilder) removeEnv(k *originalsHolder, added bool) {
+func (b *draft) removeEnv(k *originalsHolder, added bool) {
 	path, at := k.path.Key("env"), k.container.EnvVars(k.env)
 	if len(at) == len(k.container.Env) && !added {
 		b.edit(b.record.Emptied(path))

@@ -15,7 +15,7 @@ import (
 
 // findExecWorkarounds adds a finding for each exec probe whose command makes a request to
 // the pod itself that the kubelet could make, with that probe as the proposed value.
-func (b *planBuilder) findExecWorkarounds() {
+func findExecWorkarounds(b *decision, report func(Finding)) {
 	for _, s := range b.sites {
 		if s.name.IsHook() || s.current.Exec == nil {
 			continue
@@ -28,7 +28,7 @@ func (b *planBuilder) findExecWorkarounds() {
 			"runs %s to ask the pod itself, which the kubelet can do with %s, if the app listens on the pod's IP and not on 127.0.0.1 alone", tool, native)
 		f.Current = field.Map{{Key: "exec", Value: field.As[field.Map](s.source, "exec")}}
 		f.Proposed = field.Map{{Key: native.Kind(), Value: native.Value()}}
-		b.addFinding(f)
+		report(f)
 	}
 }
 

@@ -76,7 +76,7 @@ func (s *handlerSite) shortForm() field.Map {
 
 // recordFor returns what the annotation must carry for the rewritten probes, given
 // the user's annotations, and all others that will be written.
-func (b *planBuilder) recordFor(toRewrite []*handlerSite, user, written field.KeyValues) Record {
+func (b *knowledge) recordFor(toRewrite []*handlerSite, user, written field.KeyValues) Record {
 	var r Record
 	sorted := slices.Clone(toRewrite)
 	slices.SortFunc(sorted, func(s, t *handlerSite) int { return strings.Compare(s.key, t.key) })
@@ -116,7 +116,7 @@ func (b *planBuilder) recordFor(toRewrite []*handlerSite, user, written field.Ke
 // textsOf returns the texts of a handler's fields that restore would write in another way,
 // and of an alias for the handler. A mesh's own tool may have left some of the fields as
 // their author wrote them.
-func (b *planBuilder) textsOf(s *handlerSite) field.KeyValues {
+func (b *template) textsOf(s *handlerSite) field.KeyValues {
 	texts := slices.Clip(s.texts)
 	for _, t := range b.in.Texts {
 		key := t.Path[len(t.Path)-1].Key
@@ -136,7 +136,7 @@ func (s *handlerSite) isOriginal(key string) bool {
 
 // noteEmpty notes a mapping or list that will be filled, if it is empty or null
 // now, or was before an earlier run filled it. mayBe is false if it certainly is not empty now.
-func (b *planBuilder) noteEmpty(r *Record, path field.Path, mayBe bool) {
+func (b *template) noteEmpty(r *Record, path field.Path, mayBe bool) {
 	key := path[len(path)-1].Key
 	v, noted := b.record.Section(RecordEmpty).Get(key)
 	text := b.record.Values(RecordTexts).Get(key)
@@ -163,7 +163,7 @@ func (b *planBuilder) noteEmpty(r *Record, path field.Path, mayBe bool) {
 }
 
 // noteEmptyMetadata notes, last, the metadata and the annotations, which will be filled.
-func (b *planBuilder) noteEmptyMetadata(r *Record) {
+func (b *template) noteEmptyMetadata(r *Record) {
 	m := &b.in.Template.Metadata
 	b.noteEmpty(r, b.metadata, len(m.Labels)+len(m.Annotations) == 0)
 	b.noteEmpty(r, b.metadata.Key("annotations"), len(m.Annotations) == 0)

@@ -11,8 +11,8 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// A handlerSite is one probe or hook of a container, and what the plan decides
-// about it.
+// A handlerSite is one probe or hook of a container as it was read, with its original. It does
+// not change after [read].
 type handlerSite struct {
 	at        pod.Ref
 	container *pod.Container
@@ -31,11 +31,8 @@ type handlerSite struct {
 	holder           *originalsHolder // carries the original; nil if there is none
 	entry            *prober.Prober   // the original as the holder has it; nil without a holder
 	lost             bool             // a mesh's own tool has rewritten it, and the template does not have its original
-	reason           string           // why it is left alone; "" if it is rewritten
 	port             int              // of original, resolved; 0 if it has none
 	portErr          error            // why it has none
-	target           *pod.Handler     // what it is rewritten to; nil if it is left alone
-	changes          []field.Edit     // from current to target
 }
 
 // atStart reports whether containers that start later wait for the probe or hook, or the
@@ -63,7 +60,7 @@ func (s *handlerSite) neverWorks(kind string) bool {
 }
 
 // containers returns the containers of the template that we did not add.
-func (b *planBuilder) containers() iter.Seq2[pod.Ref, *pod.Container] {
+func (b *template) containers() iter.Seq2[pod.Ref, *pod.Container] {
 	return func(yield func(pod.Ref, *pod.Container) bool) {
 		for at, c := range b.in.Template.Spec.All() {
 			if !b.isOurs(at) && !yield(at, c) {
@@ -201,4 +198,14 @@ func (s *handlerSite) before(key string) (v field.Value, had bool) {
 		return s.form.Get(key)
 	}
 	return s.original.Value().Get(key)
+}
+
+// isDangling reports whether a probe looks rewritten and was not recognised.
+func (s *handlerSite) isDangling() bool {
+	h := s.current.HTTPGet
+	if h == nil || s.alreadyRewritten {
+		return s.lost
+	}
+	_, _, ok := prober.ParseKey(h.Path)
+	return s.lost || ok || presentKey(h.Path) != "" || isHealthcheck(h)
 }

@@ -8,7 +8,7 @@ import (
 
 // checkJob reports where a Job counts an end of probe-proxy as one of the app's. It ends
 // with 0 when it is told to, which no rule matches, but not if it is killed.
-func (b *planBuilder) checkJob() {
+func checkJob(b *decision, report func(Finding)) {
 	if !b.in.JobLike || !b.native() {
 		return
 	}
@@ -23,12 +23,12 @@ func (b *planBuilder) checkJob() {
 		codes, counts := rule.Get("onExitCodes")
 		on, _ := codes.(field.Map)
 		if _, named := on.Get("containerName"); counts && !named {
-			b.addFinding(NewFinding("job-exit-codes", spec.Key("podFailurePolicy").Item("rules", i).Key("onExitCodes"),
+			report(NewFinding("job-exit-codes", spec.Key("podFailurePolicy").Item("rules", i).Key("onExitCodes"),
 				"has no `containerName`, so the rule also matches the exit code of a probe-proxy that is killed; it should name the container that it means"))
 		}
 	}
 	if value("backoffLimit") == 0 && b.in.Template.Spec.RestartPolicy == "OnFailure" {
-		b.addFinding(NewFinding("job-restarts", spec.Key("backoffLimit"),
+		report(NewFinding("job-restarts", spec.Key("backoffLimit"),
 			"is 0 with `restartPolicy: OnFailure`, so the Job fails if any container restarts, probe-proxy among them; 1 or more allows that"))
 	}
 }
@@ -41,7 +41,7 @@ var immutableKeys = []string{"image", "imagePullPolicy", "resources", "securityC
 // webhook of JobSet (pkg/webhooks/jobset_webhook.go, ValidateUpdate) that of one that is
 // not suspended, so that another version of probe-proxy would keep the manifest from being
 // applied.
-func (b *planBuilder) withImmutable(want, have field.Map) field.Map {
+func (b *template) withImmutable(want, have field.Map) field.Map {
 	if b.in.Kind != "Job" && b.in.Kind != "JobSet" {
 		return want
 	}

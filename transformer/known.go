@@ -10,7 +10,7 @@ import (
 )
 
 // known says in one line what is known of the mesh around the pod, and from where.
-func (b *planBuilder) known() string {
+func (b *knowledge) known() string {
 	f := &b.inspection.facts
 	if len(b.sites) == 0 || f.InjectionCure == "" {
 		return ""
@@ -38,7 +38,7 @@ func (b *planBuilder) known() string {
 }
 
 // knownMTLS says which mode of mutual TLS the manifests demand for the probes' ports.
-func (b *planBuilder) knownMTLS() (words []string) {
+func (b *view) knownMTLS() (words []string) {
 	for _, s := range b.sites {
 		if !s.current.Dials() {
 			continue

@@ -51,7 +51,7 @@ var consul = passiveProxy{
 	},
 	free:  []int{20200},
 	never: []string{"kube-system", "kube-public", "local-path-storage", "openebs", "gmp-system", "gke-managed-cim", "openshift-monitoring"},
-	switched: func(b *planBuilder) membership {
+	switched: func(b *view) membership {
 		return b.switchIn("annotations", "consul.hashicorp.com/connect-inject", "true or false", func(v string) (on, ok bool) {
 			on, err := strconv.ParseBool(v)
 			return on, err == nil
@@ -70,7 +70,7 @@ const consulInitUser = 5996
 
 // redirectedUser warns of a probe-proxy whose connections Consul redirects,
 // because the options or the pod give it another uid.
-func redirectedUser(b *planBuilder) []Finding {
+func redirectedUser(b *view) []Finding {
 	user := "that of its image"
 	if v, found := b.sidecarContext().Get("runAsUser"); found {
 		user = fmt.Sprint(v)
@@ -84,7 +84,7 @@ func redirectedUser(b *planBuilder) []Finding {
 	return []Finding{NewFinding("consul-uid", nil, "the uid of probe-proxy is %s, whose connections Consul redirects to its own proxy; it must be %d, or in the annotation `%s`", user, consulInitUser, consulExcludeUIDs)}
 }
 
-func refineConsul(p passiveProxy, b *planBuilder, m *inspection) {
+func refineConsul(p passiveProxy, b *view, m *inspection) {
 	m.warnings = redirectedUser(b)
 	if v, set := b.annotations().Lookup(consulTransparent); set && isFalse(v) {
 		m.optOut = new(b.annotationFinding("port-not-captured", consulTransparent, "turns the transparent proxy off, so Consul captures nothing of this pod"))
@@ -113,7 +113,7 @@ const consulOriginalPod = "consul.hashicorp.com/original-pod"
 var consulStarts = map[prober.ProbeType]int64{prober.Liveness: 20300, prober.Readiness: 20400, prober.Startup: 20500}
 
 // consulOriginal is the findOriginal of Consul, whose injector changes only the port.
-func consulOriginal(b *planBuilder, s *handlerSite) (*pod.Handler, bool) {
+func consulOriginal(b *template, s *handlerSite) (*pod.Handler, bool) {
 	h := s.current.HTTPGet
 	start, ok := consulStarts[s.name]
 	if !ok || h.Port.IsString || h.Port.Int < start || h.Port.Int >= start+100 || s.at.Init {

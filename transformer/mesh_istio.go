@@ -97,7 +97,7 @@ func istioStatusOr(annotations field.KeyValues) int {
 	return prober.StatusPort
 }
 
-func (d istio) proxyConflicts(b *planBuilder, badStatus bool) []Finding {
+func (d istio) proxyConflicts(b *view, badStatus bool) []Finding {
 	var found []Finding
 	if badStatus {
 		found = append(found, b.annotationFinding("status-port-invalid", istioStatusPort, "must be a port from 1 to 65535 that is none of %s", joinPorts(istioData.reserved)))
@@ -111,16 +111,16 @@ func (d istio) proxyConflicts(b *planBuilder, badStatus bool) []Finding {
 
 // optOut returns why the probes of the pod need no rewriting, or must not be
 // rewritten; nil if they are to be.
-func (d istio) optOut(b *planBuilder, said membership, known *world.Facts) *Finding {
+func (d istio) optOut(b *view, said membership, known *world.Facts, report func(Finding)) *Finding {
 	ours := slices.ContainsFunc(b.previousAnswerers(), func(a answerer) bool { return d.needsRewriterOff(b.annotations(), a) })
 	off, invalid := optOutSource{&b.in.Template.Metadata, b.metadata, "the pods"}.switchedOff(istioRewrite, "istio-opt-out")
 	if invalid != nil {
-		b.addFinding(*invalid)
+		report(*invalid)
 	}
 	if off != nil && !ours {
 		return off
 	}
-	b.checkMisplaced(istioRewrite)
+	b.checkMisplaced(istioRewrite, report)
 	if f := d.capturesNothing(b); f != nil {
 		return f
 	}
@@ -140,9 +140,9 @@ func (d istio) optOut(b *planBuilder, said membership, known *world.Facts) *Find
 }
 
 // checkMisplaced warns of a pod's annotation that the workload has instead of its template.
-func (b *planBuilder) checkMisplaced(key string) {
+func (b *view) checkMisplaced(key string, report func(Finding)) {
 	if value, set := b.in.Workload.Annotations.Lookup(key); set && b.hasOwnMetadata() && b.metadata != nil {
-		b.addFinding(metadataFinding("annotation-misplaced", field.NewPath("metadata", "annotations").Key(key), value,
+		report(metadataFinding("annotation-misplaced", field.NewPath("metadata", "annotations").Key(key), value,
 			"has no effect here; it must be under `%s`", b.metadata.Key("annotations")))
 	}
 }
@@ -166,7 +166,7 @@ func otherTemplates(annotations field.KeyValues) []string {
 
 // capturesNothing returns a finding if an annotation has the injector use
 // templates that capture nothing.
-func (istio) capturesNothing(b *planBuilder) *Finding {
+func (istio) capturesNothing(b *view) *Finding {
 	names := otherTemplates(b.annotations())
 	if len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(istioNoCapture, name) }) {
 		return nil
@@ -183,14 +183,14 @@ func listsPorts(annotations field.KeyValues) bool {
 
 // checkPortLists warns of items that are no port, empty ones included: the injector
 // refuses such a pod.
-func (istio) checkPortLists(b *planBuilder) {
+func (istio) checkPortLists(b *view, report func(Finding)) {
 	for _, l := range []portList{istioIncluded, istioData.excluded} {
 		v := strings.TrimSpace(b.annotations().Get(l.key))
 		if v == "" || v == "*" && l.key == istioIncludePorts {
 			continue
 		}
 		if item, bad := l.badItem(b.annotations()); bad {
-			b.addFinding(b.annotationFinding("port-list-invalid", l.key, "%s, and %q is none", l.allowed(), item))
+			report(b.annotationFinding("port-list-invalid", l.key, "%s, and %q is none", l.allowed(), item))
 		}
 	}
 }

@@ -18,14 +18,14 @@ import (
 
 // inspect reads what the manifests and the options say of Istio, and decides who
 // answers.
-func (d istio) inspect(b *planBuilder) inspection {
+func (d istio) inspect(b *view) inspection {
 	said := d.sidecarMembership(b)
 	m := inspection{facts: d.facts(b, said), collisions: d.collisions(b, said)}
-	m.optOut = d.optOut(b, said, &m.facts)
+	m.optOut = d.optOut(b, said, &m.facts, m.report)
 	m.captures = d.captures(b, b.userAnnotations)
 	m.outcome = d.outcomes(b, m.facts)
-	d.checkPortLists(b)
-	d.checkInjectSwitch(b)
+	d.checkPortLists(b, m.report)
+	d.checkInjectSwitch(b, m.report)
 	m.answerer, m.because = d.answerer(b, m.facts)
 	if m.answerer.who == AnsweredByApp {
 		if listsPorts(b.annotations()) {
@@ -69,7 +69,7 @@ func (d istio) inspect(b *planBuilder) inspection {
 }
 
 // facts returns what is known of the pod, with the user's annotations.
-func (d istio) facts(b *planBuilder, said membership) world.Facts {
+func (d istio) facts(b *view, said membership) world.Facts {
 	o, user := &b.p.opts.Istio, b.userAnnotations
 	f := world.Facts{Injected: world.Fact{Is: said.injected, At: said.at}, Rewrites: d.rewritesFact(b, user), InjectionCure: b.injectionCure()}
 	if said.injected == certain.Maybe && b.p.opts.AnsweredBy == AnsweredByIstioProxy {
@@ -94,7 +94,7 @@ func (d istio) facts(b *planBuilder, said membership) world.Facts {
 // rewritesFact returns whether Istio's injector rewrites the pod's probes: an
 // annotation that is a boolean, else what the options say (ShouldRewriteAppHTTPProbers
 // in pkg/kube/inject/app_probe.go).
-func (istio) rewritesFact(b *planBuilder, annotations field.KeyValues) (f world.Fact) {
+func (istio) rewritesFact(b *view, annotations field.KeyValues) (f world.Fact) {
 	if on, err := strconv.ParseBool(annotations.Get(istioRewrite)); err == nil {
 		f.Say(on, "the annotation `"+istioRewrite+"`")
 	} else {
@@ -120,7 +120,7 @@ func istioConfigField(config, key string) string {
 // the annotation, else that of the pod's ProxyConfig, which moves neither the
 // injector's rewriting nor the redirection. It is 0 if there is no such server, which
 // Istio's agent makes of 0 and of every annotation that is no number.
-func istioListens(b *planBuilder) int {
+func istioListens(b *view) int {
 	if v, set := b.annotations().Lookup(istioStatusPort); set {
 		n, _ := strconv.Atoi(v)
 		return n
@@ -134,7 +134,7 @@ func istioListens(b *planBuilder) int {
 // istioStatusIn returns the port that the redirection leaves to istio-proxy: that of
 // the annotation, else that of the whole mesh, which the options say if they have
 // istio-proxy answer.
-func istioStatusIn(b *planBuilder, annotations field.KeyValues) int {
+func istioStatusIn(b *view, annotations field.KeyValues) int {
 	o := &b.p.opts
 	if _, set := annotations.Lookup(istioStatusPort); !set && o.AnsweredBy == AnsweredByIstioProxy && o.Port != prober.DefaultPort {
 		return o.Port
@@ -154,7 +154,7 @@ func istioMode(annotations field.KeyValues) (mode, key string) {
 // captures: if includeInboundPorts lists ports, Istio captures those and ignores
 // exclusions. If the status server has moved away from 15020, istio-init captures
 // that port like any other; Istio's CNI plugin does not.
-func (istio) captures(b *planBuilder, annotations field.KeyValues) func(int) bool {
+func (istio) captures(b *view, annotations field.KeyValues) func(int) bool {
 	ports, _ := istioInitPorts(b, annotations)
 	listed := listsPorts(ports)
 	status := istioStatusIn(b, annotations)
@@ -173,7 +173,7 @@ func (istio) captures(b *planBuilder, annotations field.KeyValues) func(int) boo
 // istioInitPorts returns the annotations with the lists of ports that a container istio-init
 // of the template has as its arguments, such as one of `istioctl kube-inject`, and the path of
 // the arguments; nil if there is none. The annotations are then without effect.
-func istioInitPorts(b *planBuilder, annotations field.KeyValues) (field.KeyValues, field.Path) {
+func istioInitPorts(b *view, annotations field.KeyValues) (field.KeyValues, field.Path) {
 	var path field.Path
 	for i, c := range b.in.Template.Spec.InitContainers {
 		for j := 0; c.Name == istioInitName && j+1 < len(c.Args); j++ {
@@ -188,7 +188,7 @@ func istioInitPorts(b *planBuilder, annotations field.KeyValues) (field.KeyValue
 
 // initCaptures returns the path of the arguments that have the mesh capture a port; nil if
 // there are none.
-func (d istio) initCaptures(b *planBuilder, port int) field.Path {
+func (d istio) initCaptures(b *view, port int) field.Path {
 	_, path := istioInitPorts(b, nil)
 	if path != nil && d.captures(b, b.userAnnotations)(port) {
 		return path
@@ -199,7 +199,7 @@ func (d istio) initCaptures(b *planBuilder, port int) field.Path {
 // answerer decides who answers: istio-proxy, if it is certain to be there and to
 // answer every probe in each world, else probe-proxy, which needs nothing of Istio's.
 // because says why it is not istio-proxy in an injected pod; "" if the options say so.
-func (d istio) answerer(b *planBuilder, f world.Facts) (a answerer, because string) {
+func (d istio) answerer(b *view, f world.Facts) (a answerer, because string) {
 	o := &b.p.opts
 	if o.AnsweredBy == AnsweredByApp {
 		return answerer{who: AnsweredByApp}, ""
@@ -227,7 +227,7 @@ func (d istio) answerer(b *planBuilder, f world.Facts) (a answerer, because stri
 // calls the preStop hooks of other containers. Its status server closes its port at once,
 // and what it has already accepted ends with it, by default after 5 s (pilot/cmd/pilot-agent/status/server.go,
 // Run; pkg/envoy/agent.go, terminate).
-func (d istio) cannotAnswer(b *planBuilder, f world.Facts) string {
+func (d istio) cannotAnswer(b *view, f world.Facts) string {
 	if istioNativeUnclear(b.annotations()) {
 		return "istio-proxy may be in the pod twice, since `" + istioNative + "` is neither true nor false"
 	}
@@ -263,7 +263,7 @@ func istioNativeUnclear(annotations field.KeyValues) bool {
 
 // unheard returns the annotation because of which istio-proxy does not get the
 // rewritten probes that go to a port, and why; "" if it gets them.
-func (istio) unheard(b *planBuilder, port int) (key, why string) {
+func (istio) unheard(b *view, port int) (key, why string) {
 	if listens := istioListens(b); listens != port {
 		return istioProxyConfig, fmt.Sprintf("istio-proxy listens on port %d, which the mesh captures", listens)
 	}
@@ -275,7 +275,7 @@ func (istio) unheard(b *planBuilder, port int) (key, why string) {
 
 // lateIn returns the fact that decides whether an answerer runs when the kubelet makes
 // the rewritten probe; "" if it does in every world.
-func (b *planBuilder) lateIn(f *world.Facts, s *handlerSite, a answerer) string {
+func (b *view) lateIn(f *world.Facts, s *handlerSite, a answerer) string {
 	if !s.atStart() {
 		return "" // nearly always
 	}
@@ -297,7 +297,7 @@ func (b *planBuilder) lateIn(f *world.Facts, s *handlerSite, a answerer) string 
 // outcomes returns the function that says what becomes of a probe, as it was read, in
 // the worlds that are left. The injector is taken to rewrite nothing unless the pod's
 // annotation or the options say that it does.
-func (d istio) outcomes(b *planBuilder, f world.Facts) func(*handlerSite) (world.Fate, string) {
+func (d istio) outcomes(b *view, f world.Facts) func(*handlerSite) (world.Fate, string) {
 	now := b.annotations()
 	f.Rewrites = d.rewritesFact(b, now)
 	if f.Rewrites.Is == certain.Maybe {
@@ -338,7 +338,7 @@ func (d istio) outcomes(b *planBuilder, f world.Facts) func(*handlerSite) (world
 
 // fate returns what becomes of a probe, as it was read, in one world; without a mode of mutual
 // TLS the mesh does not capture the port.
-func (d istio) fate(b *planBuilder, s *handlerSite, w world.Foretold) world.Fate {
+func (d istio) fate(b *view, s *handlerSite, w world.Foretold) world.Fate {
 	k := s.holder
 	switch {
 	case k != nil && k.proxy && !w.Injected:
@@ -364,7 +364,7 @@ func (d istio) fate(b *planBuilder, s *handlerSite, w world.Foretold) world.Fate
 }
 
 // capturedFate returns what becomes of a probe that the mesh captures.
-func (istio) capturedFate(b *planBuilder, s *handlerSite, w world.Foretold, running bool) world.Fate {
+func (istio) capturedFate(b *view, s *handlerSite, w world.Foretold, running bool) world.Fate {
 	kind := s.current.Kind()
 	port := s.dialed()
 	switch {
@@ -399,7 +399,7 @@ func (s *handlerSite) whyStrict(at string) string {
 
 // injectorsFate returns what becomes of a probe that Istio's injector rewrites. mode is
 // that of istio-proxy's own port.
-func (istio) injectorsFate(b *planBuilder, s *handlerSite, mode string, running bool) world.Fate {
+func (istio) injectorsFate(b *view, s *handlerSite, mode string, running bool) world.Fate {
 	status, listens := istioStatusOr(b.annotations()), istioListens(b)
 	_, host := s.current.Endpoint()
 	switch {
@@ -419,7 +419,7 @@ func (istio) injectorsFate(b *planBuilder, s *handlerSite, mode string, running 
 
 // answeredFate returns what becomes of a rewritten probe next to istio-proxy, as far as it
 // does not matter whether the mesh captures it.
-func (d istio) answeredFate(b *planBuilder, s *handlerSite, w world.World) world.Fate {
+func (d istio) answeredFate(b *view, s *handlerSite, w world.World) world.Fate {
 	listens := istioListens(b)
 	switch k := s.holder; {
 	case k.proxy && s.dialed() != listens:
@@ -436,7 +436,7 @@ func (d istio) answeredFate(b *planBuilder, s *handlerSite, w world.World) world
 
 // refusedFate returns what AuthorizationPolicies make of a request without mTLS; mode is ""
 // if the mesh does not capture the port.
-func (b *planBuilder) refusedFate(port int, mode string) world.Fate {
+func (b *view) refusedFate(port int, mode string) world.Fate {
 	if mode == "" {
 		return world.Spared
 	}
@@ -447,14 +447,14 @@ func (b *planBuilder) refusedFate(port int, mode string) world.Fate {
 }
 
 // mtls returns the modes of mutual TLS that may hold for a port.
-func (b *planBuilder) mtls(port int) []surroundings.MTLSMode {
+func (b *view) mtls(port int) []surroundings.MTLSMode {
 	o := &b.p.opts.Istio
 	return b.in.Around.MTLS(o.RootNamespace, b.in.NamespaceName, b.in.Template.Metadata.Labels, port, o.MTLS)
 }
 
 // collisions returns a finding for each probe-proxy of the template, as it was
 // read, that listens on the port of Istio's agent.
-func (d istio) collisions(b *planBuilder, said membership) []Finding {
+func (d istio) collisions(b *view, said membership) []Finding {
 	var found []Finding
 	if said.injected != certain.Always {
 		return nil

@@ -17,7 +17,7 @@ const istioDataplaneMode = "istio.io/dataplane-mode"
 var istioNeverInjected = []string{"kube-system", "kube-public", "kube-node-lease", "local-path-storage"}
 
 // membership: a pod in ambient mode is in the mesh too.
-func (d istio) membership(b *planBuilder) membership {
+func (d istio) membership(b *view) membership {
 	m := d.sidecarMembership(b)
 	m.off = nil // its optOut says so, unless the options want the pod rewritten all the same
 	if m.injected == certain.Always {
@@ -35,7 +35,7 @@ func (d istio) membership(b *planBuilder) membership {
 // (manifests/charts/istio-control/istio-discovery/templates/mutatingwebhook.yaml,
 // injectRequired in pkg/kube/inject/inject.go). An annotation can only switch
 // injection off, since no selector of the webhooks reads it.
-func (d istio) sidecarMembership(b *planBuilder) membership {
+func (d istio) sidecarMembership(b *view) membership {
 	_, proxy := b.proxyOf(istioData.isProxy)
 	if proxy != nil && proxy.Image != autoImage {
 		return memberBy(proxy)
@@ -73,7 +73,7 @@ func (d istio) sidecarMembership(b *planBuilder) membership {
 }
 
 // injectionCure words what would say whether Istio injects, where nothing does.
-func (b *planBuilder) injectionCure() string {
+func (b *view) injectionCure() string {
 	switch _, value := istioInjectSwitch(b); {
 	case pod.IsVariable(value), pod.IsVariable(b.in.NamespaceName), pod.IsVariable(b.namespace().Labels.Get(istioInjection)):
 		return "the manifest after the substitution of its variables"
@@ -88,7 +88,7 @@ func (b *planBuilder) injectionCure() string {
 // declaredMembership returns the membership of a container istio-proxy that an earlier run
 // declared: without injection the pod could not start, since nothing else replaces its
 // image. It counts only while it stays, so that the next run finds what this one did.
-func (d istio) declaredMembership(b *planBuilder) membership {
+func (d istio) declaredMembership(b *view) membership {
 	if b.in.Around.Namespace != nil || !slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.ours && k.used() && k.answerer().who == AnsweredByIstioProxy }) {
 		return membership{}
 	}
@@ -101,7 +101,7 @@ func (d istio) declaredMembership(b *planBuilder) membership {
 
 // neverInjected returns the membership of a pod that the injector leaves alone whatever
 // else is said.
-func (d istio) neverInjected(b *planBuilder) membership {
+func (d istio) neverInjected(b *view) membership {
 	kind, value := istioInjectSwitch(b)
 	inNamespace, set := b.namespace().Labels.Lookup(istioInjection)
 	switch {
@@ -126,7 +126,7 @@ func (istio) notInjected(at, format string, args ...any) membership {
 // istioInjectSwitch returns the injection switch of a template: the label if there
 // is one, even if it is empty, else the annotation. The injector ignores values
 // other than "true" and "false".
-func istioInjectSwitch(b *planBuilder) (kind, value string) {
+func istioInjectSwitch(b *view) (kind, value string) {
 	kind = "labels"
 	value, labelled := b.in.Template.Metadata.Labels.Lookup(istioInject)
 	if !labelled {
@@ -136,16 +136,16 @@ func istioInjectSwitch(b *planBuilder) (kind, value string) {
 }
 
 // checkInjectSwitch warns of a value that switches nothing.
-func (istio) checkInjectSwitch(b *planBuilder) {
+func (istio) checkInjectSwitch(b *view, report func(Finding)) {
 	if kind, v := istioInjectSwitch(b); v != "" && v != "true" && v != "false" && !pod.IsVariable(v) {
-		b.addFinding(metadataFinding("inject-unclear", b.metadata.Key(kind, istioInject), v, "must be \"true\" or \"false\"; with any other value Istio does what it does without one"))
+		report(metadataFinding("inject-unclear", b.metadata.Key(kind, istioInject), v, "must be \"true\" or \"false\"; with any other value Istio does what it does without one"))
 	}
 }
 
 // ambient reports whether the pod is in ambient mode unless it has a sidecar, and
 // where that is said. Only the value "none" takes a pod out
 // (cni/pkg/util/podutil.go).
-func (istio) ambient(b *planBuilder) (at string, on bool) {
+func (istio) ambient(b *view) (at string, on bool) {
 	switch v := b.in.Template.Metadata.Labels.Get(istioDataplaneMode); {
 	case v == "ambient":
 		return entryWords("labels", istioDataplaneMode, v), true
@@ -157,7 +157,7 @@ func (istio) ambient(b *planBuilder) (at string, on bool) {
 
 // passesProbes returns a finding if the pod has no sidecar of Istio's and is in
 // ambient mode, which lets the kubelet's probes through, or was taken out of it.
-func (d istio) passesProbes(b *planBuilder, sidecar certain.Certainty) *Finding {
+func (d istio) passesProbes(b *view, sidecar certain.Certainty) *Finding {
 	if sidecar == certain.Always || b.in.Template.Spec.HostNetwork {
 		return nil
 	}
@@ -197,7 +197,7 @@ func (i Istio) injects(namespace string) certain.Certainty {
 }
 
 // namespaceWords names the pod's Namespace, and where it is.
-func (b *planBuilder) namespaceWords() string {
+func (b *template) namespaceWords() string {
 	words := "Namespace \"" + b.in.Around.Namespace.Name + "\""
 	if x := b.in.Around.NamespaceAt; x != nil && x.String() != "" {
 		words += " (" + x.String() + ")"
@@ -206,6 +206,6 @@ func (b *planBuilder) namespaceWords() string {
 }
 
 // namespaceLabel words a label of the pod's Namespace.
-func (b *planBuilder) namespaceLabel(key string) string {
+func (b *template) namespaceLabel(key string) string {
 	return entryWords("labels", key, b.in.Around.Namespace.Labels.Get(key)) + " of " + b.namespaceWords()
 }

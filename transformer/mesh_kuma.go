@@ -61,7 +61,7 @@ const kumaInject = "kuma.io/sidecar-injection"
 
 // kumaSwitched reads the switch of injection. A pod's own counts only if the webhook is
 // called for the pod.
-func kumaSwitched(b *planBuilder) membership {
+func kumaSwitched(b *view) membership {
 	m := b.switchIn("labels", kumaInject, "enabled, true, yes, disabled, false or no", isEnabled)
 	ns := b.in.Around.Namespace
 	if m.injected != certain.Always || ns == nil || b.in.Template.Metadata.Labels.Get(kumaInject) == "enabled" {
@@ -75,7 +75,7 @@ func kumaSwitched(b *planBuilder) membership {
 
 // kumaUnless words what decides whether Kuma injects a pod that has the switch on; "" if
 // it certainly does.
-func kumaUnless(b *planBuilder) string {
+func kumaUnless(b *view) string {
 	_, proxy := b.proxyOf(b.p.mesh.isProxy)
 	_, set := b.namespace().Labels.Lookup(kumaInject)
 	if proxy != nil || b.in.Around.Namespace == nil || set || b.in.Template.Metadata.Labels.Get(kumaInject) != "enabled" {
@@ -95,7 +95,7 @@ const kumaVirtualPort = 9000
 
 // redirectedHosts warns of probes with a Host header of their own: the redirect
 // of virtual probes goes to that host, where the kubelet does not follow.
-func redirectedHosts(b *planBuilder) (found []Finding) {
+func redirectedHosts(b *view) (found []Finding) {
 	for _, s := range b.sites {
 		h := s.original.HTTPGet
 		if h == nil || s.name.IsHook() || !slices.ContainsFunc(h.HTTPHeaders, func(x pod.HTTPHeader) bool { return strings.EqualFold(x.Name, "Host") }) {
@@ -107,7 +107,7 @@ func redirectedHosts(b *planBuilder) (found []Finding) {
 	return found
 }
 
-func refineKuma(p passiveProxy, b *planBuilder, m *inspection) {
+func refineKuma(p passiveProxy, b *view, m *inspection) {
 	m.warnings = redirectedHosts(b)
 	if gateway, _ := isEnabled(b.annotations().Get(kumaGateway)); gateway {
 		m.optOut = new(b.annotationFinding("port-not-captured", kumaGateway, "makes the pod a gateway, of which Kuma captures nothing that comes in"))
@@ -137,7 +137,7 @@ const kumaHeader = "X-Kuma-Probes-"
 // (pkg/plugins/runtime/k8s/probes/probe_converter.go:31-131). Kuma's injector
 // writes the port of the probe proxy into the pod's annotations, and also that of
 // virtual probes, which have no headers.
-func kumaOriginal(b *planBuilder, s *handlerSite) (*pod.Handler, bool) {
+func kumaOriginal(b *template, s *handlerSite) (*pod.Handler, bool) {
 	h := s.current.HTTPGet
 	goesTo := func(key string) bool {
 		n, ok := portIn(b.annotations().Get(key))

@@ -63,7 +63,7 @@ const (
 
 // linkerdSwitched reads the switch of injection. A Namespace's value that Linkerd does
 // not know switches it off even for a pod that has it on.
-func linkerdSwitched(b *planBuilder) membership {
+func linkerdSwitched(b *view) membership {
 	read := func(v string) (on, ok bool) {
 		return v == "enabled" || v == "ingress", v == "enabled" || v == "ingress" || v == "disabled"
 	}
@@ -78,7 +78,7 @@ func linkerdSwitched(b *planBuilder) membership {
 	return m
 }
 
-func refineLinkerd(p passiveProxy, b *planBuilder, m *inspection) {
+func refineLinkerd(p passiveProxy, b *view, m *inspection) {
 	if said := p.membership(b); said.unclear != nil && m.optOut == nil {
 		m.optOut = new(b.annotationFinding("injection-off", linkerdInject, "is no value that Linkerd knows, so it injects nothing and does not capture this pod"))
 	}
@@ -103,7 +103,7 @@ func refineLinkerd(p passiveProxy, b *planBuilder, m *inspection) {
 // linkerdLetsIn reports whether the default policy for what comes in, that of the pod or else
 // of its Namespace, certainly lets in the kubelet, which is in the cluster's network and
 // has no certificate. If neither has one, unless words how it would be said.
-func linkerdLetsIn(b *planBuilder) (letsIn bool, unless string) {
+func linkerdLetsIn(b *view) (letsIn bool, unless string) {
 	switch v, _ := linkerdAnnotation(b, linkerdPolicy); v {
 	case "all-unauthenticated", "cluster-unauthenticated", "audit":
 		return true, ""
@@ -114,7 +114,7 @@ func linkerdLetsIn(b *planBuilder) (letsIn bool, unless string) {
 }
 
 // linkerdAnnotation returns an annotation of the pod or else of its Namespace, as Linkerd does.
-func linkerdAnnotation(b *planBuilder, key string) (string, bool) {
+func linkerdAnnotation(b *view, key string) (string, bool) {
 	if v, own := b.annotations().Lookup(key); own {
 		return v, true
 	}
@@ -122,12 +122,12 @@ func linkerdAnnotation(b *planBuilder, key string) (string, bool) {
 }
 
 // linkerdListed reports whether an annotation that lists ports has one.
-func linkerdListed(b *planBuilder, key string, port int) bool {
+func linkerdListed(b *view, key string, port int) bool {
 	v, _ := linkerdAnnotation(b, key)
 	return portList{key: key, ranges: true}.has(field.KeyValues{{Key: key, Value: v}}, port)
 }
 
-func linkerdOpaqueTo(b *planBuilder, port int) bool {
+func linkerdOpaqueTo(b *view, port int) bool {
 	if _, set := linkerdAnnotation(b, linkerdOpaque); set {
 		return linkerdListed(b, linkerdOpaque, port)
 	}
@@ -136,7 +136,7 @@ func linkerdOpaqueTo(b *planBuilder, port int) bool {
 
 // linkerdFate: the proxy answers 403 to a hook that it does not let in, and to the
 // kubelet any answer to a hook is a success.
-func linkerdFate(b *planBuilder, s *handlerSite, letsIn bool, unless string) world.Fate {
+func linkerdFate(b *view, s *handlerSite, letsIn bool, unless string) world.Fate {
 	kind := s.current.Kind()
 	switch {
 	case kind == pod.KindTCPSocket:

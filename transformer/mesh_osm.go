@@ -28,7 +28,7 @@ func osmProfile(domain string, data meshData) passiveProxy {
 		free:     append([]int{15000, 15001, 15003, 15010}, earlierPorts...),
 		never:    []string{"kube-system", "kube-public"},
 		keepOut:  field.KeyValues{{Key: domain + "/ignore"}, {Key: "control-plane"}},
-		switched: func(b *planBuilder) membership {
+		switched: func(b *view) membership {
 			return b.switchIn("annotations", inject, "enabled, yes, true, disabled, no or false", func(v string) (on, ok bool) {
 				return isEnabled(strings.ToLower(v))
 			})
@@ -39,7 +39,7 @@ func osmProfile(domain string, data meshData) passiveProxy {
 
 // refineOSM: the mesh's injector rewrites the probes of the pods that it gets, and does not
 // know rewritten ones.
-func refineOSM(p passiveProxy, b *planBuilder, m *inspection) {
+func refineOSM(p passiveProxy, b *view, m *inspection) {
 	said := p.membership(b)
 	var injects *Finding
 	if said.injected == certain.Always {

@@ -16,16 +16,16 @@ import (
 // leave the probes alone.
 type passiveProxy struct {
 	meshData
-	free     []int                         // the ports that are never captured
-	inherits bool                          // a pod without the annotation of excluded ports has its Namespace's
-	never    []string                      // the namespaces into which the mesh injects nothing, whatever its switches say there
-	keepOut  field.KeyValues               // the labels of others; an empty value stands for any
-	switched func(*planBuilder) membership // reads the switch of injection in the template and its Namespace
+	free     []int                  // the ports that are never captured
+	inherits bool                   // a pod without the annotation of excluded ports has its Namespace's
+	never    []string               // the namespaces into which the mesh injects nothing, whatever its switches say there
+	keepOut  field.KeyValues        // the labels of others; an empty value stands for any
+	switched func(*view) membership // reads the switch of injection in the template and its Namespace
 	// refine changes what is different in the mesh; nil if nothing is.
-	refine func(p passiveProxy, b *planBuilder, m *inspection)
+	refine func(p passiveProxy, b *view, m *inspection)
 }
 
-func (p passiveProxy) membership(b *planBuilder) membership {
+func (p passiveProxy) membership(b *view) membership {
 	if _, proxy := b.proxyOf(p.isProxy); proxy != nil && !p.commonName {
 		return memberBy(proxy)
 	}
@@ -38,7 +38,7 @@ func (p passiveProxy) membership(b *planBuilder) membership {
 	return m
 }
 
-func (p passiveProxy) inspect(b *planBuilder) inspection {
+func (p passiveProxy) inspect(b *view) inspection {
 	said := p.membership(b)
 	m := inspection{answerer: answerer{AnsweredByProbeProxy, b.p.port()}}
 	if b.p.opts.AnsweredBy == AnsweredByApp {
@@ -56,7 +56,7 @@ func (p passiveProxy) inspect(b *planBuilder) inspection {
 	case bad && p.port == 0:
 		m.conflicts = append(m.conflicts, b.unreadableList(p.excluded, item))
 	case bad:
-		b.addFinding(b.annotationFinding("port-list-invalid", p.excluded.key, "%s, and %q is none", p.excluded.allowed(), item))
+		m.report(b.annotationFinding("port-list-invalid", p.excluded.key, "%s, and %q is none", p.excluded.allowed(), item))
 	}
 	if m.optOut = said.off; said.off == nil && said.injected != certain.Always {
 		m.optOut = p.neverInjects(b)
@@ -69,7 +69,7 @@ func (p passiveProxy) inspect(b *planBuilder) inspection {
 }
 
 // fate returns what becomes of a captured probe, unless the mesh's own rewriter serves it.
-func (p passiveProxy) fate(b *planBuilder, s *handlerSite) world.Fate {
+func (p passiveProxy) fate(b *view, s *handlerSite) world.Fate {
 	switch {
 	case p.serves != nil && s.name.IsHook():
 		return world.Failing(p.title + " rewrites no hooks, and " + whyNoCertificate)
@@ -81,7 +81,7 @@ func (p passiveProxy) fate(b *planBuilder, s *handlerSite) world.Fate {
 
 // neverInjects returns the finding about the namespace of a pod into which nothing is
 // injected; nil if it is another.
-func (p passiveProxy) neverInjects(b *planBuilder) *Finding {
+func (p passiveProxy) neverInjects(b *view) *Finding {
 	const text = "the mesh injects nothing into %s, so it does not capture this pod"
 	if slices.Contains(p.never, b.in.NamespaceName) {
 		return new(NewFinding("namespace-not-injected", nil, text, "namespace \""+b.in.NamespaceName+"\""))
@@ -104,7 +104,7 @@ func atStrictProxy(s *handlerSite) world.Fate {
 
 // capturedOutcome returns the function for [inspection].outcome in a mesh whose proxy is in
 // every pod: captured says the same of a probe whose port the mesh captures.
-func (m *inspection) capturedOutcome(b *planBuilder, captured func(*handlerSite) (f world.Fate, unless string)) func(*handlerSite) (world.Fate, string) {
+func (m *inspection) capturedOutcome(b *view, captured func(*handlerSite) (f world.Fate, unless string)) func(*handlerSite) (world.Fate, string) {
 	captures, excluded := m.captures, b.p.mesh.excluded
 	return func(s *handlerSite) (world.Fate, string) {
 		port := s.dialed()
@@ -126,7 +126,7 @@ func (m *inspection) capturedOutcome(b *planBuilder, captured func(*handlerSite)
 
 // unreadableList returns the finding about a list with a bad item, of the
 // template or of its Namespace.
-func (b *planBuilder) unreadableList(l portList, item string) Finding {
+func (b *template) unreadableList(l portList, item string) Finding {
 	const text = "%s, and %q is none; the port of the rewritten probes must be added to it"
 	if _, own := b.annotations().Lookup(l.key); !own {
 		v, _ := b.namespace().Annotations.Lookup(l.key)

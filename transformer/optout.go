@@ -15,12 +15,10 @@ const (
 	ownSkipContainers = "rewrite-probes.io/skip-containers"
 )
 
-// optOut returns the reason to leave the whole template alone; nil if there is
-// none.
-func (b *planBuilder) optOut(sources []optOutSource) *Finding {
+// optOut returns the reason to leave the whole template alone, which may be an annotation of
+// ours; nil if there is none.
+func (b *knowledge) optOut(own *Finding) *Finding {
 	spec := &b.in.Template.Spec
-	own, invalid := firstOff(sources)
-	b.findings = append(b.findings, invalid...)
 	switch {
 	case own != nil:
 		return own
@@ -44,13 +42,13 @@ type optOutSource struct {
 }
 
 // namespace returns the metadata of the pod's Namespace; empty if that is not known.
-func (b *planBuilder) namespace() *field.Metadata {
+func (b *template) namespace() *field.Metadata {
 	return cmp.Or(b.in.Around.Namespace, unknownNamespace)
 }
 
 var unknownNamespace = &field.Metadata{}
 
-func (b *planBuilder) optOutSources() []optOutSource {
+func (b *template) optOutSources() []optOutSource {
 	sources := append(make([]optOutSource, 0, 3), optOutSource{&b.in.Template.Metadata, b.metadata, "the pods"})
 	if b.hasOwnMetadata() {
 		sources = append(sources, optOutSource{&b.in.Workload, field.NewPath("metadata"), "the pods"})
@@ -111,9 +109,9 @@ func (s optOutSource) switchedOff(key, reason string) (off, invalid *Finding) {
 	return &f, nil
 }
 
-// skipped returns the names of the containers to leave alone. It warns of a name
+// skippedBy returns the names of the containers to leave alone. It warns of a name
 // that no container has, which is probably a typo.
-func (b *planBuilder) skipped(sources []optOutSource) (names []string) {
+func (b *knowledge) skippedBy(sources []optOutSource) (names []string, unknown []Finding) {
 	known := pod.Names(b.containers())
 	for _, source := range sources {
 		if source.path == nil {
@@ -126,10 +124,49 @@ func (b *planBuilder) skipped(sources []optOutSource) (names []string) {
 			}
 			names = append(names, name)
 			if !slices.Contains(known, name) {
-				b.addFinding(metadataFinding("unknown-container", source.path.Key("annotations", ownSkipContainers), v,
+				unknown = append(unknown, metadataFinding("unknown-container", source.path.Key("annotations", ownSkipContainers), v,
 					"names the container %q, but the pod has only %s", name, strings.Join(known, ", ")))
 			}
 		}
 	}
-	return names
+	return names, unknown
+}
+
+// probesMadeElsewhere leaves alone the probes of a template whose controller makes others of them.
+func probesMadeElsewhere(k *knowledge, s *handlerSite) *leave {
+	if k.in.Shape.ProbesMadeBy == "" || s.isDangling() {
+		return nil
+	}
+	return &leave{reason: k.off.Reason}
+}
+
+// optedOut leaves alone all probes of a template that has opted out; [decision.reportOptOut] says
+// so once.
+func optedOut(k *knowledge, s *handlerSite) *leave {
+	if k.off == nil {
+		return nil
+	}
+	return &leave{reason: k.off.Reason}
+}
+
+func inSkippedContainer(k *knowledge, s *handlerSite) *leave {
+	name := s.container.Name
+	if !slices.Contains(k.skipped, name) {
+		return nil
+	}
+	return skip(s, "skipped-container", s.path, "container %q is named by the annotation `%s`", name, ownSkipContainers)
+}
+
+// reportOptOut reports the reason to leave the whole template alone, if it is that of a probe.
+func (b *decision) reportOptOut() {
+	if b.off == nil || !slices.ContainsFunc(b.rulings, func(r ruling) bool { return r.reason == b.off.Reason }) {
+		return
+	}
+	verb := "left alone"
+	if b.hasOurs() {
+		verb = "restored"
+	}
+	off := *b.off
+	off.Message += "; its probes are " + verb
+	b.addFinding(off)
 }

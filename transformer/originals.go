@@ -75,7 +75,7 @@ func (k *originalsHolder) name() string {
 
 // findHolders finds the containers and the annotation that carry originals. A
 // container may have several such env vars.
-func (b *planBuilder) findHolders() {
+func (b *reader) findHolders() {
 	var err error
 	if b.record, err = ReadRecord(b.annotations()); err != nil {
 		b.addUnreadable(b.metadata.Key("annotations", OriginalsAnnotation), "", fmt.Errorf("%s %w", OriginalsAnnotation, err))
@@ -104,24 +104,24 @@ func (b *planBuilder) findHolders() {
 var holderEnvs = append([]string{prober.EnvName}, prober.EarlierEnvNames...)
 
 // holderIn returns a container with originals in an env var as their holder.
-func (b *planBuilder) holderIn(at pod.Ref, c *pod.Container, env string, originals map[string]*prober.Prober) *originalsHolder {
+func (b *reader) holderIn(at pod.Ref, c *pod.Container, env string, originals map[string]*prober.Prober) *originalsHolder {
 	path := b.containerPath(at)
 	k := &originalsHolder{env: env, at: at, container: c, path: path, originals: originals, raw: b.sourceMap(path)}
 	switch {
 	case k.earlier():
 		k.listens = earlierPorts
 	case istioData.isProxy(c): // the template may have been rewritten for another port
-		k.proxy, k.listens = true, []int{istioStatusOr(b.annotations()), prober.StatusPort, b.p.opts.Port}
+		k.proxy, k.listens = true, []int{istioStatusOr(b.annotations()), prober.StatusPort, b.opts.Port}
 	default:
 		k.listens = []int{probeProxyPort(c)}
 	}
 	k.port = k.listens[0]
-	k.ours = b.p.isOurs(k, field.As[bool](field.Map(b.record), recordDeclared))
+	k.ours = b.opts.isOurs(k, field.As[bool](field.Map(b.record), recordDeclared))
 	return k
 }
 
-func (b *planBuilder) addUnreadable(path field.Path, container string, err error) {
-	b.addFinding(containerFinding("env-unreadable", path, container, "%v; the originals of the rewritten probes cannot be known", err))
+func (b *reader) addUnreadable(path field.Path, container string, err error) {
+	b.report(containerFinding("env-unreadable", path, container, "%v; the originals of the rewritten probes cannot be known", err))
 }
 
 // recognise finds the original of a rewritten probe by its path, whatever its
@@ -129,7 +129,7 @@ func (b *planBuilder) addUnreadable(path field.Path, container string, err error
 // has changed since. If several containers carry an original for the path, those
 // that answer on the probe's port count; if their originals differ, that is an
 // error.
-func (b *planBuilder) recognise(s *handlerSite) {
+func (b *reader) recognise(s *handlerSite) {
 	if s.current.Kind() != pod.KindHTTPGet {
 		return
 	}
@@ -142,7 +142,7 @@ func (b *planBuilder) recognise(s *handlerSite) {
 
 // recogniseIn finds the original of a rewritten probe among those that holders carry, and
 // reports whether there is one.
-func (b *planBuilder) recogniseIn(holders []*originalsHolder, s *handlerSite) bool {
+func (b *reader) recogniseIn(holders []*originalsHolder, s *handlerSite) bool {
 	var holder *originalsHolder
 	var key string
 	var entry *prober.Prober
@@ -153,7 +153,7 @@ func (b *planBuilder) recogniseIn(holders []*originalsHolder, s *handlerSite) bo
 		case holder == nil:
 			holder, key, entry = k, at, p
 		case !reflect.DeepEqual(entry, p):
-			b.addFinding(containerFinding("originals-ambiguous", s.path, s.container.Name,
+			b.report(containerFinding("originals-ambiguous", s.path, s.container.Name,
 				"looks rewritten, and %s and %s carry different originals for its path; only one of them may", holder.name(), k.name()))
 			return true
 		}
@@ -228,7 +228,7 @@ func (s *handlerSite) hurriedFate() (f world.Fate, unless string) {
 // keepOriginals refuses the template if a probe seems to be rewritten, was not
 // recognised, and a holder carries an original that may be the probe's: without
 // the holder the only copy of the original would be lost.
-func (b *planBuilder) keepOriginals() {
+func (b *reader) keepOriginals() {
 	for _, s := range b.sites {
 		if s.alreadyRewritten {
 			continue
@@ -239,36 +239,8 @@ func (b *planBuilder) keepOriginals() {
 				if h := s.current.HTTPGet; h != nil && h.Path == key {
 					cure = "the probe must have its original back" // it has that path
 				}
-				b.addFinding(containerFinding("originals-ambiguous", s.path, s.container.Name,
+				b.report(containerFinding("originals-ambiguous", s.path, s.container.Name,
 					"looks rewritten, and %s carries the original of `%s`, which may be that of this probe or not; %s", k.name(), key, cure))
-				break
-			}
-		}
-	}
-}
-
-// keepReplaced refuses the template if a probe has been given another handler by
-// hand, and its original would be lost: only a probe that is rewritten in its turn
-// takes the place of its original. The entry of a probe or a container that is no
-// longer there goes.
-func (b *planBuilder) keepReplaced() {
-	if b.failed() {
-		return
-	}
-	for _, s := range b.sites {
-		if s.alreadyRewritten || s.target != nil {
-			continue
-		}
-		if _, noted := b.record.Section(recordHandlers).Get(s.key); noted && s.isDangling() {
-			b.addFinding(containerFinding("original-replaced", s.path, s.container.Name,
-				"looks rewritten, and the annotation `%s` has all that is left of its original; the probe must have its original back, or the annotation must go", OriginalsAnnotation))
-			continue
-		}
-		for _, k := range b.holders {
-			if key, ok := k.unclaimed(func(key string) bool { return s.owns(key) && !s.has(k.originals[key]) }); ok {
-				b.addFinding(containerFinding("original-replaced", s.path, s.container.Name,
-					"is %s since it was rewritten, and %s carries its original under `%s` (%s), which would be lost; the probe must have that path or that original again, or the entry must be removed from there",
-					s.current, k.name(), key, pod.HandlerOf(k.originals[key], &pod.HTTPGet{})))
 				break
 			}
 		}
@@ -277,7 +249,7 @@ func (b *planBuilder) keepReplaced() {
 
 // seemsRewritten reports whether a probe that was not recognised looks rewritten, or
 // goes to where rewritten probes are answered.
-func (b *planBuilder) seemsRewritten(s *handlerSite) bool {
+func (b *template) seemsRewritten(s *handlerSite) bool {
 	n := s.dialed()
 	answers := func(k *originalsHolder) bool { return k.answersOn(n) }
 	return s.isDangling() || n != 0 && slices.ContainsFunc(b.holders, answers)
@@ -302,7 +274,7 @@ func resembles(path, rewritten string) bool {
 // recognised: one with the probe's path or nearly so, or, if the probe seems to be
 // rewritten, one for the same container or probe type. One by which another probe was
 // recognised, or that is back in its probe, is only that of a probe with its path.
-func (b *planBuilder) candidate(k *originalsHolder, s *handlerSite) (key string, ok bool) {
+func (b *template) candidate(k *originalsHolder, s *handlerSite) (key string, ok bool) {
 	path := ""
 	if s.current.HTTPGet != nil {
 		path = s.current.HTTPGet.Path
@@ -342,30 +314,11 @@ func (s *handlerSite) has(original *prober.Prober) bool {
 	return host == wantHost && reflect.DeepEqual(s.current.Entry(field.Number(n)), want.Entry(*wantPort))
 }
 
-// checkPaths refuses a template in which a probe that was not recognised has the
-// path to which another probe is rewritten: the next run could not know to which
-// of the two the original belongs.
-func (b *planBuilder) checkPaths(toRewrite []*handlerSite) {
-	for _, s := range b.sites {
-		if !s.isDangling() {
-			continue
-		}
-		i := slices.IndexFunc(toRewrite, func(c *handlerSite) bool { return c.target.HTTPGet.Path == s.current.HTTPGet.Path })
-		if i >= 0 {
-			b.addFinding(containerFinding("originals-ambiguous", s.path, s.container.Name,
-				"looks rewritten, and has the path at which that of container %q is answered (`%s`); it must have its original back", toRewrite[i].container.Name, toRewrite[i].path))
-		}
-	}
-}
-
 // findMeshOriginal sets the original of a probe to the one that a mesh's own tool has left in
 // the template.
-func (b *planBuilder) findMeshOriginal(s *handlerSite) {
-	for _, d := range serviceMeshes {
-		if d.findOriginal == nil {
-			continue
-		}
-		original, found := d.findOriginal(b, s)
+func (b *reader) findMeshOriginal(s *handlerSite) {
+	for _, find := range b.finders {
+		original, found := find(b.template, s)
 		if !found {
 			continue
 		}
@@ -394,8 +347,8 @@ type OriginalProbe struct {
 // ReadinessProbes returns the readiness probes of a template as their authors
 // wrote them. It fails if an original cannot be known.
 func (p *Planner) ReadinessProbes(in Input) ([]OriginalProbe, error) {
-	b := p.builderFor(&in)
-	if f := FirstError(b.findings); f != nil {
+	b := p.read(&in)
+	if f := FirstError(b.mistakes); f != nil {
 		return nil, errors.New(f.Message)
 	}
 	var all []OriginalProbe

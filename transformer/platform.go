@@ -17,7 +17,7 @@ const (
 
 const appArmorField = "appArmorProfile"
 
-func (b *planBuilder) onOpenShift() bool {
+func (b *view) onOpenShift() bool {
 	if p := b.p.opts.Platform; p == PlatformOpenShift || p == PlatformKubernetes {
 		return p == PlatformOpenShift
 	}
@@ -31,7 +31,7 @@ func (b *planBuilder) onOpenShift() bool {
 // ids under which probe-proxy cannot run; whatever constraint admits those admits ours. An
 // AppArmor profile that the pod has from its node is made for the app and may let no other
 // program run.
-func (b *planBuilder) sidecarContext() field.Map {
+func (b *view) sidecarContext() field.Map {
 	context := sidecarDefaults(cmp.Or(b.p.mesh.sidecarUser, nobody))
 	if b.onOpenShift() {
 		unfit := func(id *int64) bool { return id != nil && (*id == 0 || *id == b.p.mesh.uid) }

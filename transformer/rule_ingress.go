@@ -9,15 +9,15 @@ import (
 
 // checkIngresses warns of the first probe from which a load balancer takes its health
 // check only as long as it is not rewritten.
-func (b *planBuilder) checkIngresses(toRewrite []*handlerSite) {
+func checkIngresses(b *decision, report func(Finding)) {
 	t := &b.in.Template
-	for _, s := range toRewrite {
+	for _, s := range b.toRewrite {
 		path := healthPath(s)
 		if path == "" {
 			continue
 		}
 		if v, cure := b.in.Around.HealthCheckBy(t.Metadata.Labels, &t.Spec, s.port, path, s.name == prober.Readiness); v != nil {
-			b.addFinding(containerFinding("ingress-health-check", s.path, s.container.Name,
+			report(containerFinding("ingress-health-check", s.path, s.container.Name,
 				"%s has its load balancer ask for the path of this probe as long as it goes to port %d; of the rewritten one it does not, and asks for / instead of %s: %s",
 				v.Words(), s.port, path, cure))
 			return

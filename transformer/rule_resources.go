@@ -9,18 +9,15 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/resources"
 )
 
-// resources returns the requirements of the template's own containers. A proxy whose
+// readResources returns the requirements of the template's own containers. A proxy whose
 // resources the mesh's injector fills in is not counted.
-func (b *planBuilder) resources() *resources.Pod {
-	if b.pod == nil {
-		filledLater := func(c *pod.Container) bool { return c.Image == autoImage && b.p.mesh.isProxy(c) }
-		b.pod = resources.Read(b.spec, b.containers(), b.in.Around.LimitRanges, filledLater, b.sourceMap)
-	}
-	return b.pod
+func (b *view) readResources() *resources.Pod {
+	filledLater := func(c *pod.Container) bool { return c.Image == autoImage && b.p.mesh.isProxy(c) }
+	return resources.Read(b.spec, b.containers(), b.in.Around.LimitRanges, filledLater, b.sourceMap)
 }
 
 // tlsProbes returns how many of the rewritten probes probe-proxy makes over TLS.
-func (b *planBuilder) tlsProbes(toRewrite []*handlerSite) (n int) {
+func (b *template) tlsProbes(toRewrite []*handlerSite) (n int) {
 	for _, s := range toRewrite {
 		if g := s.original.GRPC; s.isHTTPS() || g != nil && g.Mode == prober.GRPCTLS {
 			n++
@@ -29,39 +26,39 @@ func (b *planBuilder) tlsProbes(toRewrite []*handlerSite) (n int) {
 	return n
 }
 
-func (b *planBuilder) probeProxyResources(pod *resources.Pod, toRewrite []*handlerSite) field.Map {
+func (b *view) probeProxyResources(pod *resources.Pod, toRewrite []*handlerSite) field.Map {
 	given := b.p.opts.ProbeProxy.Resources
 	defaults := pod.Defaults(b.tlsProbes(toRewrite), len(field.Merge(nil, given)) > 0)
 	return resources.Merge(defaults, given, pod.Class())
 }
 
 // checkResources reports what probe-proxy changes about the pod's class.
-func (b *planBuilder) checkResources(toRewrite []*handlerSite) {
+func checkResources(b *decision, report func(Finding)) {
 	pod := b.resources()
 	if pod.Unreadable != nil {
 		v, _ := b.in.Source(pod.Unreadable)
 		f := NewFinding("resources-unreadable", pod.Unreadable, "\"%v\" must be a quantity that is not negative, such as 500m or 1Gi; the pod's QoS class is not known, and probe-proxy gets a request of 10m CPU and 16Mi memory unless `probeProxy.resources` says otherwise", v)
 		f.Current = v
-		b.addFinding(f)
+		report(f)
 		return
 	}
 	if around := &b.in.Around; len(b.p.opts.ProbeProxy.Resources)+len(around.LimitRanges)+len(around.Quotas) == 0 && !pod.HasOwn {
 		return // the defaults keep the class
 	}
-	ours := resources.Filled(b.probeProxyResources(pod, toRewrite), b.in.Around.LimitRanges)
-	b.checkLimits(pod, ours)
+	ours := resources.Filled(b.probeProxyResources(pod, b.toRewrite), b.in.Around.LimitRanges)
+	checkLimits(b, pod, ours, report)
 	with := pod.With(ours, b.native())
 	before, after := pod.Class(), with.Class()
 	if key, how := pod.Changed(with); key != "" {
-		b.addFinding(NewFinding("pod-level-resources", b.spec.Key("resources"), "the pod's own `%s`, which Kubernetes 1.37 fills in from its containers, %s: the pod is %s, and %s with it; it must be written here", key, how, before, after))
+		report(NewFinding("pod-level-resources", b.spec.Key("resources"), "the pod's own `%s`, which Kubernetes 1.37 fills in from its containers, %s: the pod is %s, and %s with it; it must be written here", key, how, before, after))
 	} else if before != after {
-		b.addFinding(NewFinding("qos-class", b.spec, "the pod is %s, and %s with the resources that `probeProxy.resources` of the functionConfig gives to probe-proxy", before, after))
+		report(NewFinding("qos-class", b.spec, "the pod is %s, and %s with the resources that `probeProxy.resources` of the functionConfig gives to probe-proxy", before, after))
 	}
 }
 
 // checkLimits warns if a LimitRange or ResourceQuota among the manifests does not accept
 // the pod with probe-proxy.
-func (b *planBuilder) checkLimits(pod *resources.Pod, ours resources.Requirements) {
+func checkLimits(b *decision, pod *resources.Pod, ours resources.Requirements, report func(Finding)) {
 	why := pod.Refusal(b.in.Around.Limits(), ours, b.native())
 	if why == "" {
 		return
@@ -70,15 +67,18 @@ func (b *planBuilder) checkLimits(pod *resources.Pod, ours resources.Requirement
 	if lines := pod.Cure(b.in.Around.Limits(), b.native()); lines != "" {
 		cure = "the functionConfig can have `" + lines + "`"
 	}
-	b.addFinding(NewFinding("namespace-limits", b.spec, "the namespace would not accept the pod with probe-proxy: %s; %s", why, cure))
+	report(NewFinding("namespace-limits", b.spec, "the namespace would not accept the pod with probe-proxy: %s; %s", why, cure))
 }
 
 // checkProxyLimits warns if a LimitRange fills in the resources of a mesh's proxy that is
 // declared without any: they then replace those of the mesh's injector.
-func (b *planBuilder) checkProxyLimits() {
+func checkProxyLimits(b *decision, report func(Finding)) {
+	if b.answeredByUs() {
+		return
+	}
 	ranges := b.in.Around.LimitRanges
 	i := slices.IndexFunc(ranges, resources.LimitRange.HasDefaults)
 	if _, proxy := b.proxyOf(b.p.mesh.isProxy); i >= 0 && proxy == nil && len(b.p.opts.IstioProxy.Resources) == 0 {
-		b.addFinding(NewFinding("proxy-limits", b.spec, "LimitRange %q gives its defaults to the declared istio-proxy, and they replace what Istio's injector would give it; the functionConfig should have Istio's own, by default `istioProxy: {resources: {requests: {cpu: 100m, memory: 128Mi}, limits: {cpu: 2, memory: 1Gi}}}`", ranges[i].Name))
+		report(NewFinding("proxy-limits", b.spec, "LimitRange %q gives its defaults to the declared istio-proxy, and they replace what Istio's injector would give it; the functionConfig should have Istio's own, by default `istioProxy: {resources: {requests: {cpu: 100m, memory: 128Mi}, limits: {cpu: 2, memory: 1Gi}}}`", ranges[i].Name))
 	}
 }

@@ -16,11 +16,7 @@ import (
 type serviceMesh struct {
 	meshData
 	meshProfile
-	// findOriginal understands a probe that the mesh's own tool has rewritten in another form
-	// than ours, and for which no container of the template carries originals.
-	// found reports whether the probe is one; original is nil if the template does not say
-	// what it was. It is nil if there is no such form.
-	findOriginal func(b *planBuilder, s *handlerSite) (original *pod.Handler, found bool)
+	findOriginal originalFinder // nil if there is no such form
 }
 
 // meshData is the part of a profile that is the same for all templates.
@@ -63,9 +59,9 @@ var serviceMeshes = []*serviceMesh{
 type meshProfile interface {
 	// membership returns what the template and its Namespace say of the mesh's
 	// injection.
-	membership(b *planBuilder) membership
+	membership(b *view) membership
 	// inspect reads the mesh's labels and annotations, and decides who answers.
-	inspect(b *planBuilder) inspection
+	inspect(b *view) inspection
 	// undo returns the annotations without what annotate added for past answerers. If
 	// recorded has the user's value of an annotation, that comes back.
 	undo(annotations field.KeyValues, past []answerer, recorded field.KeyValues) field.KeyValues
@@ -79,7 +75,7 @@ type meshProfile interface {
 var uncaptured = []string{"ambient", "injection-off", "namespace-not-injected", "not-sidecar-template", "port-not-captured"}
 
 // passesProbes reports whether the mesh lets the kubelet's probes through to the pod.
-func (b *planBuilder) passesProbes() bool {
+func (b *knowledge) passesProbes() bool {
 	off := b.inspection.optOut
 	return off != nil && slices.Contains(uncaptured, off.Reason)
 }
@@ -166,4 +162,8 @@ type inspection struct {
 	// outcome returns what becomes of a probe as it was read, and, if that is not so in
 	// every world, the fact that decides.
 	outcome func(s *handlerSite) (f world.Fate, unless string)
+	// findings are about the labels and annotations themselves.
+	findings []Finding
 }
+
+func (m *inspection) report(f Finding) { m.findings = append(m.findings, f) }

@@ -18,7 +18,7 @@ var toy = passiveProxy{
 		reserved: []int{4143}, excluded: portList{key: "toy.io/skip-ports"},
 	},
 	free:     []int{4143},
-	switched: func(*planBuilder) membership { return membership{} },
+	switched: func(*view) membership { return membership{} },
 }
 
 func TestIstiosProxyAnswersInIstioAlone(t *testing.T) {

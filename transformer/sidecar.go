@@ -94,7 +94,7 @@ func (p *Planner) fixedContainer(native bool) field.Map {
 }
 
 // probeProxy returns the container that answers for the originals.
-func (b *planBuilder) probeProxy(originals string, toRewrite []*handlerSite) field.Map {
+func (b *view) probeProxy(originals string, toRewrite []*handlerSite) field.Map {
 	fixed := b.p.ordinary()
 	if b.native() {
 		fixed = b.p.sidecar()
@@ -129,7 +129,7 @@ const defaultContainer = "kubectl.kubernetes.io/default-container"
 // withDefaultContainer returns the annotations with one that keeps the app's first
 // container the default if probe-proxy comes before it. Restore takes it back, since it
 // is noted like the annotations of a Namespace that the template repeats.
-func (b *planBuilder) withDefaultContainer(annotations field.KeyValues, toRewrite []*handlerSite) field.KeyValues {
+func (b *knowledge) withDefaultContainer(annotations field.KeyValues, toRewrite []*handlerSite) field.KeyValues {
 	if _, set := annotations.Lookup(defaultContainer); set || b.native() || !b.answeredByUs() {
 		return annotations
 	}
@@ -172,10 +172,10 @@ func probeProxyPort(c *pod.Container) int {
 // name or its startup probe, a mesh's proxy by having only what we declare for
 // it, and what the API server fills in. declared is set if the template says that we
 // declared the proxy: then its image and its resources may be any.
-func (p *Planner) isOurs(k *originalsHolder, declared bool) bool {
+func (o *Options) isOurs(k *originalsHolder, declared bool) bool {
 	if !k.proxy {
 		c := k.container
-		return c.Name == p.opts.ProbeProxy.Name || c.Name == Defaults().ProbeProxy.Name ||
+		return c.Name == o.ProbeProxy.Name || c.Name == Defaults().ProbeProxy.Name ||
 			c.StartupProbe != nil && c.StartupProbe.HTTPGet != nil && c.StartupProbe.HTTPGet.Path == prober.HealthPath
 	}
 	for _, e := range istioPlaceholder {
@@ -191,14 +191,17 @@ func (p *Planner) isOurs(k *originalsHolder, declared bool) bool {
 }
 
 // checkProbeProxy adds findings if probe-proxy cannot run in this pod.
-func (b *planBuilder) checkProbeProxy(toRewrite []*handlerSite) {
+func checkProbeProxy(b *decision, report func(Finding)) {
+	if !b.answeredByUs() {
+		return
+	}
 	spec := &b.in.Template.Spec
-	b.checkResources(toRewrite)
-	b.checkJob()
+	checkResources(b, report)
+	checkJob(b, report)
 	if !b.native() {
 		policy := spec.RestartPolicy
 		if policy == "Never" || policy == "OnFailure" || b.in.JobLike {
-			b.addFinding(NewFinding("job-never-finishes", b.spec,
+			report(NewFinding("job-never-finishes", b.spec,
 				"the pod has to finish, and with probe-proxy as an ordinary container it never would; probe-proxy must be a native sidecar (`placement: native`)"))
 		}
 	}
@@ -211,7 +214,7 @@ func (b *planBuilder) checkProbeProxy(toRewrite []*handlerSite) {
 		value *int64
 	}{{"runAsUser", spec.SecurityContext.RunAsUser}, {"runAsGroup", spec.SecurityContext.RunAsGroup}} {
 		if _, set := context.Get(id.key); !set && id.value != nil && *id.value == b.p.mesh.uid {
-			b.addFinding(NewFinding("proxy-uid", b.spec.Key("securityContext", id.key),
+			report(NewFinding("proxy-uid", b.spec.Key("securityContext", id.key),
 				"is %d, the mesh's own, and probe-proxy would inherit it; `probeProxy.securityContext.%s` must be another", *id.value, id.key))
 		}
 	}

@@ -1,0 +1,140 @@
+package transformer
+
+import (
+	"slices"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+)
+
+// A decision says for each probe and hook of a template whether it is rewritten, and what is
+// wrong with that.
+type decision struct {
+	*knowledge
+	rulings   []ruling       // one for each site
+	toRewrite []*handlerSite // those whose rulings have a target
+	excluded  []int          // the ports on which the app itself answers
+	findings  []Finding
+}
+
+// A ruling is what becomes of a probe or hook.
+type ruling struct {
+	*handlerSite
+	reason string       // why it is left alone; "" if it is rewritten
+	target *pod.Handler // what it is rewritten to; nil if it is left alone
+}
+
+// A siteRule says why a probe or hook is left alone; nil if the rule does not apply.
+type siteRule func(k *knowledge, s *handlerSite) *leave
+
+// A leave is the reason to leave a probe or hook alone, and what is reported of it, if anything.
+type leave struct {
+	reason  string
+	finding *Finding
+}
+
+// siteRules are asked in their order, and the first that applies decides.
+var siteRules = []siteRule{
+	probesMadeElsewhere, noNetwork, unknownFieldIn, unsupportedValue, notOneHandler, ofProxy, isLost, optedOut,
+	inSkippedContainer, notSelected, hookNeverWorks, onInitContainer, nameNotUnique, nameIsVariable,
+	goesToHost, textIsVariable, schemeInvalid, timeoutInvalid, portUnresolved, atProbePort, notCaptured, startsTooEarly,
+}
+
+// answererRules are asked about what is left then, unless the app itself answers.
+var answererRules = []siteRule{newerThanProxy}
+
+// restoreRules are those of a template that is restored.
+var restoreRules = []siteRule{isLost, notRewritten}
+
+// A podRule reports what prevents, or is wrong with, the rewriting of a template.
+type podRule func(d *decision, report func(Finding))
+
+// podRules are asked if there is something to rewrite.
+var podRules = []podRule{
+	conflicts, checkPaths, checkTaken, checkOwnPort, checkProbeProxy, checkBareSpec, checkIngresses, checkProxyLimits,
+	checkPostStart, checkLeftAlone,
+}
+
+// decide decides what is rewritten.
+func decide(k *knowledge) *decision {
+	b := &decision{knowledge: k, findings: slices.Concat(k.mistakes, k.detected.unclear, k.inspection.findings, k.invalid)}
+	b.rule(siteRules)
+	b.reportOptOut()
+	if b.answersItself() {
+		b.excludePorts()
+	} else {
+		b.rule(answererRules)
+		b.rewriteTheRest()
+	}
+	if len(b.toRewrite) > 0 && !b.failed() {
+		b.ask(podRules...)
+	}
+	if !b.in.OnlyEdits {
+		b.ask(findExecWorkarounds)
+	}
+	b.ask(keepReplaced)
+	return b
+}
+
+// decideToRestore decides that nothing is rewritten. What the mesh's labels and annotations say
+// does not matter then.
+func decideToRestore(k *knowledge) *decision {
+	b := &decision{knowledge: k, findings: slices.Clone(k.mistakes)}
+	b.rule(restoreRules)
+	b.ask(keepReplaced)
+	return b
+}
+
+// rule asks the rules about each probe and hook for which there is no reason yet to leave it
+// alone.
+func (b *decision) rule(rules []siteRule) {
+	if b.rulings == nil {
+		b.rulings = make([]ruling, len(b.sites))
+		for i, s := range b.sites {
+			b.rulings[i].handlerSite = s
+		}
+	}
+	for i := range b.rulings {
+		r := &b.rulings[i]
+		for j := 0; j < len(rules) && r.reason == ""; j++ {
+			if l := rules[j](b.knowledge, r.handlerSite); l != nil {
+				b.leave(r, l)
+			}
+		}
+	}
+}
+
+func (b *decision) leave(r *ruling, l *leave) {
+	r.reason = l.reason
+	if l.finding != nil {
+		b.addFinding(*l.finding)
+	}
+}
+
+// rewriteTheRest gives a target to each probe and hook for which there is no reason to leave it
+// alone.
+func (b *decision) rewriteTheRest() {
+	for i := range b.rulings {
+		if r := &b.rulings[i]; r.reason == "" {
+			r.target = &pod.Handler{HTTPGet: r.rewritten(b.inspection.answerer.port)}
+			b.toRewrite = append(b.toRewrite, r.handlerSite)
+		}
+	}
+}
+
+// ask asks rules of the template.
+func (b *decision) ask(rules ...podRule) {
+	for _, rule := range rules {
+		rule(b, b.addFinding)
+	}
+}
+
+func (b *decision) addFinding(f Finding) { b.findings = append(b.findings, f) }
+
+func (b *decision) failed() bool { return FirstError(b.findings) != nil }
+
+// conflicts are what the mesh's labels and annotations say against the rewriting.
+func conflicts(d *decision, report func(Finding)) {
+	for _, f := range slices.Concat(d.inspection.conflicts, d.inspection.warnings) {
+		report(f)
+	}
+}

@@ -1,0 +1,51 @@
+package transformer
+
+import (
+	"slices"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+)
+
+// checkPaths refuses a template in which a probe that was not recognised has the
+// path to which another probe is rewritten: the next run could not know to which
+// of the two the original belongs.
+func checkPaths(b *decision, report func(Finding)) {
+	for _, s := range b.sites {
+		if !s.isDangling() {
+			continue
+		}
+		i := slices.IndexFunc(b.toRewrite, func(c *handlerSite) bool { return c.key == s.current.HTTPGet.Path })
+		if i >= 0 {
+			report(containerFinding("originals-ambiguous", s.path, s.container.Name,
+				"looks rewritten, and has the path at which that of container %q is answered (`%s`); it must have its original back", b.toRewrite[i].container.Name, b.toRewrite[i].path))
+		}
+	}
+}
+
+// keepReplaced refuses the template if a probe has been given another handler by
+// hand, and its original would be lost: only a probe that is rewritten in its turn
+// takes the place of its original. The entry of a probe or a container that is no
+// longer there goes.
+func keepReplaced(b *decision, report func(Finding)) {
+	if b.failed() {
+		return
+	}
+	for _, s := range b.rulings {
+		if s.alreadyRewritten || s.target != nil {
+			continue
+		}
+		if _, noted := b.record.Section(recordHandlers).Get(s.key); noted && s.isDangling() {
+			report(containerFinding("original-replaced", s.path, s.container.Name,
+				"looks rewritten, and the annotation `%s` has all that is left of its original; the probe must have its original back, or the annotation must go", OriginalsAnnotation))
+			continue
+		}
+		for _, k := range b.holders {
+			if key, ok := k.unclaimed(func(key string) bool { return s.owns(key) && !s.has(k.originals[key]) }); ok {
+				report(containerFinding("original-replaced", s.path, s.container.Name,
+					"is %s since it was rewritten, and %s carries its original under `%s` (%s), which would be lost; the probe must have that path or that original again, or the entry must be removed from there",
+					s.current, k.name(), key, pod.HandlerOf(k.originals[key], &pod.HTTPGet{})))
+				break
+			}
+		}
+	}
+}
