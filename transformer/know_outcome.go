@@ -1,7 +1,12 @@
 package transformer
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
+
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
@@ -56,3 +61,101 @@ const (
 	whyNoCertificate = "the kubelet has no client certificate"
 	whyAccepted      = "the mesh's own proxy accepts the connection"
 )
+
+// lateIn returns the fact that decides whether an answerer runs when the kubelet makes
+// the rewritten probe; "" if it does in every world.
+func (b *view) lateIn(f *world.Facts, s *handlerSite, a answerer) string {
+	if !s.atStart() {
+		return "" // nearly always
+	}
+	var fates []world.Foretold
+	for _, w := range f.Worlds() {
+		x := world.Foretold{World: w, Fate: world.Spared}
+		if (w.Injected || a.who == AnsweredByProbeProxy) && !b.runsBefore(w, s, a) {
+			x.Outcome = world.Fails
+		}
+		fates = append(fates, x)
+	}
+	worst, unless := f.VerdictOn(fates)
+	if worst == world.Spared {
+		return ""
+	}
+	return cmp.Or(unless, "the other containers do not wait for it")
+}
+
+// refusedFate returns what AuthorizationPolicies make of a request without mTLS; mode is ""
+// if the mesh does not capture the port.
+func (b *view) refusedFate(port int, mode string) world.Fate {
+	if mode == "" {
+		return world.Spared
+	}
+	if at := b.in.Around.Denied(b.p.opts.Istio.RootNamespace, b.in.NamespaceName, b.in.Template.Metadata.Labels, port); at != "" {
+		return world.Failing(at + " refuses the kubelet, which has no identity")
+	}
+	return world.Spared
+}
+
+// mtls returns the modes of mutual TLS that may hold for a port.
+func (b *view) mtls(port int) []surroundings.MTLSMode {
+	o := &b.p.opts.Istio
+	return b.in.Around.MTLS(o.RootNamespace, b.in.NamespaceName, b.in.Template.Metadata.Labels, port, o.MTLS)
+}
+
+// cannotRun returns why k, a probe-proxy, cannot answer in a pod, with or without a mesh; ""
+// if it can. An API server or a CRD that does not know native sidecars drops the
+// restartPolicy, so that the pod waits for the end of probe-proxy.
+func (k *originalsHolder) cannotRun(spec *pod.Spec) string {
+	switch {
+	case k.container == nil || k.proxy:
+		return ""
+	case pod.IsWindows(spec):
+		return "probe-proxy, which is to answer, runs on Linux alone"
+	case k.at.Init && !pod.IsSidecar(k.at, k.container):
+		return "probe-proxy, which is to answer, is an init container without `restartPolicy: Always`, and the pod waits for its end"
+	}
+	return ""
+}
+
+// astray returns why a rewritten probe of a pod is not made as its author wants, with or
+// without a mesh, such as after an edit; "" if it is.
+func (s *handlerSite) astray(spec *pod.Spec) string {
+	k := s.holder
+	if k == nil || k.container == nil {
+		return ""
+	}
+	port, _ := s.original.Endpoint()
+	noted, _ := pod.HandlerOf(s.entry, &pod.HTTPGet{}).Endpoint()
+	switch why := k.cannotRun(spec); {
+	case why != "":
+		return why
+	case k.ours && !k.proxy && !k.answersOn(s.dialed()):
+		return fmt.Sprintf("%s, which is to answer, listens on port %s", k.name(), joinPorts(k.listens))
+	case !k.proxy && s.gates() && k.at.StartsAfter(s.at):
+		return k.name() + ", which is to answer, starts later, when the probe or hook has passed"
+	case !k.earlier() && s.current.HTTPGet.Scheme == "HTTPS":
+		return k.name() + ", which is to answer, speaks plain HTTP"
+	case s.port != 0 && int64(s.port) != noted.Int:
+		return fmt.Sprintf("its original in %s goes to port %s, and `%s` is %d now", k.name(), noted, port, s.port)
+	}
+	return ""
+}
+
+// hurriedFate returns what becomes of a rewritten probe whose own timeout is longer than
+// that of its original in the holder, by which the app must have answered.
+func (s *handlerSite) hurriedFate() (f world.Fate, unless string) {
+	if s.holder == nil || s.holder.container == nil || s.entry.TimeoutSeconds == 0 || s.entry.TimeoutSeconds >= s.timeout {
+		return world.Spared, ""
+	}
+	why := fmt.Sprintf("its original in %s has a timeout of %d s, and the probe one of %d s", s.holder.name(), s.entry.TimeoutSeconds, s.timeout)
+	return world.Failing(why), fmt.Sprintf("the app takes longer than %d s", s.entry.TimeoutSeconds)
+}
+
+// uncaptured are the reasons to leave a whole template alone for which the kubelet's probes
+// reach the pod as they are.
+var uncaptured = []string{"ambient", "injection-off", "namespace-not-injected", "not-sidecar-template", "port-not-captured"}
+
+// passesProbes reports whether the mesh lets the kubelet's probes through to the pod.
+func (b *knowledge) passesProbes() bool {
+	off := b.inspection.optOut
+	return off != nil && slices.Contains(uncaptured, off.Reason)
+}

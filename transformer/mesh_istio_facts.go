@@ -1,7 +1,6 @@
 package transformer
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -273,27 +272,6 @@ func (istio) unheard(b *view, port int) (key, why string) {
 	return
 }
 
-// lateIn returns the fact that decides whether an answerer runs when the kubelet makes
-// the rewritten probe; "" if it does in every world.
-func (b *view) lateIn(f *world.Facts, s *handlerSite, a answerer) string {
-	if !s.atStart() {
-		return "" // nearly always
-	}
-	var fates []world.Foretold
-	for _, w := range f.Worlds() {
-		x := world.Foretold{World: w, Fate: world.Spared}
-		if (w.Injected || a.who == AnsweredByProbeProxy) && !b.runsBefore(w, s, a) {
-			x.Outcome = world.Fails
-		}
-		fates = append(fates, x)
-	}
-	worst, unless := f.VerdictOn(fates)
-	if worst == world.Spared {
-		return ""
-	}
-	return cmp.Or(unless, "the other containers do not wait for it")
-}
-
 // outcomes returns the function that says what becomes of a probe, as it was read, in
 // the worlds that are left. The injector is taken to rewrite nothing unless the pod's
 // annotation or the options say that it does.
@@ -386,17 +364,6 @@ func (istio) capturedFate(b *view, s *handlerSite, w world.Foretold, running boo
 	return b.refusedFate(port, w.MTLS.Mode)
 }
 
-// whyStrict returns why a captured probe fails under strict mTLS, which at says.
-func (s *handlerSite) whyStrict(at string) string {
-	switch {
-	case s.holder != nil:
-		return fmt.Sprintf("the mesh captures port %d, where it is answered", s.dialed())
-	case at != "":
-		return whyNoCertificate + " (" + at + ")"
-	}
-	return whyNoCertificate
-}
-
 // injectorsFate returns what becomes of a probe that Istio's injector rewrites. mode is
 // that of istio-proxy's own port.
 func (istio) injectorsFate(b *view, s *handlerSite, mode string, running bool) world.Fate {
@@ -432,24 +399,6 @@ func (d istio) answeredFate(b *view, s *handlerSite, w world.World) world.Fate {
 		return world.Failing("the annotation `" + istioRewrite + ": \"false\"` is missing, without which Istio's injector sends probe-proxy's own startupProbe to istio-proxy, which starts later, so that the pod never starts")
 	}
 	return world.Spared
-}
-
-// refusedFate returns what AuthorizationPolicies make of a request without mTLS; mode is ""
-// if the mesh does not capture the port.
-func (b *view) refusedFate(port int, mode string) world.Fate {
-	if mode == "" {
-		return world.Spared
-	}
-	if at := b.in.Around.Denied(b.p.opts.Istio.RootNamespace, b.in.NamespaceName, b.in.Template.Metadata.Labels, port); at != "" {
-		return world.Failing(at + " refuses the kubelet, which has no identity")
-	}
-	return world.Spared
-}
-
-// mtls returns the modes of mutual TLS that may hold for a port.
-func (b *view) mtls(port int) []surroundings.MTLSMode {
-	o := &b.p.opts.Istio
-	return b.in.Around.MTLS(o.RootNamespace, b.in.NamespaceName, b.in.Template.Metadata.Labels, port, o.MTLS)
 }
 
 // collisions returns a finding for each probe-proxy of the template, as it was

@@ -170,3 +170,20 @@ func (o *Options) problemsIn(d *serviceMesh) []Problem {
 	}
 	return problems
 }
+
+// The values of [Options].Platform. With auto, the manifests say it.
+const (
+	PlatformAuto       = "auto"
+	PlatformKubernetes = "kubernetes"
+	PlatformOpenShift  = "openshift"
+)
+
+// The values of [ProbeProxy].Body, which are those of probe-proxy's flag; it has
+// BodyFailures by default.
+const (
+	BodyNone     = "none"
+	BodyFailures = "failures"
+	BodyAll      = "all"
+
+	bodyFlag = "--body"
+)

@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -109,3 +110,21 @@ func (b *template) uses(port int) bool { return b.declares(port) || b.exposed(po
 // hasOwnMetadata reports whether the object has other metadata than its pods: a Pod
 // has not.
 func (b *template) hasOwnMetadata() bool { return len(b.metadata) != 1 }
+
+// proxyOf returns a mesh's proxy that the template has, and where; nil if it has none, or we
+// added the container.
+func (b *template) proxyOf(isProxy func(*pod.Container) bool) (at pod.Ref, proxy *pod.Container) {
+	for at, c := range b.containers() {
+		if isProxy(c) {
+			return at, c
+		}
+	}
+	return at, nil
+}
+
+// namespace returns the metadata of the pod's Namespace; empty if that is not known.
+func (b *template) namespace() *field.Metadata {
+	return cmp.Or(b.in.Around.Namespace, unknownNamespace)
+}
+
+var unknownNamespace = &field.Metadata{}

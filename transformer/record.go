@@ -104,3 +104,19 @@ func (r *Record) Set(section string, v field.Value) {
 	}
 	*r = append(*r, field.Entry{Key: section, Value: v})
 }
+
+// The sections of a pod template's [Record].
+const (
+	// recordHandlers has handlers as they were written, except for their headers, by
+	// prober.Key: a port by name, a path that was absent. Likewise the texts of their fields.
+	recordHandlers = "handlers"
+	// recordAnnotations has the user's values that undo would not restore.
+	recordAnnotations = "annotations"
+	// recordInherited has annotations that undo would leave although the user has none.
+	recordInherited = "inherited"
+	// recordExcluded has the ports that were taken out of the mesh, by annotation.
+	recordExcluded = "excluded"
+	// recordDeclared is set if we declared the mesh's proxy with an image or resources of
+	// the user's, by which we could not recognise it.
+	recordDeclared = "declared"
+)

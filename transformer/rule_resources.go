@@ -4,33 +4,9 @@ import (
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
-	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/resources"
 )
-
-// readResources returns the requirements of the template's own containers. A proxy whose
-// resources the mesh's injector fills in is not counted.
-func (b *view) readResources() *resources.Pod {
-	filledLater := func(c *pod.Container) bool { return c.Image == autoImage && b.p.mesh.isProxy(c) }
-	return resources.Read(b.spec, b.containers(), b.in.Around.LimitRanges, filledLater, b.sourceMap)
-}
-
-// tlsProbes returns how many of the rewritten probes probe-proxy makes over TLS.
-func (b *template) tlsProbes(toRewrite []*handlerSite) (n int) {
-	for _, s := range toRewrite {
-		if g := s.original.GRPC; s.isHTTPS() || g != nil && g.Mode == prober.GRPCTLS {
-			n++
-		}
-	}
-	return n
-}
-
-func (b *view) probeProxyResources(pod *resources.Pod, toRewrite []*handlerSite) field.Map {
-	given := b.p.opts.ProbeProxy.Resources
-	defaults := pod.Defaults(b.tlsProbes(toRewrite), len(field.Merge(nil, given)) > 0)
-	return resources.Merge(defaults, given, pod.Class())
-}
 
 // checkResources reports what probe-proxy changes about the pod's class.
 func checkResources(b *decision, report func(Finding)) {
@@ -81,4 +57,20 @@ func checkProxyLimits(b *decision, report func(Finding)) {
 	if _, proxy := b.proxyOf(b.p.mesh.isProxy); i >= 0 && proxy == nil && len(b.p.opts.IstioProxy.Resources) == 0 {
 		report(NewFinding("proxy-limits", b.spec, "LimitRange %q gives its defaults to the declared istio-proxy, and they replace what Istio's injector would give it; the functionConfig should have Istio's own, by default `istioProxy: {resources: {requests: {cpu: 100m, memory: 128Mi}, limits: {cpu: 2, memory: 1Gi}}}`", ranges[i].Name))
 	}
+}
+
+// tlsProbes returns how many of the rewritten probes probe-proxy makes over TLS.
+func (b *template) tlsProbes(toRewrite []*handlerSite) (n int) {
+	for _, s := range toRewrite {
+		if g := s.original.GRPC; s.isHTTPS() || g != nil && g.Mode == prober.GRPCTLS {
+			n++
+		}
+	}
+	return n
+}
+
+func (b *view) probeProxyResources(pod *resources.Pod, toRewrite []*handlerSite) field.Map {
+	given := b.p.opts.ProbeProxy.Resources
+	defaults := pod.Defaults(b.tlsProbes(toRewrite), len(field.Merge(nil, given)) > 0)
+	return resources.Merge(defaults, given, pod.Class())
 }

@@ -23,11 +23,6 @@ func because(applies bool, reason string) *leave {
 	return &leave{reason: reason}
 }
 
-// in returns the path of a field of the original's handler.
-func (s *handlerSite) in(keys ...string) field.Path {
-	return s.path.Key(slices.Concat([]string{s.original.Kind()}, keys)...)
-}
-
 func noNetwork(k *knowledge, s *handlerSite) *leave {
 	return because(s.original.Kind() != "" && !s.original.Dials(), "no-network")
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
-	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
@@ -70,16 +69,6 @@ type meshProfile interface {
 	annotate(user, have field.KeyValues, now answerer) field.KeyValues
 }
 
-// uncaptured are the reasons to leave a whole template alone for which the kubelet's probes
-// reach the pod as they are.
-var uncaptured = []string{"ambient", "injection-off", "namespace-not-injected", "not-sidecar-template", "port-not-captured"}
-
-// passesProbes reports whether the mesh lets the kubelet's probes through to the pod.
-func (b *knowledge) passesProbes() bool {
-	off := b.inspection.optOut
-	return off != nil && slices.Contains(uncaptured, off.Reason)
-}
-
 // A membership says whether a pod is in a mesh, and where that is said.
 type membership struct {
 	injected certain.Certainty
@@ -119,22 +108,6 @@ func (d *meshData) isProxy(c *pod.Container) bool {
 // that reads the env var.
 func (d *meshData) answerers() []string {
 	return slices.DeleteFunc(Answerers(), func(who string) bool { return who == AnsweredByIstioProxy && d.proxy != istioProxyName })
-}
-
-// encode returns the env var's value for the originals of probes; "" if there are none. The
-// kubelet expands $(NAME) in env values and makes one $ of $$.
-func encode(sites []*handlerSite) string {
-	entries := make(map[string]*prober.Prober, len(sites))
-	for _, s := range sites {
-		entries[s.key] = s.prober()
-	}
-	return strings.ReplaceAll(prober.Encode(entries), "$", "$$")
-}
-
-// An answerer is the process that answers rewritten probes.
-type answerer struct {
-	who  string // one of the AnsweredBy constants but auto
-	port int
 }
 
 // An inspection is what a mesh found out about one template.

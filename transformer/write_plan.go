@@ -80,3 +80,10 @@ func (b *decision) verdict(s *ruling, failed, changes bool) Verdict {
 	}
 	return v
 }
+
+// appWouldDo reports whether the app could answer all probes that the plan rewrites
+// (`answeredBy: app`), because Services among the manifests are known, and none leads to
+// the probes' ports.
+func (b *draft) appWouldDo(toRewrite []*handlerSite) bool {
+	return b.in.Around.HasServices() && !slices.ContainsFunc(toRewrite, func(s *handlerSite) bool { return b.exposed(s.port) != "" })
+}

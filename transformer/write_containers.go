@@ -2,89 +2,11 @@ package transformer
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
-
-// editAll plans the edits: annotations, containers, probes.
-func (b *draft) editAll() {
-	b.editAnnotations()
-	b.editContainers(encode(b.toRewrite))
-	for i, s := range b.rulings {
-		switch {
-		case s.target != nil:
-			b.changes[i] = s.edits(s.target)
-			b.edit(b.changes[i]...)
-		case s.alreadyRewritten:
-			b.edit(s.edits(s.original)...)
-		}
-	}
-}
-
-func (b *draft) edit(edits ...field.Edit) { b.edits = append(b.edits, edits...) }
-
-// editAnnotations plans the annotations that the mesh needs. If annotations or
-// metadata become empty that we filled, they are removed.
-func (b *draft) editAnnotations() {
-	if b.metadata == nil {
-		return // there is no known place for annotations, and none is needed
-	}
-	have := b.annotations()
-	want := b.withExcluded(b.userAnnotations)
-	if len(b.toRewrite) > 0 {
-		user := want
-		want = b.withDefaultContainer(b.p.mesh.annotate(b.withInherited(user), have, b.inspection.answerer), b.toRewrite)
-		if value := b.recordFor(b.toRewrite, user, want).Encode(); value != "" {
-			want = want.With(OriginalsAnnotation, value)
-		}
-	}
-	want = slices.SortedFunc(slices.Values(want), func(p, q field.KeyValue) int { return strings.Compare(p.Key, q.Key) })
-	b.addedAnnotations = slices.DeleteFunc(slices.Clone(want), func(p field.KeyValue) bool { return slices.Contains(have, p) })
-	path := b.metadata.Key("annotations")
-	_, noted := b.record.Section(RecordEmpty).Get("annotations")
-	switch {
-	case len(have) == 0 && len(want) > 0 && b.hasOwnMetadata() && b.sourceMap(b.metadata) == nil:
-		b.edit(field.Edit{Op: field.Set, Path: b.metadata, Before: "spec", Value: field.Map{{Key: "annotations", Value: want.Map()}}})
-		return
-	case len(want) == 0 && len(b.sourceMap(b.metadata)) == 1 && b.hasOwnMetadata() && !noted:
-		path = b.metadata // it has nothing else
-	}
-	b.edit(b.record.AnnotationEdits(path, have, want)...)
-}
-
-// withoutOurs returns the annotations of the template without what was added for past
-// answerers in any mesh.
-func (b *template) withoutOurs() field.KeyValues {
-	user := undoAll(b.withoutExcluded(b.annotations().Without(OriginalsAnnotation)), b.previousAnswerers(), b.record.Values(recordAnnotations))
-	for _, p := range b.record.Values(recordInherited) { // the template would have replaced them
-		if user.Get(p.Key) == p.Value {
-			user = user.Without(p.Key)
-		}
-	}
-	return user
-}
-
-// withInherited returns the user's annotations with what [inspection].inherited has.
-func (b *knowledge) withInherited(user field.KeyValues) field.KeyValues {
-	for _, p := range b.inspection.inherited {
-		if _, own := user.Lookup(p.Key); !own {
-			user = user.With(p.Key, p.Value)
-		}
-	}
-	return user
-}
-
-// undoAll returns the annotations without what any mesh added for past
-// answerers.
-func undoAll(annotations field.KeyValues, past []answerer, recorded field.KeyValues) field.KeyValues {
-	for _, d := range serviceMeshes {
-		annotations = d.undo(annotations, past, recorded)
-	}
-	return annotations.Without(earlierAnnotation)
-}
 
 // editContainers plans the env var for the answerer to read, and the removal of
 // whatever else we added.
@@ -118,14 +40,9 @@ func (b *draft) editContainers(env string) {
 	}
 }
 
-// answeredByUs reports whether a probe-proxy is to make rewritten probes.
-func (b *knowledge) answeredByUs() bool {
-	return b.inspection.answerer.who == AnsweredByProbeProxy
-}
-
 // existingProbeProxy returns the probe-proxy to update. If there are several,
 // it prefers the one with the configured name.
-func (b *view) existingProbeProxy() *originalsHolder {
+func (b *draft) existingProbeProxy() *originalsHolder {
 	var found *originalsHolder
 	for _, k := range b.holders {
 		if k.ours && !k.proxy && (found == nil || k.container.Name == b.p.opts.ProbeProxy.Name) {
@@ -135,18 +52,12 @@ func (b *view) existingProbeProxy() *originalsHolder {
 	return found
 }
 
-// native reports whether probe-proxy must be a native sidecar: as the options
-// say, unless the kind's API has none.
-func (b *view) native() bool {
-	return b.p.opts.ProbeProxy.Placement == PlacementNative && !b.in.Shape.NoNativeSidecars
-}
-
 // probeProxyPlace returns where probe-proxy is to be. One that exists stays if it is in the
 // configured list, and before every container that needs it. A native sidecar is added
 // before all other init containers. An ordinary container comes last, since
 // kubectl exec and logs take the first, unless a postStart hook needs probe-proxy:
 // then it comes first, because such a hook delays the containers that follow.
-func (b *view) probeProxyPlace(existing *originalsHolder, toRewrite []*handlerSite) pod.Ref {
+func (b *draft) probeProxyPlace(existing *originalsHolder, toRewrite []*handlerSite) pod.Ref {
 	isLate := func(s *handlerSite) bool { return s.atStart() && existing.at.StartsAfter(s.at) }
 	switch {
 	case existing != nil && existing.at.Init == b.native() && !slices.ContainsFunc(toRewrite, isLate):
@@ -158,9 +69,6 @@ func (b *view) probeProxyPlace(existing *originalsHolder, toRewrite []*handlerSi
 	}
 	return pod.Ref{Index: len(b.in.Template.Spec.Containers)}
 }
-
-// firstIsApp reports whether the first container is taken for the app.
-func (b *view) firstIsApp() bool { return b.in.Shape.FirstIsApp || b.p.mesh.firstIsApp }
 
 // editProxy plans the env var of the mesh's proxy and returns where the proxy is; nil if
 // there is none.
@@ -249,4 +157,25 @@ func (b *draft) removeEnv(k *originalsHolder, added bool) {
 	for _, i := range at {
 		b.edit(field.Edit{Op: field.Delete, Path: path.Index(i)})
 	}
+}
+
+// immutableKeys are the fields of a Job's probe-proxy that stay as they are.
+var immutableKeys = []string{"image", "imagePullPolicy", "resources", "securityContext"}
+
+// withImmutable returns the container with what an existing probe-proxy has, if that is a
+// Job's or a JobSet's: the API server refuses every change of a Job's template, and the
+// webhook of JobSet (pkg/webhooks/jobset_webhook.go, ValidateUpdate) that of one that is
+// not suspended, so that another version of probe-proxy would keep the manifest from being
+// applied.
+func (b *draft) withImmutable(want, have field.Map) field.Map {
+	if b.in.Kind != "Job" && b.in.Kind != "JobSet" {
+		return want
+	}
+	want = slices.DeleteFunc(want, func(e field.Entry) bool { return slices.Contains(immutableKeys, e.Key) })
+	for _, e := range have {
+		if slices.Contains(immutableKeys, e.Key) {
+			want = append(want, e)
+		}
+	}
+	return want
 }

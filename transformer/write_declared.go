@@ -24,7 +24,7 @@ var restrictedFields = field.Map{
 // warning. A declared securityContext overrides that of the injector's template. So
 // none is declared if the template asks for a privileged proxy, and none of the
 // fields that the pod's own securityContext already has.
-func (b *view) declaration() field.Map {
+func (b *draft) declaration() field.Map {
 	m := field.Merge(istioPlaceholder, field.Map{{Key: "image", Value: b.p.opts.IstioProxy.Image}})
 	if r := field.Merge(nil, b.p.opts.IstioProxy.Resources); len(r) > 0 {
 		m = append(m, field.Entry{Key: "resources", Value: r})
@@ -40,7 +40,7 @@ func (b *view) declaration() field.Map {
 
 // restrictedContext returns the securityContext with which one more container
 // complies with "restricted"; nil if the user's own containers do not comply.
-func (b *template) restrictedContext() field.Map {
+func (b *draft) restrictedContext() field.Map {
 	pod := b.sourceMap(b.spec.Key("securityContext"))
 	podRoot, hasRoot := pod.Get("runAsNonRoot")
 	podSeccomp, hasSeccomp := pod.Get("seccompProfile")
@@ -60,7 +60,7 @@ func (b *template) restrictedContext() field.Map {
 // containersComply reports whether the user's own containers comply with "restricted", and
 // whether they run as another user than root; hasRoot and hasSeccomp say what the pod has
 // that is valid for all of them.
-func (b *template) containersComply(hasRoot, hasSeccomp bool) (compliant, nonRoot bool) {
+func (b *draft) containersComply(hasRoot, hasSeccomp bool) (compliant, nonRoot bool) {
 	compliant, nonRoot = true, true
 	for at := range b.containers() {
 		c := b.sourceMap(b.containerPath(at).Key("securityContext"))

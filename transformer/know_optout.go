@@ -10,11 +10,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 )
 
-const (
-	ownRewrite        = "rewrite-probes.io/rewrite"
-	ownSkipContainers = "rewrite-probes.io/skip-containers"
-)
-
 // optOut returns the reason to leave the whole template alone, which may be an annotation of
 // ours; nil if there is none.
 func (b *knowledge) optOut(own *Finding) *Finding {
@@ -40,13 +35,6 @@ type optOutSource struct {
 	path field.Path // of the metadata; nil of the Namespace's
 	what string     // what it takes out of the rewriting
 }
-
-// namespace returns the metadata of the pod's Namespace; empty if that is not known.
-func (b *template) namespace() *field.Metadata {
-	return cmp.Or(b.in.Around.Namespace, unknownNamespace)
-}
-
-var unknownNamespace = &field.Metadata{}
 
 func (b *template) optOutSources() []optOutSource {
 	sources := append(make([]optOutSource, 0, 3), optOutSource{&b.in.Template.Metadata, b.metadata, "the pods"})
@@ -132,41 +120,7 @@ func (b *knowledge) skippedBy(sources []optOutSource) (names []string, unknown [
 	return names, unknown
 }
 
-// probesMadeElsewhere leaves alone the probes of a template whose controller makes others of them.
-func probesMadeElsewhere(k *knowledge, s *handlerSite) *leave {
-	if k.in.Shape.ProbesMadeBy == "" || s.isDangling() {
-		return nil
-	}
-	return &leave{reason: k.off.Reason}
-}
-
-// optedOut leaves alone all probes of a template that has opted out; [decision.reportOptOut] says
-// so once.
-func optedOut(k *knowledge, s *handlerSite) *leave {
-	if k.off == nil {
-		return nil
-	}
-	return &leave{reason: k.off.Reason}
-}
-
-func inSkippedContainer(k *knowledge, s *handlerSite) *leave {
-	name := s.container.Name
-	if !slices.Contains(k.skipped, name) {
-		return nil
-	}
-	return skip(s, "skipped-container", s.path, "container %q is named by the annotation `%s`", name, ownSkipContainers)
-}
-
-// reportOptOut reports the reason to leave the whole template alone, if it is that of a probe.
-func (b *decision) reportOptOut() {
-	if b.off == nil || !slices.ContainsFunc(b.rulings, func(r ruling) bool { return r.reason == b.off.Reason }) {
-		return
-	}
-	verb := "left alone"
-	if b.hasOurs() {
-		verb = "restored"
-	}
-	off := *b.off
-	off.Message += "; its probes are " + verb
-	b.addFinding(off)
-}
+const (
+	ownRewrite        = "rewrite-probes.io/rewrite"
+	ownSkipContainers = "rewrite-probes.io/skip-containers"
+)

@@ -113,17 +113,6 @@ func entryWords(kind, key, value string) string {
 	return "the " + strings.TrimSuffix(kind, "s") + " `" + key + ": " + value + "`"
 }
 
-// proxyOf returns a mesh's proxy that the template has, and where; nil if it has none, or we
-// added the container.
-func (b *template) proxyOf(isProxy func(*pod.Container) bool) (at pod.Ref, proxy *pod.Container) {
-	for at, c := range b.containers() {
-		if isProxy(c) {
-			return at, c
-		}
-	}
-	return at, nil
-}
-
 // memberBy returns the membership that a mesh's proxy in the template makes.
 func memberBy(proxy *pod.Container) membership {
 	return membership{injected: certain.Always, byName: true, at: "the container `" + proxy.Name + "`"}

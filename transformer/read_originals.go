@@ -6,12 +6,56 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
-	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
+
+// handler returns the fields of the original handler as they were written; nil
+// if they are not known, or no longer mean what the env var says, which is in
+// original. It completes original by what the env var has no room for.
+func (r Record) handler(key string, original *pod.Handler) field.Map {
+	form := field.As[field.Map](field.As[field.Map](r.Section(recordHandlers), key), original.Kind())
+	port, _ := original.Endpoint()
+	name := field.As[string](form, "port")
+	if number, _ := form.Get("port"); name == "" && number != port.Value() || !original.Adopt(form) {
+		return nil
+	}
+	if name != "" {
+		*port = field.IntOrString{Str: name, IsString: true}
+	}
+	return form
+}
+
+// decodeEnv returns the originals in an env var of a container; nil if the container has no
+// such env var.
+func decodeEnv(c *pod.Container, env string) (map[string]*prober.Prober, error) {
+	at := c.EnvVars(env)
+	if len(at) == 0 {
+		return nil, nil
+	}
+	value := c.Env[at[len(at)-1]].Value // of several, the last one counts
+	if value == nil {
+		return nil, fmt.Errorf("%s must have its value here, not come from elsewhere", env)
+	}
+	text := strings.ReplaceAll(*value, "$$", "$")
+	if env != prober.EnvName {
+		return decodeEarlier(env, text)
+	}
+	return decodeOriginals(text)
+}
+
+// decodeOriginals returns the originals in a text; an entry that is wrong is an error.
+func decodeOriginals(text string) (map[string]*prober.Prober, error) {
+	originals, bad, err := prober.Decode(text)
+	if len(bad) > 0 {
+		err = bad[0]
+	}
+	return originals, err
+}
 
 // An originalsHolder is what carries the originals of rewritten probes: a
 // container with an env var or, if container is nil, an annotation of the template.
@@ -49,21 +93,6 @@ func (k *originalsHolder) earlier() bool { return k.env != prober.EnvName }
 
 // answersOn reports whether rewritten probes are answered on a port, if k carries their originals.
 func (k *originalsHolder) answersOn(port int) bool { return slices.Contains(k.listens, port) }
-
-// cannotRun returns why k, a probe-proxy, cannot answer in a pod, with or without a mesh; ""
-// if it can. An API server or a CRD that does not know native sidecars drops the
-// restartPolicy, so that the pod waits for the end of probe-proxy.
-func (k *originalsHolder) cannotRun(spec *pod.Spec) string {
-	switch {
-	case k.container == nil || k.proxy:
-		return ""
-	case pod.IsWindows(spec):
-		return "probe-proxy, which is to answer, runs on Linux alone"
-	case k.at.Init && !pod.IsSidecar(k.at, k.container):
-		return "probe-proxy, which is to answer, is an init container without `restartPolicy: Always`, and the pod waits for its end"
-	}
-	return ""
-}
 
 // name returns the name of the container, or an annotation's, for messages.
 func (k *originalsHolder) name() string {
@@ -191,40 +220,6 @@ func (k *originalsHolder) original(s *handlerSite, names []string) (key string, 
 	return key, k.originals[key]
 }
 
-// astray returns why a rewritten probe of a pod is not made as its author wants, with or
-// without a mesh, such as after an edit; "" if it is.
-func (s *handlerSite) astray(spec *pod.Spec) string {
-	k := s.holder
-	if k == nil || k.container == nil {
-		return ""
-	}
-	port, _ := s.original.Endpoint()
-	noted, _ := pod.HandlerOf(s.entry, &pod.HTTPGet{}).Endpoint()
-	switch why := k.cannotRun(spec); {
-	case why != "":
-		return why
-	case k.ours && !k.proxy && !k.answersOn(s.dialed()):
-		return fmt.Sprintf("%s, which is to answer, listens on port %s", k.name(), joinPorts(k.listens))
-	case !k.proxy && s.gates() && k.at.StartsAfter(s.at):
-		return k.name() + ", which is to answer, starts later, when the probe or hook has passed"
-	case !k.earlier() && s.current.HTTPGet.Scheme == "HTTPS":
-		return k.name() + ", which is to answer, speaks plain HTTP"
-	case s.port != 0 && int64(s.port) != noted.Int:
-		return fmt.Sprintf("its original in %s goes to port %s, and `%s` is %d now", k.name(), noted, port, s.port)
-	}
-	return ""
-}
-
-// hurriedFate returns what becomes of a rewritten probe whose own timeout is longer than
-// that of its original in the holder, by which the app must have answered.
-func (s *handlerSite) hurriedFate() (f world.Fate, unless string) {
-	if s.holder == nil || s.holder.container == nil || s.entry.TimeoutSeconds == 0 || s.entry.TimeoutSeconds >= s.timeout {
-		return world.Spared, ""
-	}
-	why := fmt.Sprintf("its original in %s has a timeout of %d s, and the probe one of %d s", s.holder.name(), s.entry.TimeoutSeconds, s.timeout)
-	return world.Failing(why), fmt.Sprintf("the app takes longer than %d s", s.entry.TimeoutSeconds)
-}
-
 // keepOriginals refuses the template if a probe seems to be rewritten, was not
 // recognised, and a holder carries an original that may be the probe's: without
 // the holder the only copy of the original would be lost.
@@ -249,7 +244,7 @@ func (b *reader) keepOriginals() {
 
 // seemsRewritten reports whether a probe that was not recognised looks rewritten, or
 // goes to where rewritten probes are answered.
-func (b *template) seemsRewritten(s *handlerSite) bool {
+func (b *reader) seemsRewritten(s *handlerSite) bool {
 	n := s.dialed()
 	answers := func(k *originalsHolder) bool { return k.answersOn(n) }
 	return s.isDangling() || n != 0 && slices.ContainsFunc(b.holders, answers)
@@ -274,7 +269,7 @@ func resembles(path, rewritten string) bool {
 // recognised: one with the probe's path or nearly so, or, if the probe seems to be
 // rewritten, one for the same container or probe type. One by which another probe was
 // recognised, or that is back in its probe, is only that of a probe with its path.
-func (b *template) candidate(k *originalsHolder, s *handlerSite) (key string, ok bool) {
+func (b *reader) candidate(k *originalsHolder, s *handlerSite) (key string, ok bool) {
 	path := ""
 	if s.current.HTTPGet != nil {
 		path = s.current.HTTPGet.Path
@@ -299,19 +294,6 @@ func (k *originalsHolder) unclaimed(fits func(key string) bool) (key string, ok 
 		}
 	}
 	return "", false
-}
-
-// has reports whether a probe, as it was read, is an original. Headers and the
-// timeout are not compared: rewriting leaves them in the probe.
-func (s *handlerSite) has(original *prober.Prober) bool {
-	n := s.dialed()
-	if s.current.Kind() == "" || n == 0 {
-		return false
-	}
-	want := pod.HandlerOf(original, &pod.HTTPGet{})
-	_, host := s.current.Endpoint()
-	wantPort, wantHost := want.Endpoint()
-	return host == wantHost && reflect.DeepEqual(s.current.Entry(field.Number(n)), want.Entry(*wantPort))
 }
 
 // findMeshOriginal sets the original of a probe to the one that a mesh's own tool has left in
@@ -367,4 +349,50 @@ func (p *Planner) ReadinessProbes(in Input) ([]OriginalProbe, error) {
 		all = append(all, OriginalProbe{Container: s.container.Name, Probe: probe, Port: s.port, PortErr: s.portErr})
 	}
 	return all, nil
+}
+
+// An answerer is the process that answers rewritten probes.
+type answerer struct {
+	who  string // one of the AnsweredBy constants but auto
+	port int
+}
+
+// probeProxyPort returns the port on which a probe-proxy listens: that of its
+// arguments, else the one where its startup probe goes.
+func probeProxyPort(c *pod.Container) int {
+	for i, arg := range c.Args {
+		v, ok := strings.CutPrefix(arg, portFlag+"=")
+		if arg == portFlag && i+1 < len(c.Args) {
+			v, ok = c.Args[i+1], true
+		}
+		if n, err := strconv.Atoi(v); ok && err == nil {
+			return n
+		}
+	}
+	if p := c.StartupProbe; p != nil && p.HTTPGet != nil && p.HTTPGet.Port.Int > 0 { // 0 if it is a name
+		return int(p.HTTPGet.Port.Int)
+	}
+	return prober.DefaultPort
+}
+
+// isOurs reports whether we added the container: a probe-proxy is known by its
+// name or its startup probe, a mesh's proxy by having only what we declare for
+// it, and what the API server fills in. declared is set if the template says that we
+// declared the proxy: then its image and its resources may be any.
+func (o *Options) isOurs(k *originalsHolder, declared bool) bool {
+	if !k.proxy {
+		c := k.container
+		return c.Name == o.ProbeProxy.Name || c.Name == Defaults().ProbeProxy.Name ||
+			c.StartupProbe != nil && c.StartupProbe.HTTPGet != nil && c.StartupProbe.HTTPGet.Path == prober.HealthPath
+	}
+	for _, e := range istioPlaceholder {
+		if v, _ := k.raw.Get(e.Key); v != e.Value && !(declared && e.Key == "image") {
+			return false
+		}
+	}
+	return len(k.container.Env) == 1 && !slices.ContainsFunc(k.raw, func(e field.Entry) bool {
+		_, placed := istioPlaceholder.Get(e.Key)
+		return !placed && e.Key != "env" && !(e.Key == "securityContext" && isRestrictedContext(e.Value)) &&
+			!(e.Key == "resources" && declared) && !isFilledIn(e, k.raw)
+	})
 }

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
-	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
@@ -16,16 +14,6 @@ const nobody = 65532
 
 // portFlag is the flag of probe-proxy for its port.
 const portFlag = "--port"
-
-// The values of [ProbeProxy].Body, which are those of probe-proxy's flag; it has
-// BodyFailures by default.
-const (
-	BodyNone     = "none"
-	BodyFailures = "failures"
-	BodyAll      = "all"
-
-	bodyFlag = "--body"
-)
 
 // hooksFlag makes a probe-proxy that is an ordinary container wait for the
 // preStop hooks of its pod. The kubelet ends all ordinary containers at the
@@ -94,7 +82,7 @@ func (p *Planner) fixedContainer(native bool) field.Map {
 }
 
 // probeProxy returns the container that answers for the originals.
-func (b *view) probeProxy(originals string, toRewrite []*handlerSite) field.Map {
+func (b *draft) probeProxy(originals string, toRewrite []*handlerSite) field.Map {
 	fixed := b.p.ordinary()
 	if b.native() {
 		fixed = b.p.sidecar()
@@ -122,100 +110,7 @@ func (p *Planner) ownProbe(path string) field.Map {
 // port returns the port on which probe-proxy answers.
 func (p *Planner) port() int { return cmp.Or(p.mesh.port, p.opts.Port) }
 
-// defaultContainer is the annotation that names the container which kubectl takes for
-// exec, logs and attach. Without it, that is the first container.
-const defaultContainer = "kubectl.kubernetes.io/default-container"
-
-// withDefaultContainer returns the annotations with one that keeps the app's first
-// container the default if probe-proxy comes before it. Restore takes it back, since it
-// is noted like the annotations of a Namespace that the template repeats.
-func (b *knowledge) withDefaultContainer(annotations field.KeyValues, toRewrite []*handlerSite) field.KeyValues {
-	if _, set := annotations.Lookup(defaultContainer); set || b.native() || !b.answeredByUs() {
-		return annotations
-	}
-	at := b.probeProxyPlace(b.existingProbeProxy(), toRewrite)
-	for first, c := range b.containers() {
-		if !first.Init {
-			if at.Index <= first.Index {
-				annotations = annotations.With(defaultContainer, c.Name)
-			}
-			break
-		}
-	}
-	return annotations
-}
-
 // envVar returns the env var that carries the originals.
 func envVar(originals string) field.Map {
 	return field.Map{{Key: "name", Value: prober.EnvName}, {Key: "value", Value: originals}}
-}
-
-// probeProxyPort returns the port on which a probe-proxy listens: that of its
-// arguments, else the one where its startup probe goes.
-func probeProxyPort(c *pod.Container) int {
-	for i, arg := range c.Args {
-		v, ok := strings.CutPrefix(arg, portFlag+"=")
-		if arg == portFlag && i+1 < len(c.Args) {
-			v, ok = c.Args[i+1], true
-		}
-		if n, err := strconv.Atoi(v); ok && err == nil {
-			return n
-		}
-	}
-	if p := c.StartupProbe; p != nil && p.HTTPGet != nil && p.HTTPGet.Port.Int > 0 { // 0 if it is a name
-		return int(p.HTTPGet.Port.Int)
-	}
-	return prober.DefaultPort
-}
-
-// isOurs reports whether we added the container: a probe-proxy is known by its
-// name or its startup probe, a mesh's proxy by having only what we declare for
-// it, and what the API server fills in. declared is set if the template says that we
-// declared the proxy: then its image and its resources may be any.
-func (o *Options) isOurs(k *originalsHolder, declared bool) bool {
-	if !k.proxy {
-		c := k.container
-		return c.Name == o.ProbeProxy.Name || c.Name == Defaults().ProbeProxy.Name ||
-			c.StartupProbe != nil && c.StartupProbe.HTTPGet != nil && c.StartupProbe.HTTPGet.Path == prober.HealthPath
-	}
-	for _, e := range istioPlaceholder {
-		if v, _ := k.raw.Get(e.Key); v != e.Value && !(declared && e.Key == "image") {
-			return false
-		}
-	}
-	return len(k.container.Env) == 1 && !slices.ContainsFunc(k.raw, func(e field.Entry) bool {
-		_, placed := istioPlaceholder.Get(e.Key)
-		return !placed && e.Key != "env" && !(e.Key == "securityContext" && isRestrictedContext(e.Value)) &&
-			!(e.Key == "resources" && declared) && !isFilledIn(e, k.raw)
-	})
-}
-
-// checkProbeProxy adds findings if probe-proxy cannot run in this pod.
-func checkProbeProxy(b *decision, report func(Finding)) {
-	if !b.answeredByUs() {
-		return
-	}
-	spec := &b.in.Template.Spec
-	checkResources(b, report)
-	checkJob(b, report)
-	if !b.native() {
-		policy := spec.RestartPolicy
-		if policy == "Never" || policy == "OnFailure" || b.in.JobLike {
-			report(NewFinding("job-never-finishes", b.spec,
-				"the pod has to finish, and with probe-proxy as an ordinary container it never would; probe-proxy must be a native sidecar (`placement: native`)"))
-		}
-	}
-	if spec.SecurityContext == nil {
-		return
-	}
-	context := b.sidecarContext()
-	for _, id := range []struct {
-		key   string
-		value *int64
-	}{{"runAsUser", spec.SecurityContext.RunAsUser}, {"runAsGroup", spec.SecurityContext.RunAsGroup}} {
-		if _, set := context.Get(id.key); !set && id.value != nil && *id.value == b.p.mesh.uid {
-			report(NewFinding("proxy-uid", b.spec.Key("securityContext", id.key),
-				"is %d, the mesh's own, and probe-proxy would inherit it; `probeProxy.securityContext.%s` must be another", *id.value, id.key))
-		}
-	}
 }

@@ -1,10 +1,6 @@
 package transformer
 
-import (
-	"slices"
-
-	"github.com/rewrite-probes/rewrite-probes/internal/field"
-)
+import "github.com/rewrite-probes/rewrite-probes/internal/field"
 
 // checkJob reports where a Job counts an end of probe-proxy as one of the app's. It ends
 // with 0 when it is told to, which no rule matches, but not if it is killed.
@@ -33,23 +29,32 @@ func checkJob(b *decision, report func(Finding)) {
 	}
 }
 
-// immutableKeys are the fields of a Job's probe-proxy that stay as they are.
-var immutableKeys = []string{"image", "imagePullPolicy", "resources", "securityContext"}
-
-// withImmutable returns the container with what an existing probe-proxy has, if that is a
-// Job's or a JobSet's: the API server refuses every change of a Job's template, and the
-// webhook of JobSet (pkg/webhooks/jobset_webhook.go, ValidateUpdate) that of one that is
-// not suspended, so that another version of probe-proxy would keep the manifest from being
-// applied.
-func (b *template) withImmutable(want, have field.Map) field.Map {
-	if b.in.Kind != "Job" && b.in.Kind != "JobSet" {
-		return want
+// checkProbeProxy adds findings if probe-proxy cannot run in this pod.
+func checkProbeProxy(b *decision, report func(Finding)) {
+	if !b.answeredByUs() {
+		return
 	}
-	want = slices.DeleteFunc(want, func(e field.Entry) bool { return slices.Contains(immutableKeys, e.Key) })
-	for _, e := range have {
-		if slices.Contains(immutableKeys, e.Key) {
-			want = append(want, e)
+	spec := &b.in.Template.Spec
+	checkResources(b, report)
+	checkJob(b, report)
+	if !b.native() {
+		policy := spec.RestartPolicy
+		if policy == "Never" || policy == "OnFailure" || b.in.JobLike {
+			report(NewFinding("job-never-finishes", b.spec,
+				"the pod has to finish, and with probe-proxy as an ordinary container it never would; probe-proxy must be a native sidecar (`placement: native`)"))
 		}
 	}
-	return want
+	if spec.SecurityContext == nil {
+		return
+	}
+	context := b.sidecarContext()
+	for _, id := range []struct {
+		key   string
+		value *int64
+	}{{"runAsUser", spec.SecurityContext.RunAsUser}, {"runAsGroup", spec.SecurityContext.RunAsGroup}} {
+		if _, set := context.Get(id.key); !set && id.value != nil && *id.value == b.p.mesh.uid {
+			report(NewFinding("proxy-uid", b.spec.Key("securityContext", id.key),
+				"is %d, the mesh's own, and probe-proxy would inherit it; `probeProxy.securityContext.%s` must be another", *id.value, id.key))
+		}
+	}
 }

@@ -8,47 +8,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 )
 
-// The sections of a pod template's [Record].
-const (
-	// recordHandlers has handlers as they were written, except for their headers, by
-	// prober.Key: a port by name, a path that was absent. Likewise the texts of their fields.
-	recordHandlers = "handlers"
-	// recordAnnotations has the user's values that undo would not restore.
-	recordAnnotations = "annotations"
-	// recordInherited has annotations that undo would leave although the user has none.
-	recordInherited = "inherited"
-	// recordExcluded has the ports that were taken out of the mesh, by annotation.
-	recordExcluded = "excluded"
-	// recordDeclared is set if we declared the mesh's proxy with an image or resources of
-	// the user's, by which we could not recognise it.
-	recordDeclared = "declared"
-)
-
-// handler returns the fields of the original handler as they were written; nil
-// if they are not known, or no longer mean what the env var says, which is in
-// original. It completes original by what the env var has no room for.
-func (r Record) handler(key string, original *pod.Handler) field.Map {
-	form := field.As[field.Map](field.As[field.Map](r.Section(recordHandlers), key), original.Kind())
-	port, _ := original.Endpoint()
-	name := field.As[string](form, "port")
-	if number, _ := form.Get("port"); name == "" && number != port.Value() || !original.Adopt(form) {
-		return nil
-	}
-	if name != "" {
-		*port = field.IntOrString{Str: name, IsString: true}
-	}
-	return form
-}
-
-// readForm returns the fields of the handler as they were read, without its headers.
-func (s *handlerSite) readForm() field.Map {
-	form := field.As[field.Map](s.source, s.current.Kind())
-	if headers, _ := form.Get(pod.HeadersField); headers != nil {
-		return field.Merge(form, field.Map{{Key: pod.HeadersField, Value: field.List{}}})
-	}
-	return form
-}
-
 // needsForm reports whether the env var, and what the rewritten request keeps,
 // would give back another handler than the one that was written.
 func (s *handlerSite) needsForm() bool {
@@ -76,7 +35,7 @@ func (s *handlerSite) shortForm() field.Map {
 
 // recordFor returns what the annotation must carry for the rewritten probes, given
 // the user's annotations, and all others that will be written.
-func (b *knowledge) recordFor(toRewrite []*handlerSite, user, written field.KeyValues) Record {
+func (b *draft) recordFor(toRewrite []*handlerSite, user, written field.KeyValues) Record {
 	var r Record
 	sorted := slices.Clone(toRewrite)
 	slices.SortFunc(sorted, func(s, t *handlerSite) int { return strings.Compare(s.key, t.key) })
@@ -116,7 +75,7 @@ func (b *knowledge) recordFor(toRewrite []*handlerSite, user, written field.KeyV
 // textsOf returns the texts of a handler's fields that restore would write in another way,
 // and of an alias for the handler. A mesh's own tool may have left some of the fields as
 // their author wrote them.
-func (b *template) textsOf(s *handlerSite) field.KeyValues {
+func (b *draft) textsOf(s *handlerSite) field.KeyValues {
 	texts := slices.Clip(s.texts)
 	for _, t := range b.in.Texts {
 		key := t.Path[len(t.Path)-1].Key
@@ -136,7 +95,7 @@ func (s *handlerSite) isOriginal(key string) bool {
 
 // noteEmpty notes a mapping or list that will be filled, if it is empty or null
 // now, or was before an earlier run filled it. mayBe is false if it certainly is not empty now.
-func (b *template) noteEmpty(r *Record, path field.Path, mayBe bool) {
+func (b *draft) noteEmpty(r *Record, path field.Path, mayBe bool) {
 	key := path[len(path)-1].Key
 	v, noted := b.record.Section(RecordEmpty).Get(key)
 	text := b.record.Values(RecordTexts).Get(key)
@@ -163,7 +122,7 @@ func (b *template) noteEmpty(r *Record, path field.Path, mayBe bool) {
 }
 
 // noteEmptyMetadata notes, last, the metadata and the annotations, which will be filled.
-func (b *template) noteEmptyMetadata(r *Record) {
+func (b *draft) noteEmptyMetadata(r *Record) {
 	m := &b.in.Template.Metadata
 	b.noteEmpty(r, b.metadata, len(m.Labels)+len(m.Annotations) == 0)
 	b.noteEmpty(r, b.metadata.Key("annotations"), len(m.Annotations) == 0)

@@ -11,10 +11,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// Earlier versions wrote the probes of Open Service Mesh and Flomesh Service Mesh in the forms
-// of these meshes' own injectors. They are only read: a run brings them to the present form, and
-// restore gives the originals back.
-
 // earlierPorts are those to which the probes went, and to which the injectors still send them.
 var earlierPorts = []int{15901, 15902, 15903, 15904}
 
@@ -99,11 +95,6 @@ func (k *originalsHolder) earlierOriginal(s *handlerSite) (key string, p *prober
 		return "", nil
 	}
 	return key, p
-}
-
-// owns reports whether a key in a holder is that of the probe.
-func (s *handlerSite) owns(key string) bool {
-	return key == s.key || key == prober.Key(anyContainer, s.name)
 }
 
 // withoutEarlierHeaders returns a request without the headers that an earlier form adds.

@@ -3,13 +3,27 @@ package transformer
 import (
 	"fmt"
 	"iter"
+	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
+
+// owns reports whether a key in a holder is that of the probe.
+func (s *handlerSite) owns(key string) bool {
+	return key == s.key || key == prober.Key(anyContainer, s.name)
+}
+
+// readForm returns the fields of the handler as they were read, without its headers.
+func (s *handlerSite) readForm() field.Map {
+	form := field.As[field.Map](s.source, s.current.Kind())
+	if headers, _ := form.Get(pod.HeadersField); headers != nil {
+		return field.Merge(form, field.Map{{Key: pod.HeadersField, Value: field.List{}}})
+	}
+	return form
+}
 
 // A handlerSite is one probe or hook of a container as it was read, with its original. It does
 // not change after [read].
@@ -106,90 +120,8 @@ func (s *handlerSite) dialed() int {
 	return n
 }
 
-// rewritten returns what the handler becomes: an httpGet of a path that names its container
-// and type, on one port for all. It is what Istio's injector makes of it.
-func (s *handlerSite) rewritten(port int) *pod.HTTPGet {
-	h := &pod.HTTPGet{Path: s.key, Port: field.Number(port)}
-	if o := s.original.HTTPGet; o != nil {
-		h.Scheme, h.HTTPHeaders = o.Scheme, o.HTTPHeaders
-		if s.isHTTPS() {
-			h.Scheme = "HTTP"
-		}
-	}
-	return h
-}
-
 func (s *handlerSite) isHTTPS() bool {
 	return s.original.HTTPGet != nil && s.original.HTTPGet.Scheme == "HTTPS"
-}
-
-// prober returns the env var's entry for the original of the probe.
-func (s *handlerSite) prober() *prober.Prober {
-	p := s.original.Entry(field.Number(s.port))
-	p.TimeoutSeconds = s.timeout
-	return p
-}
-
-// decodeEnv returns the originals in an env var of a container; nil if the container has no
-// such env var.
-func decodeEnv(c *pod.Container, env string) (map[string]*prober.Prober, error) {
-	at := c.EnvVars(env)
-	if len(at) == 0 {
-		return nil, nil
-	}
-	value := c.Env[at[len(at)-1]].Value // of several, the last one counts
-	if value == nil {
-		return nil, fmt.Errorf("%s must have its value here, not come from elsewhere", env)
-	}
-	text := strings.ReplaceAll(*value, "$$", "$")
-	if env != prober.EnvName {
-		return decodeEarlier(env, text)
-	}
-	return decodeOriginals(text)
-}
-
-// decodeOriginals returns the originals in a text; an entry that is wrong is an error.
-func decodeOriginals(text string) (map[string]*prober.Prober, error) {
-	originals, bad, err := prober.Decode(text)
-	if len(bad) > 0 {
-		err = bad[0]
-	}
-	return originals, err
-}
-
-// edits returns the edits that make the handler want. If another form added a
-// scheme, that is removed.
-func (s *handlerSite) edits(want *pod.Handler) []field.Edit {
-	var form field.Map
-	if s.original.Kind() == want.Kind() {
-		form = s.form
-	}
-	edits := pod.HandlerEdits(s.path, s.current, want, form)
-	if want == s.original {
-		edits = s.withTexts(edits)
-		for i := range edits {
-			edits[i].Texts = s.texts
-		}
-	}
-	if h := s.current.HTTPGet; s.foreign && h != nil && h.Scheme != "" && want.HTTPGet != nil && want.HTTPGet.Scheme == "" {
-		edits = append(edits, field.Edit{Op: field.Delete, Path: s.path.Key(pod.KindHTTPGet, "scheme")})
-	}
-	return edits
-}
-
-// withTexts returns the edits that restore the original, with one for each field that has
-// been given its original value by hand, and whose text is known.
-func (s *handlerSite) withTexts(edits []field.Edit) []field.Edit {
-	kind := s.current.Kind()
-	now := field.As[field.Map](s.source, kind)
-	for _, text := range s.texts {
-		named := slices.ContainsFunc(edits, func(e field.Edit) bool { return e.Op == field.Rename || e.Path[len(e.Path)-1].Key == text.Key })
-		_, has := now.Get(text.Key)
-		if value, had := s.before(text.Key); has && had && !named {
-			edits = append(edits, field.Edit{Op: field.Set, Path: s.path.Key(kind, text.Key), Value: value})
-		}
-	}
-	return edits
 }
 
 // before returns a field of the original, as it was written if that is known.
@@ -208,4 +140,33 @@ func (s *handlerSite) isDangling() bool {
 	}
 	_, _, ok := prober.ParseKey(h.Path)
 	return s.lost || ok || presentKey(h.Path) != "" || isHealthcheck(h)
+}
+
+// whyStrict returns why a captured probe fails under strict mTLS, which at says.
+func (s *handlerSite) whyStrict(at string) string {
+	switch {
+	case s.holder != nil:
+		return fmt.Sprintf("the mesh captures port %d, where it is answered", s.dialed())
+	case at != "":
+		return whyNoCertificate + " (" + at + ")"
+	}
+	return whyNoCertificate
+}
+
+// has reports whether a probe, as it was read, is an original. Headers and the
+// timeout are not compared: rewriting leaves them in the probe.
+func (s *handlerSite) has(original *prober.Prober) bool {
+	n := s.dialed()
+	if s.current.Kind() == "" || n == 0 {
+		return false
+	}
+	want := pod.HandlerOf(original, &pod.HTTPGet{})
+	_, host := s.current.Endpoint()
+	wantPort, wantHost := want.Endpoint()
+	return host == wantHost && reflect.DeepEqual(s.current.Entry(field.Number(n)), want.Entry(*wantPort))
+}
+
+// in returns the path of a field of the original's handler.
+func (s *handlerSite) in(keys ...string) field.Path {
+	return s.path.Key(slices.Concat([]string{s.original.Kind()}, keys)...)
 }

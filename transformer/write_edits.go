@@ -1,0 +1,92 @@
+package transformer
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+)
+
+// editAll plans the edits: annotations, containers, probes.
+func (b *draft) editAll() {
+	b.editAnnotations()
+	b.editContainers(encode(b.toRewrite))
+	for i, s := range b.rulings {
+		switch {
+		case s.target != nil:
+			b.changes[i] = s.edits(s.target)
+			b.edit(b.changes[i]...)
+		case s.alreadyRewritten:
+			b.edit(s.edits(s.original)...)
+		}
+	}
+}
+
+func (b *draft) edit(edits ...field.Edit) { b.edits = append(b.edits, edits...) }
+
+// rewritten returns what the handler becomes: an httpGet of a path that names its container
+// and type, on one port for all. It is what Istio's injector makes of it.
+func (s *handlerSite) rewritten(port int) *pod.HTTPGet {
+	h := &pod.HTTPGet{Path: s.key, Port: field.Number(port)}
+	if o := s.original.HTTPGet; o != nil {
+		h.Scheme, h.HTTPHeaders = o.Scheme, o.HTTPHeaders
+		if s.isHTTPS() {
+			h.Scheme = "HTTP"
+		}
+	}
+	return h
+}
+
+// prober returns the env var's entry for the original of the probe.
+func (s *handlerSite) prober() *prober.Prober {
+	p := s.original.Entry(field.Number(s.port))
+	p.TimeoutSeconds = s.timeout
+	return p
+}
+
+// edits returns the edits that make the handler want. If another form added a
+// scheme, that is removed.
+func (s *handlerSite) edits(want *pod.Handler) []field.Edit {
+	var form field.Map
+	if s.original.Kind() == want.Kind() {
+		form = s.form
+	}
+	edits := pod.HandlerEdits(s.path, s.current, want, form)
+	if want == s.original {
+		edits = s.withTexts(edits)
+		for i := range edits {
+			edits[i].Texts = s.texts
+		}
+	}
+	if h := s.current.HTTPGet; s.foreign && h != nil && h.Scheme != "" && want.HTTPGet != nil && want.HTTPGet.Scheme == "" {
+		edits = append(edits, field.Edit{Op: field.Delete, Path: s.path.Key(pod.KindHTTPGet, "scheme")})
+	}
+	return edits
+}
+
+// withTexts returns the edits that restore the original, with one for each field that has
+// been given its original value by hand, and whose text is known.
+func (s *handlerSite) withTexts(edits []field.Edit) []field.Edit {
+	kind := s.current.Kind()
+	now := field.As[field.Map](s.source, kind)
+	for _, text := range s.texts {
+		named := slices.ContainsFunc(edits, func(e field.Edit) bool { return e.Op == field.Rename || e.Path[len(e.Path)-1].Key == text.Key })
+		_, has := now.Get(text.Key)
+		if value, had := s.before(text.Key); has && had && !named {
+			edits = append(edits, field.Edit{Op: field.Set, Path: s.path.Key(kind, text.Key), Value: value})
+		}
+	}
+	return edits
+}
+
+// encode returns the env var's value for the originals of probes; "" if there are none. The
+// kubelet expands $(NAME) in env values and makes one $ of $$.
+func encode(sites []*handlerSite) string {
+	entries := make(map[string]*prober.Prober, len(sites))
+	for _, s := range sites {
+		entries[s.key] = s.prober()
+	}
+	return strings.ReplaceAll(prober.Encode(entries), "$", "$$")
+}
