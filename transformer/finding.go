@@ -40,7 +40,3 @@ func metadataFinding(reason string, path field.Path, value, format string, args 
 	f.Current = value
 	return f
 }
-
-func (b *template) annotationFinding(reason, key, format string, args ...any) Finding {
-	return metadataFinding(reason, b.metadata.Key("annotations", key), b.annotations().Get(key), format, args...)
-}

@@ -2,11 +2,8 @@ package transformer
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
-	"github.com/rewrite-probes/rewrite-probes/internal/field"
-	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 )
 
 // A detection says which mesh a template is in, by what all meshes say of it.
@@ -19,20 +16,20 @@ type detection struct {
 	optOut *Finding
 }
 
-// detect returns which mesh a template is in, and the planner for it: the mesh of the options or,
+// detect returns which mesh a template is in, and the setting for it: the mesh of the options or,
 // if that is "auto", the one that the template or its Namespace names. Two meshes are an error.
-func (p *Planner) detect(b *view) (detected detection, in *Planner) {
-	detected, marked, at, off := p.memberships(b)
-	in = p
-	auto := p.opts.Mesh == MeshAuto
-	switch own := len(marked) == 0 || slices.Contains(marked, p.mesh); {
+func detect(settings []*setting, b *view) (detected detection, in *setting) {
+	detected, marked, at, off := memberships(settings, b)
+	in = settings[0]
+	auto := in.opts.Mesh == MeshAuto
+	switch own := len(marked) == 0 || slices.Contains(marked, in.mesh); {
 	case !auto && !own:
-		detected.optOut = new(NewFinding("other-mesh", nil, "%s: the pod is in %s, and the functionConfig says `mesh: %s`", at[0], marked[0].title, p.mesh.name))
+		detected.optOut = new(NewFinding("other-mesh", nil, "%s: the pod is in %s, and the functionConfig says `mesh: %s`", at[0], marked[0].title, in.mesh.name))
 	case !own:
-		if problems := p.opts.problemsIn(marked[0]); len(problems) > 0 {
+		if problems := in.opts.problemsIn(marked[0]); len(problems) > 0 {
 			detected.conflicts = []Finding{NewFinding("options-unfit", nil, "%s: the pod is in %s, and the functionConfig does not fit that mesh: `%s`: %s", at[0], marked[0].title, problems[0].Path, problems[0].Text)}
 		} else {
-			in = p.others()[marked[0]]
+			in = settings[slices.IndexFunc(settings, func(s *setting) bool { return s.mesh == marked[0] })]
 		}
 	case auto && len(marked) == 0 && off != nil:
 		detected.optOut = off
@@ -48,10 +45,11 @@ func (p *Planner) detect(b *view) (detected detection, in *Planner) {
 
 // memberships returns what the meshes say of the template: those that inject it, where that
 // is said, and a finding about the first switch that is off.
-func (p *Planner) memberships(b *view) (detected detection, marked []*serviceMesh, at []string, off *Finding) {
-	for _, d := range p.meshes {
+func memberships(settings []*setting, b *view) (detected detection, marked []*serviceMesh, at []string, off *Finding) {
+	for i, s := range settings {
+		d := s.mesh
 		m := d.membership(b)
-		if m.injected == certain.Always && (p.opts.Mesh == MeshAuto || d == p.mesh || !m.byName) {
+		if m.injected == certain.Always && (s.opts.Mesh == MeshAuto || i == 0 || !m.byName) {
 			marked, at = append(marked, d), append(at, m.at)
 		}
 		if m.unclear != nil {
@@ -65,55 +63,4 @@ func (p *Planner) memberships(b *view) (detected detection, marked []*serviceMes
 		}
 	}
 	return detected, marked, at, off
-}
-
-// switchIn returns the membership that a switch of injection makes: an annotation or a
-// label, by kind, of the template or else of its Namespace. read returns what a
-// value switches; ok and on are false for one that the mesh does not know.
-func (b *template) switchIn(kind, key, allowed string, read func(value string) (on, ok bool)) membership {
-	values := func(m *field.Metadata) field.KeyValues {
-		if kind == "labels" {
-			return m.Labels
-		}
-		return m.Annotations
-	}
-	ns := b.namespace()
-	v, own := values(&b.in.Template.Metadata).Lookup(key)
-	if !own {
-		if v = values(ns).Get(key); v == "" {
-			return membership{}
-		}
-	}
-	on, ok := read(v)
-	m := membership{injected: certain.Of(on), at: entryWords(kind, key, v)}
-	switch {
-	case own && !ok:
-		m.unclear = new(metadataFinding("inject-unclear", b.metadata.Key(kind, key), v, "must be %s; with another value nothing is injected, or the injector refuses the pod", allowed))
-	case own && !on:
-		m.off = new(metadataFinding("injection-off", b.metadata.Key(kind, key), v, "switches injection off, so the mesh does not capture this pod"))
-	case !own && !ok:
-		return membership{}
-	case !own && !on:
-		m.off = new(NewFinding("namespace-not-injected", nil, "Namespace %q has %s, so the mesh does not capture this pod", ns.Name, m.at))
-	}
-	if !own {
-		m.at += " of Namespace \"" + ns.Name + "\""
-	}
-	return m
-}
-
-// isEnabled reads the value of a switch; ok is false if it is none.
-func isEnabled(v string) (on, ok bool) {
-	on = slices.Contains([]string{"enabled", "true", "yes"}, v)
-	return on, on || slices.Contains([]string{"disabled", "false", "no"}, v)
-}
-
-// entryWords words an entry of labels or annotations, by kind.
-func entryWords(kind, key, value string) string {
-	return "the " + strings.TrimSuffix(kind, "s") + " `" + key + ": " + value + "`"
-}
-
-// memberBy returns the membership that a mesh's proxy in the template makes.
-func memberBy(proxy *pod.Container) membership {
-	return membership{injected: certain.Always, byName: true, at: "the container `" + proxy.Name + "`"}
 }

@@ -3,7 +3,6 @@ package transformer
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -27,13 +26,6 @@ func (b *knowledge) optOut(own *Finding) *Finding {
 		return new(NewFinding("windows", nil, "a pod for Windows, where no mesh has a sidecar"))
 	}
 	return nil
-}
-
-// An optOutSource is metadata that may hold an annotation of ours.
-type optOutSource struct {
-	*field.Metadata
-	path field.Path // of the metadata; nil of the Namespace's
-	what string     // what it takes out of the rewriting
 }
 
 func (b *template) optOutSources() []optOutSource {
@@ -67,34 +59,6 @@ func firstOff(sources []optOutSource) (off *Finding, invalid []Finding) {
 		}
 	}
 	return off, invalid
-}
-
-// switchedOff returns a finding if a boolean annotation is false. A value that
-// is no boolean is an error, since its author wanted something other than the
-// default.
-func (s optOutSource) switchedOff(key, reason string) (off, invalid *Finding) {
-	v, set := s.Annotations.Lookup(key)
-	if !set {
-		return nil, nil
-	}
-	var f Finding
-	switch on, err := strconv.ParseBool(v); {
-	case err != nil:
-		const allowed = "must be one of true, false, 1, 0, t, f, T, F, TRUE, FALSE, True, False"
-		if s.path == nil {
-			f = NewFinding("annotation-invalid", nil, "Namespace %q: annotation `%s` is %q, but "+allowed, s.Name, key, v)
-		} else {
-			f = metadataFinding("annotation-invalid", s.path.Key("annotations", key), v, allowed)
-		}
-		return nil, &f
-	case on:
-		return nil, nil
-	case s.path == nil:
-		f = NewFinding(reason, nil, "Namespace %q has the annotation `%s: %s`", s.Name, key, v)
-	default:
-		f = metadataFinding(reason, s.path.Key("annotations", key), v, "takes %s out of the rewriting", s.what)
-	}
-	return &f, nil
 }
 
 // skippedBy returns the names of the containers to leave alone. It warns of a name

@@ -1,32 +1,12 @@
 package transformer
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
-	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
-
-// runsBefore reports whether, in a world in which the mesh's proxy is in the pod, an
-// answerer runs when the kubelet makes a rewritten probe for the first time. This
-// matters for native sidecars, since the pod waits for their startup probes and postStart
-// hooks and would wait for ever, and liveness probes restart them, and for postStart
-// hooks of any container.
-func (b *view) runsBefore(w world.World, s *handlerSite, a answerer) bool {
-	at, proxy := b.proxyOf(b.p.mesh.isProxy)
-	switch {
-	case a.who == AnsweredByApp || !s.atStart():
-		return true
-	case a.who == AnsweredByProbeProxy: // an ordinary probe-proxy would have to be first
-		return b.native() || !s.at.Init && !b.firstIsApp()
-	case proxy != nil && proxy.Image != autoImage: // the injector neither replaces nor moves it
-		return s.at.StartsAfter(at)
-	}
-	return w.Native || !s.at.Init && w.Holds
-}
 
 // outcome returns what becomes of a probe, as it was read, in the mesh, and if that is
 // not so in every world, the fact that decides.
@@ -34,7 +14,7 @@ func (b *knowledge) outcome(s *handlerSite) (f world.Fate, unless string) {
 	kind := s.current.Kind()
 	spec := &b.in.Template.Spec
 	switch {
-	case kind == "" || !s.current.Dials() || b.p.mesh.isProxy(s.container):
+	case kind == "" || !s.current.Dials() || b.mesh.isProxy(s.container):
 		return world.Spared, ""
 	case s.isDangling():
 		return world.Failing("nothing in the pod has its original"), ""
@@ -54,51 +34,6 @@ func (b *knowledge) outcome(s *handlerSite) (f world.Fate, unless string) {
 		return s.hurriedFate()
 	}
 	return f, unless
-}
-
-// Why the kubelet's connection to a proxy that only accepts mTLS does not do its work.
-const (
-	whyNoCertificate = "the kubelet has no client certificate"
-	whyAccepted      = "the mesh's own proxy accepts the connection"
-)
-
-// lateIn returns the fact that decides whether an answerer runs when the kubelet makes
-// the rewritten probe; "" if it does in every world.
-func (b *view) lateIn(f *world.Facts, s *handlerSite, a answerer) string {
-	if !s.atStart() {
-		return "" // nearly always
-	}
-	var fates []world.Foretold
-	for _, w := range f.Worlds() {
-		x := world.Foretold{World: w, Fate: world.Spared}
-		if (w.Injected || a.who == AnsweredByProbeProxy) && !b.runsBefore(w, s, a) {
-			x.Outcome = world.Fails
-		}
-		fates = append(fates, x)
-	}
-	worst, unless := f.VerdictOn(fates)
-	if worst == world.Spared {
-		return ""
-	}
-	return cmp.Or(unless, "the other containers do not wait for it")
-}
-
-// refusedFate returns what AuthorizationPolicies make of a request without mTLS; mode is ""
-// if the mesh does not capture the port.
-func (b *view) refusedFate(port int, mode string) world.Fate {
-	if mode == "" {
-		return world.Spared
-	}
-	if at := b.in.Around.Denied(b.p.opts.Istio.RootNamespace, b.in.NamespaceName, b.in.Template.Metadata.Labels, port); at != "" {
-		return world.Failing(at + " refuses the kubelet, which has no identity")
-	}
-	return world.Spared
-}
-
-// mtls returns the modes of mutual TLS that may hold for a port.
-func (b *view) mtls(port int) []surroundings.MTLSMode {
-	o := &b.p.opts.Istio
-	return b.in.Around.MTLS(o.RootNamespace, b.in.NamespaceName, b.in.Template.Metadata.Labels, port, o.MTLS)
 }
 
 // cannotRun returns why k, a probe-proxy, cannot answer in a pod, with or without a mesh; ""

@@ -1,8 +1,6 @@
 package transformer
 
 import (
-	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
@@ -35,23 +33,4 @@ func (b *knowledge) known() string {
 		words = append(words, b.knownMTLS()...)
 	}
 	return "known: " + strings.Join(words, "; ")
-}
-
-// knownMTLS says which mode of mutual TLS the manifests demand for the probes' ports.
-func (b *view) knownMTLS() (words []string) {
-	for _, s := range b.sites {
-		if !s.current.Dials() {
-			continue
-		}
-		var modes []string
-		said := false
-		for _, m := range b.mtls(s.dialed()) {
-			said = said || m.At != ""
-			modes = append(modes, m.Mode+": "+cmp.Or(m.At, "by default"))
-		}
-		if w := "mTLS " + strings.Join(modes, ", or "); said && !slices.Contains(words, w) {
-			words = append(words, w)
-		}
-	}
-	return words
 }

@@ -44,10 +44,10 @@ var consul = passiveProxy{
 		reserved: []int{8600, 15001, 19000, 20000, 20200, 20600, 21000},
 		excluded: portList{key: "consul.hashicorp.com/transparent-proxy-exclude-inbound-ports"},
 		off:      rewriterOff{key: "consul.hashicorp.com/transparent-proxy-overwrite-probes", value: "false", means: isFalse},
-		serves: func(s *handlerSite) bool {
-			h := s.original.HTTPGet
-			return h != nil && h.Scheme != "HTTPS" && !s.name.IsHook() && !s.at.Init
-		},
+	},
+	serves: func(s *handlerSite) bool {
+		h := s.original.HTTPGet
+		return h != nil && h.Scheme != "HTTPS" && !s.name.IsHook() && !s.at.Init
 	},
 	free:  []int{20200},
 	never: []string{"kube-system", "kube-public", "local-path-storage", "openebs", "gmp-system", "gke-managed-cim", "openshift-monitoring"},

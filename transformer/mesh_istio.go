@@ -14,43 +14,6 @@ import (
 // istio is the profile of Istio with sidecars.
 type istio struct{}
 
-var istioData = meshData{
-	name: "istio", title: "Istio", proxy: istioProxyName, uid: prober.IstioProxyID,
-	reserved: []int{15000, 15001, 15004, 15006, 15008, 15021, 15053, 15090}, // but for the status server's
-	excluded: portList{key: istioExcludePorts, full: true},
-	off:      rewriterOff{key: istioRewrite, value: "false", means: isFalse},
-}
-
-// istioPlaceholder is the container, without env and securityContext, that holds the place of
-// the proxy until it is injected. Without imagePullPolicy the API server would set Always, its
-// default for an untagged image, and the image that the injector puts in would get that too.
-var istioPlaceholder = field.Map{
-	{Key: "name", Value: istioProxyName},
-	{Key: "image", Value: autoImage},
-	{Key: "imagePullPolicy", Value: "IfNotPresent"},
-}
-
-const (
-	istioRewrite      = "sidecar.istio.io/rewriteAppHTTPProbers"
-	istioInject       = "sidecar.istio.io/inject"
-	istioNative       = "sidecar.istio.io/nativeSidecar"
-	istioStatusPort   = "status.sidecar.istio.io/port"
-	istioIncludePorts = "traffic.sidecar.istio.io/includeInboundPorts"
-	istioExcludePorts = "traffic.sidecar.istio.io/excludeInboundPorts"
-	istioProxyConfig  = "proxy.istio.io/config"
-	istioInterception = "sidecar.istio.io/interceptionMode"
-	istioNetBind      = "sidecar.istio.io/capNetBindService"
-	istioInjection    = "istio-injection"
-	istioRevision     = "istio.io/rev"
-	istioTemplates    = "inject.istio.io/templates"
-	istioInjected     = "sidecar.istio.io/status" // of the injector, which has rewritten the template already
-
-	istioExcludeInterfaces = "traffic.sidecar.istio.io/excludeInterfaces"
-
-	istioProxyName = "istio-proxy"
-	istioInitName  = "istio-init"
-)
-
 // istioIncluded are the only ports that the mesh captures, if [listsPorts]. Those that are
 // excluded then do not matter.
 var istioIncluded = portList{key: istioIncludePorts, full: true}
@@ -62,9 +25,6 @@ var istioNeverCaptured = []int{15021, 15090}
 // istioNoCapture are the injection templates of Istio without an init container
 // that captures the pod's connections.
 var istioNoCapture = []string{"gateway", "grpc-agent", "grpc-simple", "kube-gateway", "waypoint"}
-
-// autoImage is the image that the injector replaces.
-const autoImage = "auto"
 
 // istioPrivileged reports whether the annotations require more rights for istio-proxy than
 // the Pod Security level "restricted" allows: Istio's template then runs it as root.
@@ -84,17 +44,6 @@ func badIstioStatus(annotations field.KeyValues) bool {
 	}
 	n, err := strconv.Atoi(v)
 	return err != nil || n < 1 || n > 65535 || slices.Contains(istioData.reserved, n)
-}
-
-// istioStatusOr returns the port of Istio's status server, as the redirection knows it:
-// any number that the injector accepts, such as 0, which leaves 15020 like any other port.
-func istioStatusOr(annotations field.KeyValues) int {
-	if v, set := annotations.Lookup(istioStatusPort); set {
-		if n, err := strconv.ParseUint(strings.TrimSpace(v), 10, 16); err == nil {
-			return int(n)
-		}
-	}
-	return prober.StatusPort
 }
 
 func (d istio) proxyConflicts(b *view, badStatus bool) []Finding {
@@ -124,7 +73,7 @@ func (d istio) optOut(b *view, said membership, known *world.Facts, report func(
 	if f := d.capturesNothing(b); f != nil {
 		return f
 	}
-	if said.off != nil && (b.p.opts.AnsweredBy != AnsweredByProbeProxy || slices.Contains(istioNeverInjected, b.in.NamespaceName)) {
+	if said.off != nil && (b.opts.AnsweredBy != AnsweredByProbeProxy || slices.Contains(istioNeverInjected, b.in.NamespaceName)) {
 		return said.off
 	}
 	if mode, key := istioMode(b.annotations()); mode == "NONE" {
@@ -137,14 +86,6 @@ func (d istio) optOut(b *view, said membership, known *world.Facts, report func(
 		return new(NewFinding("injector-rewrites", nil, "Istio's injector rewrites the probes of this pod (%s)", known.Rewrites.At))
 	}
 	return nil
-}
-
-// checkMisplaced warns of a pod's annotation that the workload has instead of its template.
-func (b *view) checkMisplaced(key string, report func(Finding)) {
-	if value, set := b.in.Workload.Annotations.Lookup(key); set && b.hasOwnMetadata() && b.metadata != nil {
-		report(metadataFinding("annotation-misplaced", field.NewPath("metadata", "annotations").Key(key), value,
-			"has no effect here; it must be under `%s`", b.metadata.Key("annotations")))
-	}
 }
 
 // otherTemplates returns the injection templates that an annotation names; none
@@ -232,12 +173,4 @@ func (d istio) annotate(user, have field.KeyValues, now answerer) field.KeyValue
 		out = istioData.excluded.with(out, now.port)
 	}
 	return out
-}
-
-func joinPorts(ports []int) string {
-	words := make([]string, len(ports))
-	for i, p := range ports {
-		words[i] = strconv.Itoa(p)
-	}
-	return strings.Join(words, ", ")
 }

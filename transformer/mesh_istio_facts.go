@@ -44,7 +44,7 @@ func (d istio) inspect(b *view) inspection {
 			m.conflicts = append(m.conflicts, b.annotationFinding("probe-port-captured", key,
 				"has the effect that %s; the annotation `%s` moves all that Istio knows of that port, or probe-proxy answers on its own (`answeredBy: probe-proxy`)", why, istioStatusPort))
 		}
-		if _, proxy := b.proxyOf(b.p.mesh.isProxy); m.optOut == nil && proxy == nil && len(otherTemplates(b.annotations())) > 0 {
+		if _, proxy := b.proxyOf(b.mesh.isProxy); m.optOut == nil && proxy == nil && len(otherTemplates(b.annotations())) > 0 {
 			m.optOut = new(b.annotationFinding("unknown-template", istioTemplates, "does not name `sidecar`, so it is not known whether an istio-proxy is injected, and none can be declared; declare the container istio-proxy if the template has it"))
 		}
 		return m
@@ -69,9 +69,9 @@ func (d istio) inspect(b *view) inspection {
 
 // facts returns what is known of the pod, with the user's annotations.
 func (d istio) facts(b *view, said membership) world.Facts {
-	o, user := &b.p.opts.Istio, b.userAnnotations
+	o, user := &b.opts.Istio, b.userAnnotations
 	f := world.Facts{Injected: world.Fact{Is: said.injected, At: said.at}, Rewrites: d.rewritesFact(b, user), InjectionCure: b.injectionCure()}
-	if said.injected == certain.Maybe && b.p.opts.AnsweredBy == AnsweredByIstioProxy {
+	if said.injected == certain.Maybe && b.opts.AnsweredBy == AnsweredByIstioProxy {
 		f.Injected.Say(true, "`answeredBy: istio-proxy` of the functionConfig")
 	}
 	if v := user.Get(istioNative); v != "" {
@@ -97,7 +97,7 @@ func (istio) rewritesFact(b *view, annotations field.KeyValues) (f world.Fact) {
 	if on, err := strconv.ParseBool(annotations.Get(istioRewrite)); err == nil {
 		f.Say(on, "the annotation `"+istioRewrite+"`")
 	} else {
-		f.Declare(b.p.opts.Istio.InjectorRewrites, "`istio.injectorRewrites` of the functionConfig")
+		f.Declare(b.opts.Istio.InjectorRewrites, "`istio.injectorRewrites` of the functionConfig")
 	}
 	return f
 }
@@ -134,7 +134,7 @@ func istioListens(b *view) int {
 // the annotation, else that of the whole mesh, which the options say if they have
 // istio-proxy answer.
 func istioStatusIn(b *view, annotations field.KeyValues) int {
-	o := &b.p.opts
+	o := b.opts
 	if _, set := annotations.Lookup(istioStatusPort); !set && o.AnsweredBy == AnsweredByIstioProxy && o.Port != prober.DefaultPort {
 		return o.Port
 	}
@@ -199,7 +199,7 @@ func (d istio) initCaptures(b *view, port int) field.Path {
 // answer every probe in each world, else probe-proxy, which needs nothing of Istio's.
 // because says why it is not istio-proxy in an injected pod; "" if the options say so.
 func (d istio) answerer(b *view, f world.Facts) (a answerer, because string) {
-	o := &b.p.opts
+	o := b.opts
 	if o.AnsweredBy == AnsweredByApp {
 		return answerer{who: AnsweredByApp}, ""
 	}
@@ -416,4 +416,15 @@ func (d istio) collisions(b *view, said membership) []Finding {
 		}
 	}
 	return found
+}
+
+// whyStrict returns why a captured probe fails under strict mTLS, which at says.
+func (s *handlerSite) whyStrict(at string) string {
+	switch {
+	case s.holder != nil:
+		return fmt.Sprintf("the mesh captures port %d, where it is answered", s.dialed())
+	case at != "":
+		return whyNoCertificate + " (" + at + ")"
+	}
+	return whyNoCertificate
 }

@@ -59,7 +59,7 @@ func (d istio) sidecarMembership(b *view) membership {
 	case kind == "labels" && value == "true":
 		return membership{injected: certain.Always, at: entryWords(kind, istioInject, value)}
 	}
-	switch at := "`istio.injectedNamespaces` of the functionConfig"; b.p.opts.Istio.injects(b.in.NamespaceName) {
+	switch at := "`istio.injectedNamespaces` of the functionConfig"; b.opts.Istio.injects(b.in.NamespaceName) {
 	case certain.Always:
 		return membership{injected: certain.Always, at: at}
 	case certain.Never:
@@ -70,19 +70,6 @@ func (d istio) sidecarMembership(b *view) membership {
 		return d.notInjected(at, "%s has no label for Istio's injection, and another Namespace has one", at)
 	}
 	return d.declaredMembership(b)
-}
-
-// injectionCure words what would say whether Istio injects, where nothing does.
-func (b *view) injectionCure() string {
-	switch _, value := istioInjectSwitch(b); {
-	case pod.IsVariable(value), pod.IsVariable(b.in.NamespaceName), pod.IsVariable(b.namespace().Labels.Get(istioInjection)):
-		return "the manifest after the substitution of its variables"
-	case b.in.NamespaceName == "":
-		return "`istio.injectedNamespaces: [\"*\"]`, or a `metadata.namespace` with its Namespace,"
-	case b.in.Around.Namespace != nil:
-		return "the label `" + istioInjection + "` of its Namespace, or `istio.injectedNamespaces`,"
-	}
-	return "its Namespace, or `istio.injectedNamespaces`,"
 }
 
 // declaredMembership returns the membership of a container istio-proxy that an earlier run

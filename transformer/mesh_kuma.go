@@ -50,8 +50,8 @@ var kuma = passiveProxy{
 			n, err := strconv.ParseUint(v, 10, 32)
 			return err == nil && n == 0
 		}},
-		serves: func(s *handlerSite) bool { return !s.name.IsHook() },
 	},
+	serves:   func(s *handlerSite) bool { return !s.name.IsHook() },
 	never:    []string{"kube-system"},
 	switched: kumaSwitched,
 	refine:   refineKuma,
@@ -76,7 +76,7 @@ func kumaSwitched(b *view) membership {
 // kumaUnless words what decides whether Kuma injects a pod that has the switch on; "" if
 // it certainly does.
 func kumaUnless(b *view) string {
-	_, proxy := b.proxyOf(b.p.mesh.isProxy)
+	_, proxy := b.proxyOf(b.mesh.isProxy)
 	_, set := b.namespace().Labels.Lookup(kumaInject)
 	if proxy != nil || b.in.Around.Namespace == nil || set || b.in.Template.Metadata.Labels.Get(kumaInject) != "enabled" {
 		return ""
@@ -114,7 +114,7 @@ func refineKuma(p passiveProxy, b *view, m *inspection) {
 	}
 	if m.answerer.who != AnsweredByApp && b.uses(kumaVirtualPort) {
 		free := prober.DefaultPort - 1
-		for free == b.p.opts.Port || b.uses(free) {
+		for free == b.opts.Port || b.uses(free) {
 			free--
 		}
 		m.inherited = field.KeyValues{{Key: kumaVirtualProbePort, Value: strconv.Itoa(free)}}

@@ -16,11 +16,12 @@ import (
 // leave the probes alone.
 type passiveProxy struct {
 	meshData
-	free     []int                  // the ports that are never captured
-	inherits bool                   // a pod without the annotation of excluded ports has its Namespace's
-	never    []string               // the namespaces into which the mesh injects nothing, whatever its switches say there
-	keepOut  field.KeyValues        // the labels of others; an empty value stands for any
-	switched func(*view) membership // reads the switch of injection in the template and its Namespace
+	free     []int                   // the ports that are never captured
+	inherits bool                    // a pod without the annotation of excluded ports has its Namespace's
+	never    []string                // the namespaces into which the mesh injects nothing, whatever its switches say there
+	keepOut  field.KeyValues         // the labels of others; an empty value stands for any
+	serves   func(*handlerSite) bool // the mesh's own rewriter does, for a captured probe as it was read; nil if there is none
+	switched func(*view) membership  // reads the switch of injection in the template and its Namespace
 	// refine changes what is different in the mesh; nil if nothing is.
 	refine func(p passiveProxy, b *view, m *inspection)
 }
@@ -40,8 +41,8 @@ func (p passiveProxy) membership(b *view) membership {
 
 func (p passiveProxy) inspect(b *view) inspection {
 	said := p.membership(b)
-	m := inspection{answerer: answerer{AnsweredByProbeProxy, b.p.port()}}
-	if b.p.opts.AnsweredBy == AnsweredByApp {
+	m := inspection{answerer: answerer{AnsweredByProbeProxy, b.answersOn()}}
+	if b.opts.AnsweredBy == AnsweredByApp {
 		m.answerer = answerer{who: AnsweredByApp}
 	}
 	user := b.userAnnotations
@@ -105,7 +106,7 @@ func atStrictProxy(s *handlerSite) world.Fate {
 // capturedOutcome returns the function for [inspection].outcome in a mesh whose proxy is in
 // every pod: captured says the same of a probe whose port the mesh captures.
 func (m *inspection) capturedOutcome(b *view, captured func(*handlerSite) (f world.Fate, unless string)) func(*handlerSite) (world.Fate, string) {
-	captures, excluded := m.captures, b.p.mesh.excluded
+	captures, excluded := m.captures, b.mesh.excluded
 	return func(s *handlerSite) (world.Fate, string) {
 		port := s.dialed()
 		_, host := s.current.Endpoint()

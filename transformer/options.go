@@ -2,8 +2,6 @@ package transformer
 
 import (
 	"cmp"
-	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -108,67 +106,6 @@ func (p *ProbeProxy) ImageToRun() string {
 		image = p.Registry + strings.TrimPrefix(image, release.Registry)
 	}
 	return cmp.Or(p.Image, image)
-}
-
-// A Problem is an option that does not fit the mesh.
-type Problem struct {
-	Path field.Path // in the spec of the functionConfig: probeProxy.name
-	Text string     // begins with the value
-}
-
-// Problems returns what does not fit the mesh of the options: who answers, the
-// port, a uid or gid, and names that belong to a mesh or to us. If the mesh is
-// found out for each template, the options must fit Istio, because a template
-// that names no mesh is rewritten for Istio.
-func (o Options) Problems() []Problem {
-	return o.problemsIn(o.serviceMesh())
-}
-
-// serviceMesh returns the mesh of the options. If each template has its own, it is that of
-// templates that name none.
-func (o *Options) serviceMesh() *serviceMesh {
-	if o.Mesh == MeshAuto {
-		return serviceMeshes[0]
-	}
-	return meshNamed(o.Mesh)
-}
-
-func (o *Options) problemsIn(d *serviceMesh) []Problem {
-	var problems []Problem
-	add := func(at field.Path, format string, args ...any) {
-		problems = append(problems, Problem{at, fmt.Sprintf(format, args...)})
-	}
-	if all := d.answerers(); !slices.Contains(all, o.AnsweredBy) {
-		in := "with `mesh: " + d.name + "`"
-		if o.Mesh == MeshAuto {
-			in = "in " + d.title
-		}
-		add(field.NewPath("answeredBy"), "%q must be %s %s", o.AnsweredBy, field.Enumerate(all, "or"), in)
-	}
-	switch {
-	case slices.Contains(d.reserved, o.Port):
-		add(field.NewPath("port"), "\"%d\" is one of %s's own ports (%s) and must be another", o.Port, d.title, joinPorts(d.reserved))
-	case d.port != 0 && o.Port != prober.DefaultPort:
-		add(field.NewPath("port"), "\"%d\" must not be given: in this mesh it is always %d", o.Port, d.port)
-	}
-	for _, x := range serviceMeshes {
-		if x.isProxy(&pod.Container{Name: o.ProbeProxy.Name}) && (x == d || !x.commonName) {
-			add(field.NewPath("probeProxy", "name"), "%q is the name of %s's own sidecar; choose another", o.ProbeProxy.Name, x.title)
-		}
-	}
-	for _, key := range []string{"runAsUser", "runAsGroup"} {
-		if v, _ := o.ProbeProxy.SecurityContext.Get(key); v == int(d.uid) {
-			add(field.NewPath("probeProxy", "securityContext", key), "\"%d\" must not be that of %s's own proxy, whose connections do not reach the app", v, d.title)
-		}
-	}
-	for i, item := range o.ProbeProxy.Env {
-		env, _ := item.(field.Map)
-		name := field.As[string](env, "name")
-		if slices.Contains(holderEnvs, name) {
-			add(field.NewPath("probeProxy").Item("env", i).Key("name"), "%q is written by rewrite-probes itself", name)
-		}
-	}
-	return problems
 }
 
 // The values of [Options].Platform. With auto, the manifests say it.

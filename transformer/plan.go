@@ -188,3 +188,9 @@ func (v *Verdict) Where() string {
 	}
 	return "in the mesh"
 }
+
+// Why the kubelet's connection to a proxy that only accepts mTLS does not do its work.
+const (
+	whyNoCertificate = "the kubelet has no client certificate"
+	whyAccepted      = "the mesh's own proxy accepts the connection"
+)

@@ -1,23 +1,20 @@
 package transformer
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
 // A Planner plans for one set of options. It holds no state between calls and
 // may be used by several goroutines at once.
 type Planner struct {
-	opts   Options
-	mesh   *serviceMesh
-	meshes []*serviceMesh // all of them, the planner's own first
-	// What follows is made when it is needed: the planners with the same options for the other
-	// meshes, and the container probe-proxy without what a template adds to it.
-	others            func() map[*serviceMesh]*Planner
-	sidecar, ordinary func() field.Map // as a native sidecar, and as an ordinary container
+	opts     Options
+	settings []*setting // one for each mesh, that of the options first
 }
 
 // New returns a planner. It is an error if the options have [Options.Problems].
@@ -25,32 +22,75 @@ func New(o Options) (*Planner, error) {
 	if problems := o.Problems(); len(problems) > 0 {
 		return nil, fmt.Errorf("%s: %s", problems[0].Path, problems[0].Text)
 	}
-	return newPlanner(o, o.serviceMesh()), nil
-}
-
-func newPlanner(o Options, d *serviceMesh) *Planner {
-	others := slices.DeleteFunc(slices.Clone(serviceMeshes), func(x *serviceMesh) bool { return x == d })
-	p := &Planner{opts: o, mesh: d, meshes: append([]*serviceMesh{d}, others...)}
-	p.others = sync.OnceValue(func() map[*serviceMesh]*Planner {
-		planners := make(map[*serviceMesh]*Planner)
-		for _, x := range others {
-			planners[x] = newPlanner(p.opts, x)
+	p := &Planner{opts: o}
+	own := o.serviceMesh()
+	for _, d := range slices.Concat([]*serviceMesh{own}, serviceMeshes) {
+		if d == own && len(p.settings) > 0 {
+			continue
 		}
-		return planners
-	})
-	p.sidecar = sync.OnceValue(func() field.Map { return p.fixedContainer(true) })
-	p.ordinary = sync.OnceValue(func() field.Map { return p.fixedContainer(false) })
-	return p
+		s := &setting{opts: &p.opts, mesh: d}
+		s.sidecar = sync.OnceValue(func() field.Map { return fixedContainer(s, true) })
+		s.ordinary = sync.OnceValue(func() field.Map { return fixedContainer(s, false) })
+		p.settings = append(p.settings, s)
+	}
+	return p, nil
 }
 
 // Plan plans the rewriting of one template. A template that was rewritten
 // before is brought to the planner's options, or restored if it has opted out.
 func (p *Planner) Plan(in Input) Plan {
-	return write(decide(p.know(p.read(&in), false)))
+	return write(decide(know(p.settings, p.read(&in), false)))
 }
 
 // Restore plans the inverse: the original probes come back, and all that we
 // added goes, whether the template has opted out or not.
 func (p *Planner) Restore(in Input) Plan {
-	return write(decideToRestore(p.know(p.read(&in), true)))
+	return write(decideToRestore(know(p.settings, p.read(&in), true)))
+}
+
+// read reads a template with the options of the planner, whatever its mesh is.
+func (p *Planner) read(in *Input) *template { return read(&p.opts, originalFinders(), in) }
+
+// originalFinders returns those of all meshes.
+func originalFinders() (finders []originalFinder) {
+	for _, d := range serviceMeshes {
+		if d.findOriginal != nil {
+			finders = append(finders, d.findOriginal)
+		}
+	}
+	return finders
+}
+
+// An OriginalProbe is a readiness probe as its author wrote it, whether or not
+// the template has been rewritten since.
+type OriginalProbe struct {
+	Container string
+	Probe     field.Map
+	Port      int   // the number of its port, which may be a name in Probe
+	PortErr   error // why it has none
+}
+
+// ReadinessProbes returns the readiness probes of a template as their authors
+// wrote them. It fails if an original cannot be known.
+func (p *Planner) ReadinessProbes(in Input) ([]OriginalProbe, error) {
+	b := p.read(&in)
+	if f := FirstError(b.mistakes); f != nil {
+		return nil, errors.New(f.Message)
+	}
+	var all []OriginalProbe
+	for _, s := range b.sites {
+		if s.name != prober.Readiness {
+			continue
+		}
+		if s.isDangling() {
+			return nil, errors.New(NewFinding("dangling", s.path, danglingText).Message)
+		}
+		probe := s.source
+		if s.alreadyRewritten {
+			probe = slices.DeleteFunc(slices.Clone(probe), func(e field.Entry) bool { return e.Key == s.current.Kind() })
+			probe = append(probe, field.Entry{Key: s.original.Kind(), Value: s.original.Value()})
+		}
+		all = append(all, OriginalProbe{Container: s.container.Name, Probe: probe, Port: s.port, PortErr: s.portErr})
+	}
+	return all, nil
 }

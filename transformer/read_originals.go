@@ -1,7 +1,6 @@
 package transformer
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -317,40 +316,6 @@ func (b *reader) findMeshOriginal(s *handlerSite) {
 	}
 }
 
-// An OriginalProbe is a readiness probe as its author wrote it, whether or not
-// the template has been rewritten since.
-type OriginalProbe struct {
-	Container string
-	Probe     field.Map
-	Port      int   // the number of its port, which may be a name in Probe
-	PortErr   error // why it has none
-}
-
-// ReadinessProbes returns the readiness probes of a template as their authors
-// wrote them. It fails if an original cannot be known.
-func (p *Planner) ReadinessProbes(in Input) ([]OriginalProbe, error) {
-	b := p.read(&in)
-	if f := FirstError(b.mistakes); f != nil {
-		return nil, errors.New(f.Message)
-	}
-	var all []OriginalProbe
-	for _, s := range b.sites {
-		if s.name != prober.Readiness {
-			continue
-		}
-		if s.isDangling() {
-			return nil, errors.New(NewFinding("dangling", s.path, danglingText).Message)
-		}
-		probe := s.source
-		if s.alreadyRewritten {
-			probe = slices.DeleteFunc(slices.Clone(probe), func(e field.Entry) bool { return e.Key == s.current.Kind() })
-			probe = append(probe, field.Entry{Key: s.original.Kind(), Value: s.original.Value()})
-		}
-		all = append(all, OriginalProbe{Container: s.container.Name, Probe: probe, Port: s.port, PortErr: s.portErr})
-	}
-	return all, nil
-}
-
 // An answerer is the process that answers rewritten probes.
 type answerer struct {
 	who  string // one of the AnsweredBy constants but auto
@@ -396,3 +361,6 @@ func (o *Options) isOurs(k *originalsHolder, declared bool) bool {
 			!(e.Key == "resources" && declared) && !isFilledIn(e, k.raw)
 	})
 }
+
+// portFlag is the flag of probe-proxy for its port.
+const portFlag = "--port"

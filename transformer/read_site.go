@@ -1,7 +1,6 @@
 package transformer
 
 import (
-	"fmt"
 	"iter"
 	"reflect"
 	"slices"
@@ -142,17 +141,6 @@ func (s *handlerSite) isDangling() bool {
 	return s.lost || ok || presentKey(h.Path) != "" || isHealthcheck(h)
 }
 
-// whyStrict returns why a captured probe fails under strict mTLS, which at says.
-func (s *handlerSite) whyStrict(at string) string {
-	switch {
-	case s.holder != nil:
-		return fmt.Sprintf("the mesh captures port %d, where it is answered", s.dialed())
-	case at != "":
-		return whyNoCertificate + " (" + at + ")"
-	}
-	return whyNoCertificate
-}
-
 // has reports whether a probe, as it was read, is an original. Headers and the
 // timeout are not compared: rewriting leaves them in the probe.
 func (s *handlerSite) has(original *prober.Prober) bool {
@@ -169,4 +157,19 @@ func (s *handlerSite) has(original *prober.Prober) bool {
 // in returns the path of a field of the original's handler.
 func (s *handlerSite) in(keys ...string) field.Path {
 	return s.path.Key(slices.Concat([]string{s.original.Kind()}, keys)...)
+}
+
+const danglingText = "looks like a rewritten probe, but no container of the pod carries an original for it; it must be given its original back"
+
+// rewritten returns what the handler becomes: an httpGet of a path that names its container
+// and type, on one port for all. It is what Istio's injector makes of it.
+func (s *handlerSite) rewritten(port int) *pod.HTTPGet {
+	h := &pod.HTTPGet{Path: s.key, Port: field.Number(port)}
+	if o := s.original.HTTPGet; o != nil {
+		h.Scheme, h.HTTPHeaders = o.Scheme, o.HTTPHeaders
+		if s.isHTTPS() {
+			h.Scheme = "HTTP"
+		}
+	}
+	return h
 }

@@ -128,3 +128,7 @@ func (b *template) namespace() *field.Metadata {
 }
 
 var unknownNamespace = &field.Metadata{}
+
+func (b *template) annotationFinding(reason, key, format string, args ...any) Finding {
+	return metadataFinding(reason, b.metadata.Key("annotations", key), b.annotations().Get(key), format, args...)
+}

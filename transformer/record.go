@@ -120,3 +120,9 @@ const (
 	// the user's, by which we could not recognise it.
 	recordDeclared = "declared"
 )
+
+func isEmpty(v field.Value) bool {
+	m, isMap := v.(field.Map)
+	list, isList := v.(field.List)
+	return v == nil || isMap && len(m) == 0 || isList && len(list) == 0
+}

@@ -1,10 +1,6 @@
 package transformer
 
-import (
-	"strconv"
-
-	"github.com/rewrite-probes/rewrite-probes/internal/field"
-)
+import "github.com/rewrite-probes/rewrite-probes/internal/field"
 
 // A rewriterOff is the annotation that turns a mesh's own rewriter off. The zero
 // value is that of a mesh without a rewriter.
@@ -39,13 +35,4 @@ func (r rewriterOff) without(annotations, recorded field.KeyValues) field.KeyVal
 		return annotations.With(r.key, v)
 	}
 	return annotations.Without(r.key)
-}
-
-// isFalse reports whether a value is a boolean that says no.
-func isFalse(v string) bool {
-	if v == "" {
-		return false // nearly always; an error takes memory
-	}
-	on, err := strconv.ParseBool(v)
-	return err == nil && !on
 }

@@ -7,7 +7,7 @@ import "slices"
 // there would pass without mTLS.
 func (b *decision) excludePorts() {
 	left := slices.ContainsFunc(b.rulings, func(r ruling) bool { return r.reason == "" })
-	list := b.p.mesh.excluded
+	list := b.mesh.excluded
 	if left && b.metadata == nil {
 		b.addFinding(NewFinding("annotations-unknown", b.spec, "is a pod's spec without metadata, so that there is no known place for the annotation `%s`, which the pods need; the object must be excluded", list.key))
 		return

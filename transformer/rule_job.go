@@ -52,7 +52,7 @@ func checkProbeProxy(b *decision, report func(Finding)) {
 		key   string
 		value *int64
 	}{{"runAsUser", spec.SecurityContext.RunAsUser}, {"runAsGroup", spec.SecurityContext.RunAsGroup}} {
-		if _, set := context.Get(id.key); !set && id.value != nil && *id.value == b.p.mesh.uid {
+		if _, set := context.Get(id.key); !set && id.value != nil && *id.value == b.mesh.uid {
 			report(NewFinding("proxy-uid", b.spec.Key("securityContext", id.key),
 				"is %d, the mesh's own, and probe-proxy would inherit it; `probeProxy.securityContext.%s` must be another", *id.value, id.key))
 		}

@@ -13,10 +13,10 @@ import (
 // checkTaken refuses a rewriting if a container has the name or the port of the answerer.
 func checkTaken(b *decision, report func(Finding)) {
 	for at, c := range b.containers() {
-		if b.answeredByUs() && c.Name == b.p.opts.ProbeProxy.Name {
+		if b.answeredByUs() && c.Name == b.opts.ProbeProxy.Name {
 			report(containerFinding("name-taken", b.containerPath(at).Key("name"), c.Name, "%q is the name of the container to be added; one of the two must have another (`probeProxy.name`)", c.Name))
 		}
-		if !b.answeredByUs() && b.p.mesh.isProxy(c) {
+		if !b.answeredByUs() && b.mesh.isProxy(c) {
 			continue
 		}
 		for i, p := range c.Ports {
@@ -54,23 +54,23 @@ func checkOwnPort(b *decision, report func(Finding)) {
 // is that the rewriter would have served.
 func checkLeftAlone(b *decision, report func(Finding)) {
 	f := &b.inspection.facts
-	off, user := b.p.mesh.off, b.userAnnotations
+	off, user := b.mesh.off, b.userAnnotations
 	if off.key == "" || off.isOff(user) || f.Rewrites.Is == certain.Never || f.Injected.Is == certain.Never {
 		return
 	}
 	serves, cures := "may serve it now", fmt.Sprintf("rewrite this one too, opt the whole pod out (`%s: \"false\"`), or set `istio: {injectorRewrites: false}` in the functionConfig if Istio's injector rewrites no probes", ownRewrite)
 	switch {
-	case b.p.mesh.serves != nil:
+	case b.mesh.serves != nil:
 		cures = fmt.Sprintf("rewrite this one too, or opt the whole pod out (`%s: \"false\"`); if that rewriter is off in the mesh, say so with the annotation `%s: %s`", ownRewrite, off.key, strconv.Quote(off.value))
 	case f.Rewrites.Is != certain.Maybe:
 		serves, cures = "serves it in an injected pod ("+f.Rewrites.At+")", fmt.Sprintf("rewrite this one too, or opt the whole pod out (`%s: \"false\"`)", ownRewrite)
 	}
 	for _, s := range b.rulings {
-		if s.reason == "" || !b.servedByRewriter(s.handlerSite) || !off.isOff(b.p.mesh.annotate(user, nil, b.inspection.answerer)) {
+		if s.reason == "" || !b.servedByRewriter(s.handlerSite) || !off.isOff(b.mesh.annotate(user, nil, b.inspection.answerer)) {
 			continue
 		}
 		report(containerFinding("rewriter-needed", s.path, s.container.Name,
-			"is left alone (%s), and %s's injector, which %s, must rewrite nothing in this pod if other probes are rewritten here; %s", s.reason, b.p.mesh.title, serves, cures))
+			"is left alone (%s), and %s's injector, which %s, must rewrite nothing in this pod if other probes are rewritten here; %s", s.reason, b.mesh.title, serves, cures))
 	}
 }
 
@@ -79,14 +79,14 @@ func checkLeftAlone(b *decision, report func(Finding)) {
 func (b *knowledge) servedByRewriter(s *handlerSite) bool {
 	kind := s.original.Kind()
 	port, host := s.original.Endpoint()
-	if kind == "" || port == nil || b.p.mesh.isProxy(s.container) || s.isDangling() || s.neverWorks(kind) {
+	if kind == "" || port == nil || b.mesh.isProxy(s.container) || s.isDangling() || s.neverWorks(kind) {
 		return false
 	}
 	if host != "" || s.port == 0 && !pod.IsVariable(port.Str) || s.port > 0 && !b.inspection.captures(s.port) {
 		return false
 	}
-	if b.p.mesh.serves != nil {
-		return b.p.mesh.serves(s)
+	if b.mesh.serves != nil {
+		return b.mesh.serves(s)
 	}
 	byProxy := answerer{who: AnsweredByIstioProxy}
 	return slices.ContainsFunc(b.inspection.facts.Worlds(), func(w world.World) bool { return w.Rewrites && b.runsBefore(w, s, byProxy) })
@@ -98,21 +98,9 @@ func checkBareSpec(b *decision, report func(Finding)) {
 	if !b.in.Shape.BareSpec || b.inspection.facts.Injected.Is == certain.Never {
 		return
 	}
-	needed := b.p.mesh.annotate(nil, nil, b.inspection.answerer)
+	needed := b.mesh.annotate(nil, nil, b.inspection.answerer)
 	if len(needed) == 0 {
 		return
 	}
 	report(NewFinding("annotations-unknown", b.spec, "is a pod's spec without metadata, so that there is no known place for the annotation `%s: %s`, which the pods need in the mesh; the object must be excluded, or not be in the mesh, such as in a namespace that `istio.injectedNamespaces` does not name", needed[0].Key, needed[0].Value))
-}
-
-// portCure returns the other cure for a port that is taken; "" if there is none. The port
-// on which istio-proxy answers is a fact of the mesh, which another `port` would only deny.
-func (b *view) portCure() string {
-	switch {
-	case b.p.mesh.port != 0:
-		return ""
-	case b.p.opts.AnsweredBy == AnsweredByIstioProxy:
-		return ", or probe-proxy must answer (`answeredBy: probe-proxy`)"
-	}
-	return ", or the functionConfig another `port`"
 }

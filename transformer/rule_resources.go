@@ -3,8 +3,6 @@ package transformer
 import (
 	"slices"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/field"
-	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/resources"
 )
 
@@ -18,7 +16,7 @@ func checkResources(b *decision, report func(Finding)) {
 		report(f)
 		return
 	}
-	if around := &b.in.Around; len(b.p.opts.ProbeProxy.Resources)+len(around.LimitRanges)+len(around.Quotas) == 0 && !pod.HasOwn {
+	if around := &b.in.Around; len(b.opts.ProbeProxy.Resources)+len(around.LimitRanges)+len(around.Quotas) == 0 && !pod.HasOwn {
 		return // the defaults keep the class
 	}
 	ours := resources.Filled(b.probeProxyResources(pod, b.toRewrite), b.in.Around.LimitRanges)
@@ -54,23 +52,7 @@ func checkProxyLimits(b *decision, report func(Finding)) {
 	}
 	ranges := b.in.Around.LimitRanges
 	i := slices.IndexFunc(ranges, resources.LimitRange.HasDefaults)
-	if _, proxy := b.proxyOf(b.p.mesh.isProxy); i >= 0 && proxy == nil && len(b.p.opts.IstioProxy.Resources) == 0 {
+	if _, proxy := b.proxyOf(b.mesh.isProxy); i >= 0 && proxy == nil && len(b.opts.IstioProxy.Resources) == 0 {
 		report(NewFinding("proxy-limits", b.spec, "LimitRange %q gives its defaults to the declared istio-proxy, and they replace what Istio's injector would give it; the functionConfig should have Istio's own, by default `istioProxy: {resources: {requests: {cpu: 100m, memory: 128Mi}, limits: {cpu: 2, memory: 1Gi}}}`", ranges[i].Name))
 	}
-}
-
-// tlsProbes returns how many of the rewritten probes probe-proxy makes over TLS.
-func (b *template) tlsProbes(toRewrite []*handlerSite) (n int) {
-	for _, s := range toRewrite {
-		if g := s.original.GRPC; s.isHTTPS() || g != nil && g.Mode == prober.GRPCTLS {
-			n++
-		}
-	}
-	return n
-}
-
-func (b *view) probeProxyResources(pod *resources.Pod, toRewrite []*handlerSite) field.Map {
-	given := b.p.opts.ProbeProxy.Resources
-	defaults := pod.Defaults(b.tlsProbes(toRewrite), len(field.Merge(nil, given)) > 0)
-	return resources.Merge(defaults, given, pod.Class())
 }

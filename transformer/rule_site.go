@@ -35,10 +35,8 @@ func notOneHandler(k *knowledge, s *handlerSite) *leave {
 }
 
 func ofProxy(k *knowledge, s *handlerSite) *leave {
-	return because(k.p.mesh.isProxy(s.container), "proxy-container")
+	return because(k.mesh.isProxy(s.container), "proxy-container")
 }
-
-const danglingText = "looks like a rewritten probe, but no container of the pod carries an original for it; it must be given its original back"
 
 func isLost(k *knowledge, s *handlerSite) *leave {
 	if !s.isDangling() {
@@ -62,7 +60,7 @@ func notSelected(k *knowledge, s *handlerSite) *leave {
 	case s.name.IsHook():
 		return nil
 	}
-	return because(!slices.Contains(k.p.opts.Rewrite, kind), "not-selected")
+	return because(!slices.Contains(k.opts.Rewrite, kind), "not-selected")
 }
 
 func hookNeverWorks(k *knowledge, s *handlerSite) *leave {

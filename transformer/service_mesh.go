@@ -2,11 +2,9 @@ package transformer
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
-	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
@@ -16,30 +14,8 @@ type serviceMesh struct {
 	meshData
 	meshProfile
 	findOriginal originalFinder // nil if there is no such form
-}
-
-// meshData is the part of a profile that is the same for all templates.
-type meshData struct {
-	name  string // in the functionConfig
-	title string // in messages
-	// proxy is the name of the proxy's container, and image a part of its image. commonName
-	// is set if other containers may have the same name, so that one in a template does not
-	// say that the pod is in the mesh.
-	proxy, image string
-	commonName   bool
-	port         int // where probe-proxy answers; 0 if the options say it
-	// uid is the uid and gid of the proxy. What such a process sends does not reach the app,
-	// so probe-proxy must have another.
-	uid int64
-	// sidecarUser is the uid of probe-proxy if the options have none; 0 stands for nobody.
-	// What it sends to the pod's own IP must reach the app without the mesh's proxy.
-	sidecarUser int
-	firstIsApp  bool     // the mesh takes the first container for the app
-	reserved    []int    // the ports of the mesh's own processes in a pod
-	excluded    portList // the annotation with the ports that the mesh does not capture
-	// off turns the mesh's own rewriter off, the zero value if it has none. serves reports
-	// whether that serves a captured probe as it was read; nil if there is none, or worlds say it.
-	off    rewriterOff
+	// serves reports whether the mesh's own rewriter serves a captured probe as it was read; nil if
+	// there is none, or worlds say it.
 	serves func(*handlerSite) bool
 }
 
@@ -47,8 +23,8 @@ type meshData struct {
 var serviceMeshes = []*serviceMesh{
 	{meshData: istioData, meshProfile: istio{}},
 	{meshData: linkerd.meshData, meshProfile: linkerd},
-	{meshData: kuma.meshData, meshProfile: kuma, findOriginal: kumaOriginal},
-	{meshData: consul.meshData, meshProfile: consul, findOriginal: consulOriginal},
+	{meshData: kuma.meshData, meshProfile: kuma, findOriginal: kumaOriginal, serves: kuma.serves},
+	{meshData: consul.meshData, meshProfile: consul, findOriginal: consulOriginal, serves: consul.serves},
 	{meshData: openServiceMesh.meshData, meshProfile: openServiceMesh},
 	{meshData: flomesh.meshData, meshProfile: flomesh},
 }
@@ -92,22 +68,6 @@ func Meshes() []string {
 		names = append(names, d.name)
 	}
 	return names
-}
-
-// Answerers returns the values that [Options].AnsweredBy may have in any
-// mesh.
-func Answerers() []string {
-	return []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByIstioProxy, AnsweredByApp}
-}
-
-func (d *meshData) isProxy(c *pod.Container) bool {
-	return c.Name == d.proxy && strings.Contains(c.Image, d.image)
-}
-
-// answerers returns those of [Answerers] that there are in the mesh: Istio's is the only proxy
-// that reads the env var.
-func (d *meshData) answerers() []string {
-	return slices.DeleteFunc(Answerers(), func(who string) bool { return who == AnsweredByIstioProxy && d.proxy != istioProxyName })
 }
 
 // An inspection is what a mesh found out about one template.

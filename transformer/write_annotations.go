@@ -11,7 +11,7 @@ import (
 // withExcluded returns the user's annotations with the ports that the mesh must not
 // capture, and with what restore needs.
 func (b *draft) withExcluded(user field.KeyValues) field.KeyValues {
-	list := b.p.mesh.excluded
+	list := b.mesh.excluded
 	want := b.withInherited(user)
 	var added []string
 	for _, port := range b.excluded {
@@ -44,7 +44,7 @@ func (b *draft) editAnnotations() {
 	want := b.withExcluded(b.userAnnotations)
 	if len(b.toRewrite) > 0 {
 		user := want
-		want = b.withDefaultContainer(b.p.mesh.annotate(b.withInherited(user), have, b.inspection.answerer), b.toRewrite)
+		want = b.withDefaultContainer(b.mesh.annotate(b.withInherited(user), have, b.inspection.answerer), b.toRewrite)
 		if value := b.recordFor(b.toRewrite, user, want).Encode(); value != "" {
 			want = want.With(OriginalsAnnotation, value)
 		}

@@ -45,7 +45,7 @@ func (b *draft) editContainers(env string) {
 func (b *draft) existingProbeProxy() *originalsHolder {
 	var found *originalsHolder
 	for _, k := range b.holders {
-		if k.ours && !k.proxy && (found == nil || k.container.Name == b.p.opts.ProbeProxy.Name) {
+		if k.ours && !k.proxy && (found == nil || k.container.Name == b.opts.ProbeProxy.Name) {
 			found = k
 		}
 	}
@@ -73,7 +73,7 @@ func (b *draft) probeProxyPlace(existing *originalsHolder, toRewrite []*handlerS
 // editProxy plans the env var of the mesh's proxy and returns where the proxy is; nil if
 // there is none.
 func (b *draft) editProxy(value string) *pod.Ref {
-	at, proxy := b.proxyOf(b.p.mesh.isProxy)
+	at, proxy := b.proxyOf(b.mesh.isProxy)
 	if proxy == nil { // use the one that we declared earlier
 		for _, k := range b.holders {
 			if k.proxy && k.ours && !k.at.Init {

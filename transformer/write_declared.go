@@ -6,15 +6,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// restrictedFields is what the Pod Security level "restricted" demands of a
-// container: https://kubernetes.io/docs/concepts/security/pod-security-standards/
-var restrictedFields = field.Map{
-	{Key: "runAsNonRoot", Value: true},
-	{Key: "allowPrivilegeEscalation", Value: false},
-	{Key: "capabilities", Value: field.Map{{Key: "drop", Value: field.List{"ALL"}}}},
-	{Key: "seccompProfile", Value: field.Map{{Key: "type", Value: "RuntimeDefault"}}},
-}
-
 // declaration returns the container, without env, that holds the place of the
 // mesh's proxy until it is injected.
 //
@@ -25,11 +16,11 @@ var restrictedFields = field.Map{
 // none is declared if the template asks for a privileged proxy, and none of the
 // fields that the pod's own securityContext already has.
 func (b *draft) declaration() field.Map {
-	m := field.Merge(istioPlaceholder, field.Map{{Key: "image", Value: b.p.opts.IstioProxy.Image}})
-	if r := field.Merge(nil, b.p.opts.IstioProxy.Resources); len(r) > 0 {
+	m := field.Merge(istioPlaceholder, field.Map{{Key: "image", Value: b.opts.IstioProxy.Image}})
+	if r := field.Merge(nil, b.opts.IstioProxy.Resources); len(r) > 0 {
 		m = append(m, field.Entry{Key: "resources", Value: r})
 	}
-	if !b.p.opts.IstioProxy.Restricted || istioPrivileged(b.annotations()) {
+	if !b.opts.IstioProxy.Restricted || istioPrivileged(b.annotations()) {
 		return m
 	}
 	if context := b.restrictedContext(); context != nil {
@@ -72,29 +63,4 @@ func (b *draft) containersComply(hasRoot, hasSeccomp bool) (compliant, nonRoot b
 		nonRoot = nonRoot && (ownRoot && root == true || !ownRoot && hasRoot)
 	}
 	return compliant, nonRoot
-}
-
-func restrictedSeccomp(v field.Value) bool {
-	profile, _ := v.(field.Map)
-	t := field.As[string](profile, "type")
-	return t == "RuntimeDefault" || t == "Localhost"
-}
-
-func restrictedCapabilities(capabilities field.Map) bool {
-	return slices.Contains(field.As[field.List](capabilities, "drop"), "ALL") &&
-		!slices.ContainsFunc(field.As[field.List](capabilities, "add"), func(v field.Value) bool { return v != "NET_BIND_SERVICE" })
-}
-
-// isRestrictedContext reports whether a securityContext is one that
-// restrictedContext returns.
-func isRestrictedContext(v field.Value) bool {
-	m, _ := v.(field.Map)
-	for _, e := range m {
-		if want, ok := restrictedFields.Get(e.Key); !ok || !field.Same(e.Value, want) {
-			return false
-		}
-	}
-	_, escalation := m.Get("allowPrivilegeEscalation")
-	_, capabilities := m.Get("capabilities")
-	return escalation && capabilities
 }

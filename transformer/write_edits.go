@@ -26,19 +26,6 @@ func (b *draft) editAll() {
 
 func (b *draft) edit(edits ...field.Edit) { b.edits = append(b.edits, edits...) }
 
-// rewritten returns what the handler becomes: an httpGet of a path that names its container
-// and type, on one port for all. It is what Istio's injector makes of it.
-func (s *handlerSite) rewritten(port int) *pod.HTTPGet {
-	h := &pod.HTTPGet{Path: s.key, Port: field.Number(port)}
-	if o := s.original.HTTPGet; o != nil {
-		h.Scheme, h.HTTPHeaders = o.Scheme, o.HTTPHeaders
-		if s.isHTTPS() {
-			h.Scheme = "HTTP"
-		}
-	}
-	return h
-}
-
 // prober returns the env var's entry for the original of the probe.
 func (s *handlerSite) prober() *prober.Prober {
 	p := s.original.Entry(field.Number(s.port))

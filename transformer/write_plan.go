@@ -48,7 +48,7 @@ func (b *draft) answer() Answer {
 	a.AppWouldDo = !b.in.OnlyEdits && a.By == AnsweredByProbeProxy && b.appWouldDo(b.toRewrite)
 	container := istioProxyName
 	if b.answeredByUs() {
-		container = b.p.opts.ProbeProxy.Name
+		container = b.opts.ProbeProxy.Name
 	}
 	if len(b.toRewrite) > 0 && !slices.Contains(b.names, container) {
 		a.AddsContainer = container

@@ -1,7 +1,6 @@
 package transformer
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 
@@ -9,25 +8,11 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// nobody is the uid and gid of probe-proxy, as in distroless images.
-const nobody = 65532
-
-// portFlag is the flag of probe-proxy for its port.
-const portFlag = "--port"
-
 // hooksFlag makes a probe-proxy that is an ordinary container wait for the
 // preStop hooks of its pod. The kubelet ends all ordinary containers at the
 // same time, and calls their hooks then; 10 s are enough on a busy node. Once a
 // hook has come, probe-proxy no longer waits.
 const hooksFlag = "--hooks-within=10s"
-
-// sidecarDefaults returns the default securityContext of the container for a uid, which
-// complies with "restricted". The options are merged over it.
-func sidecarDefaults(user int) field.Map {
-	return append(field.Map{{Key: "runAsUser", Value: user}, {Key: "runAsGroup", Value: nobody}}, sidecarRestricted...)
-}
-
-var sidecarRestricted = slices.Insert(slices.Clone(restrictedFields), 1, field.Entry{Key: "readOnlyRootFilesystem", Value: true})
 
 // ownedKeys are the fields of the container that the options decide. Others,
 // such as volumeMounts, are kept.
@@ -45,14 +30,14 @@ var podIP = field.Map{
 //
 // The container declares no ports. The kubelet needs only their numbers, and tools
 // that scrape every declared port would find one more.
-func (p *Planner) fixedContainer(native bool) field.Map {
-	s := p.opts.ProbeProxy
+func fixedContainer(in *setting, native bool) field.Map {
+	s := in.opts.ProbeProxy
 	m := field.AppendSet(field.Map{{Key: "name", Value: s.Name}, {Key: "image", Value: s.ImageToRun()}}, "imagePullPolicy", s.ImagePullPolicy)
 	if native {
 		m = append(m, field.Entry{Key: "restartPolicy", Value: "Always"})
 	}
 	var args field.List
-	if port := p.port(); port != prober.DefaultPort {
+	if port := in.answersOn(); port != prober.DefaultPort {
 		args = field.List{portFlag + "=" + strconv.Itoa(port)}
 	}
 	if !native {
@@ -67,25 +52,25 @@ func (p *Planner) fixedContainer(native bool) field.Map {
 	m = append(m,
 		field.Entry{Key: "env", Value: mergeEnv(field.List{podIP}, s.Env)},
 		// Every second for a minute: an image on the node is up at once.
-		field.Entry{Key: "startupProbe", Value: append(p.ownProbe(prober.HealthPath), field.Map{
+		field.Entry{Key: "startupProbe", Value: append(ownProbe(in, prober.HealthPath), field.Map{
 			{Key: "periodSeconds", Value: 1},
 			{Key: "failureThreshold", Value: 60},
 		}...)},
 	)
 	if s.LivenessProbe {
-		m = append(m, field.Entry{Key: "livenessProbe", Value: append(p.ownProbe(prober.HealthPath), field.Entry{Key: "timeoutSeconds", Value: livenessTimeout})})
+		m = append(m, field.Entry{Key: "livenessProbe", Value: append(ownProbe(in, prober.HealthPath), field.Entry{Key: "timeoutSeconds", Value: livenessTimeout})})
 	}
 	if s.ReadinessProbe {
-		m = append(m, field.Entry{Key: "readinessProbe", Value: p.ownProbe(prober.ReadyPath)})
+		m = append(m, field.Entry{Key: "readinessProbe", Value: ownProbe(in, prober.ReadyPath)})
 	}
 	return m
 }
 
 // probeProxy returns the container that answers for the originals.
 func (b *draft) probeProxy(originals string, toRewrite []*handlerSite) field.Map {
-	fixed := b.p.ordinary()
+	fixed := b.ordinary()
 	if b.native() {
-		fixed = b.p.sidecar()
+		fixed = b.sidecar()
 	}
 	env := slices.Clip(field.As[field.List](fixed, "env"))
 	m := field.Merge(fixed, field.Map{{Key: "env", Value: append(env, envVar(originals))}})
@@ -103,12 +88,9 @@ func (b *draft) probeProxy(originals string, toRewrite []*handlerSite) field.Map
 const livenessTimeout = 10
 
 // ownProbe returns the handler of a probe that asks probe-proxy itself.
-func (p *Planner) ownProbe(path string) field.Map {
-	return field.Map{{Key: "httpGet", Value: field.Map{{Key: "path", Value: path}, {Key: "port", Value: p.port()}}}}
+func ownProbe(in *setting, path string) field.Map {
+	return field.Map{{Key: "httpGet", Value: field.Map{{Key: "path", Value: path}, {Key: "port", Value: in.answersOn()}}}}
 }
-
-// port returns the port on which probe-proxy answers.
-func (p *Planner) port() int { return cmp.Or(p.mesh.port, p.opts.Port) }
 
 // envVar returns the env var that carries the originals.
 func envVar(originals string) field.Map {

@@ -60,9 +60,9 @@ func (b *draft) recordFor(toRewrite []*handlerSite, user, written field.KeyValue
 		b.noteEmpty(&r, b.spec.Key("initContainers"), len(b.in.Template.Spec.InitContainers) == 0)
 	}
 	if !b.answeredByUs() {
-		if at, proxy := b.proxyOf(b.p.mesh.isProxy); proxy != nil {
+		if at, proxy := b.proxyOf(b.mesh.isProxy); proxy != nil {
 			b.noteEmpty(&r, b.containerPath(at).Key("env"), len(proxy.Env) == 0)
-		} else if b.p.opts.IstioProxy.Image != autoImage || len(field.Merge(nil, b.p.opts.IstioProxy.Resources)) > 0 {
+		} else if b.opts.IstioProxy.Image != autoImage || len(field.Merge(nil, b.opts.IstioProxy.Resources)) > 0 {
 			r.Set(recordDeclared, true)
 		}
 	}
@@ -127,10 +127,4 @@ func (b *draft) noteEmptyMetadata(r *Record) {
 	b.noteEmpty(r, b.metadata, len(m.Labels)+len(m.Annotations) == 0)
 	b.noteEmpty(r, b.metadata.Key("annotations"), len(m.Annotations) == 0)
 	slices.SortFunc(r.Section(RecordTexts), func(x, y field.Entry) int { return strings.Compare(x.Key, y.Key) })
-}
-
-func isEmpty(v field.Value) bool {
-	m, isMap := v.(field.Map)
-	list, isList := v.(field.List)
-	return v == nil || isMap && len(m) == 0 || isList && len(list) == 0
 }

@@ -1,0 +1,295 @@
+package transformer
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+	"github.com/rewrite-probes/rewrite-probes/internal/resources"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
+)
+
+// A setting is the options next to one mesh: what is the same for all templates.
+type setting struct {
+	opts *Options
+	mesh *serviceMesh
+	// The container probe-proxy without what a template adds to it, made when it is needed.
+	sidecar, ordinary func() field.Map
+}
+
+// answersOn returns the port on which probe-proxy answers.
+func (s *setting) answersOn() int { return cmp.Or(s.mesh.port, s.opts.Port) }
+
+// A view is a template in a setting: all that a mesh's profile sees.
+type view struct {
+	*template
+	*setting
+	userAnnotations field.KeyValues       // without what was added for past answerers in any mesh
+	resources       func() *resources.Pod // of the template's own containers, read once
+}
+
+func newView(s *setting, t *template, user field.KeyValues) *view {
+	b := &view{template: t, setting: s, userAnnotations: user}
+	b.resources = sync.OnceValue(b.readResources)
+	return b
+}
+
+// native reports whether probe-proxy must be a native sidecar: as the options
+// say, unless the kind's API has none.
+func (b *view) native() bool {
+	return b.opts.ProbeProxy.Placement == PlacementNative && !b.in.Shape.NoNativeSidecars
+}
+
+// firstIsApp reports whether the first container is taken for the app.
+func (b *view) firstIsApp() bool { return b.in.Shape.FirstIsApp || b.mesh.firstIsApp }
+
+func (b *view) onOpenShift() bool {
+	if p := b.opts.Platform; p == PlatformOpenShift || p == PlatformKubernetes {
+		return p == PlatformOpenShift
+	}
+	return b.in.Around.OpenShift || surroundings.IsOpenShift(b.in.APIVersion, b.in.Kind)
+}
+
+// sidecarContext returns the securityContext of probe-proxy, without what OpenShift has to
+// choose. Its constraint restricted-v2 refuses an uid outside of the namespace's range; the
+// image's user is numeric, so runAsNonRoot holds wherever nothing is chosen. anyuid refuses
+// every seccompProfile, and restricted-v2 gives one to the pod. Our uid stays if the pod has
+// ids under which probe-proxy cannot run; whatever constraint admits those admits ours. An
+// AppArmor profile that the pod has from its node is made for the app and may let no other
+// program run.
+func (b *view) sidecarContext() field.Map {
+	context := sidecarDefaults(cmp.Or(b.mesh.sidecarUser, nobody))
+	if b.onOpenShift() {
+		unfit := func(id *int64) bool { return id != nil && (*id == 0 || *id == b.mesh.uid) }
+		pod := b.in.Template.Spec.SecurityContext
+		chooses := pod == nil || !unfit(pod.RunAsUser) && !unfit(pod.RunAsGroup)
+		context = slices.DeleteFunc(context, func(e field.Entry) bool {
+			return chooses && (e.Key == "runAsUser" || e.Key == "runAsGroup") || e.Key == "seccompProfile"
+		})
+	}
+	if profile := b.sourceMap(b.spec.Key("securityContext", appArmorField)); field.As[string](profile, "type") == "Localhost" {
+		context = append(context, field.Entry{Key: appArmorField, Value: field.Map{{Key: "type", Value: "RuntimeDefault"}}})
+	}
+	return field.Merge(context, b.opts.ProbeProxy.SecurityContext)
+}
+
+// readResources returns the requirements of the template's own containers. A proxy whose
+// resources the mesh's injector fills in is not counted.
+func (b *view) readResources() *resources.Pod {
+	filledLater := func(c *pod.Container) bool { return c.Image == autoImage && b.mesh.isProxy(c) }
+	return resources.Read(b.spec, b.containers(), b.in.Around.LimitRanges, filledLater, b.sourceMap)
+}
+
+const appArmorField = "appArmorProfile"
+
+// switchIn returns the membership that a switch of injection makes: an annotation or a
+// label, by kind, of the template or else of its Namespace. read returns what a
+// value switches; ok and on are false for one that the mesh does not know.
+func (b *template) switchIn(kind, key, allowed string, read func(value string) (on, ok bool)) membership {
+	values := func(m *field.Metadata) field.KeyValues {
+		if kind == "labels" {
+			return m.Labels
+		}
+		return m.Annotations
+	}
+	ns := b.namespace()
+	v, own := values(&b.in.Template.Metadata).Lookup(key)
+	if !own {
+		if v = values(ns).Get(key); v == "" {
+			return membership{}
+		}
+	}
+	on, ok := read(v)
+	m := membership{injected: certain.Of(on), at: entryWords(kind, key, v)}
+	switch {
+	case own && !ok:
+		m.unclear = new(metadataFinding("inject-unclear", b.metadata.Key(kind, key), v, "must be %s; with another value nothing is injected, or the injector refuses the pod", allowed))
+	case own && !on:
+		m.off = new(metadataFinding("injection-off", b.metadata.Key(kind, key), v, "switches injection off, so the mesh does not capture this pod"))
+	case !own && !ok:
+		return membership{}
+	case !own && !on:
+		m.off = new(NewFinding("namespace-not-injected", nil, "Namespace %q has %s, so the mesh does not capture this pod", ns.Name, m.at))
+	}
+	if !own {
+		m.at += " of Namespace \"" + ns.Name + "\""
+	}
+	return m
+}
+
+// isEnabled reads the value of a switch; ok is false if it is none.
+func isEnabled(v string) (on, ok bool) {
+	on = slices.Contains([]string{"enabled", "true", "yes"}, v)
+	return on, on || slices.Contains([]string{"disabled", "false", "no"}, v)
+}
+
+// entryWords words an entry of labels or annotations, by kind.
+func entryWords(kind, key, value string) string {
+	return "the " + strings.TrimSuffix(kind, "s") + " `" + key + ": " + value + "`"
+}
+
+// memberBy returns the membership that a mesh's proxy in the template makes.
+func memberBy(proxy *pod.Container) membership {
+	return membership{injected: certain.Always, byName: true, at: "the container `" + proxy.Name + "`"}
+}
+
+// An optOutSource is metadata that may hold an annotation of ours.
+type optOutSource struct {
+	*field.Metadata
+	path field.Path // of the metadata; nil of the Namespace's
+	what string     // what it takes out of the rewriting
+}
+
+// switchedOff returns a finding if a boolean annotation is false. A value that
+// is no boolean is an error, since its author wanted something other than the
+// default.
+func (s optOutSource) switchedOff(key, reason string) (off, invalid *Finding) {
+	v, set := s.Annotations.Lookup(key)
+	if !set {
+		return nil, nil
+	}
+	var f Finding
+	switch on, err := strconv.ParseBool(v); {
+	case err != nil:
+		const allowed = "must be one of true, false, 1, 0, t, f, T, F, TRUE, FALSE, True, False"
+		if s.path == nil {
+			f = NewFinding("annotation-invalid", nil, "Namespace %q: annotation `%s` is %q, but "+allowed, s.Name, key, v)
+		} else {
+			f = metadataFinding("annotation-invalid", s.path.Key("annotations", key), v, allowed)
+		}
+		return nil, &f
+	case on:
+		return nil, nil
+	case s.path == nil:
+		f = NewFinding(reason, nil, "Namespace %q has the annotation `%s: %s`", s.Name, key, v)
+	default:
+		f = metadataFinding(reason, s.path.Key("annotations", key), v, "takes %s out of the rewriting", s.what)
+	}
+	return &f, nil
+}
+
+// runsBefore reports whether, in a world in which the mesh's proxy is in the pod, an
+// answerer runs when the kubelet makes a rewritten probe for the first time. This
+// matters for native sidecars, since the pod waits for their startup probes and postStart
+// hooks and would wait for ever, and liveness probes restart them, and for postStart
+// hooks of any container.
+func (b *view) runsBefore(w world.World, s *handlerSite, a answerer) bool {
+	at, proxy := b.proxyOf(b.mesh.isProxy)
+	switch {
+	case a.who == AnsweredByApp || !s.atStart():
+		return true
+	case a.who == AnsweredByProbeProxy: // an ordinary probe-proxy would have to be first
+		return b.native() || !s.at.Init && !b.firstIsApp()
+	case proxy != nil && proxy.Image != autoImage: // the injector neither replaces nor moves it
+		return s.at.StartsAfter(at)
+	}
+	return w.Native || !s.at.Init && w.Holds
+}
+
+// lateIn returns the fact that decides whether an answerer runs when the kubelet makes
+// the rewritten probe; "" if it does in every world.
+func (b *view) lateIn(f *world.Facts, s *handlerSite, a answerer) string {
+	if !s.atStart() {
+		return "" // nearly always
+	}
+	var fates []world.Foretold
+	for _, w := range f.Worlds() {
+		x := world.Foretold{World: w, Fate: world.Spared}
+		if (w.Injected || a.who == AnsweredByProbeProxy) && !b.runsBefore(w, s, a) {
+			x.Outcome = world.Fails
+		}
+		fates = append(fates, x)
+	}
+	worst, unless := f.VerdictOn(fates)
+	if worst == world.Spared {
+		return ""
+	}
+	return cmp.Or(unless, "the other containers do not wait for it")
+}
+
+// refusedFate returns what AuthorizationPolicies make of a request without mTLS; mode is ""
+// if the mesh does not capture the port.
+func (b *view) refusedFate(port int, mode string) world.Fate {
+	if mode == "" {
+		return world.Spared
+	}
+	if at := b.in.Around.Denied(b.opts.Istio.RootNamespace, b.in.NamespaceName, b.in.Template.Metadata.Labels, port); at != "" {
+		return world.Failing(at + " refuses the kubelet, which has no identity")
+	}
+	return world.Spared
+}
+
+// mtls returns the modes of mutual TLS that may hold for a port.
+func (b *view) mtls(port int) []surroundings.MTLSMode {
+	o := &b.opts.Istio
+	return b.in.Around.MTLS(o.RootNamespace, b.in.NamespaceName, b.in.Template.Metadata.Labels, port, o.MTLS)
+}
+
+// knownMTLS says which mode of mutual TLS the manifests demand for the probes' ports.
+func (b *view) knownMTLS() (words []string) {
+	for _, s := range b.sites {
+		if !s.current.Dials() {
+			continue
+		}
+		var modes []string
+		said := false
+		for _, m := range b.mtls(s.dialed()) {
+			said = said || m.At != ""
+			modes = append(modes, m.Mode+": "+cmp.Or(m.At, "by default"))
+		}
+		if w := "mTLS " + strings.Join(modes, ", or "); said && !slices.Contains(words, w) {
+			words = append(words, w)
+		}
+	}
+	return words
+}
+
+// checkMisplaced warns of a pod's annotation that the workload has instead of its template.
+func (b *view) checkMisplaced(key string, report func(Finding)) {
+	if value, set := b.in.Workload.Annotations.Lookup(key); set && b.hasOwnMetadata() && b.metadata != nil {
+		report(metadataFinding("annotation-misplaced", field.NewPath("metadata", "annotations").Key(key), value,
+			"has no effect here; it must be under `%s`", b.metadata.Key("annotations")))
+	}
+}
+
+// injectionCure words what would say whether Istio injects, where nothing does.
+func (b *view) injectionCure() string {
+	switch _, value := istioInjectSwitch(b); {
+	case pod.IsVariable(value), pod.IsVariable(b.in.NamespaceName), pod.IsVariable(b.namespace().Labels.Get(istioInjection)):
+		return "the manifest after the substitution of its variables"
+	case b.in.NamespaceName == "":
+		return "`istio.injectedNamespaces: [\"*\"]`, or a `metadata.namespace` with its Namespace,"
+	case b.in.Around.Namespace != nil:
+		return "the label `" + istioInjection + "` of its Namespace, or `istio.injectedNamespaces`,"
+	}
+	return "its Namespace, or `istio.injectedNamespaces`,"
+}
+
+// portCure returns the other cure for a port that is taken; "" if there is none. The port
+// on which istio-proxy answers is a fact of the mesh, which another `port` would only deny.
+func (b *view) portCure() string {
+	switch {
+	case b.mesh.port != 0:
+		return ""
+	case b.opts.AnsweredBy == AnsweredByIstioProxy:
+		return ", or probe-proxy must answer (`answeredBy: probe-proxy`)"
+	}
+	return ", or the functionConfig another `port`"
+}
+
+// nobody is the uid and gid of probe-proxy, as in distroless images.
+const nobody = 65532
+
+// sidecarDefaults returns the default securityContext of the container for a uid, which
+// complies with "restricted". The options are merged over it.
+func sidecarDefaults(user int) field.Map {
+	return append(field.Map{{Key: "runAsUser", Value: user}, {Key: "runAsGroup", Value: nobody}}, sidecarRestricted...)
+}
+
+var sidecarRestricted = slices.Insert(slices.Clone(restrictedFields), 1, field.Entry{Key: "readOnlyRootFilesystem", Value: true})
