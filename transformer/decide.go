@@ -50,7 +50,7 @@ type podRule func(d *decision, report func(Finding))
 
 // podRules are asked if there is something to rewrite.
 var podRules = []podRule{
-	conflicts, checkPaths, checkTaken, checkOwnPort, checkProbeProxy, checkBareSpec, checkIngresses, checkProxyLimits,
+	checkConflicts, checkPaths, checkTaken, checkOwnPort, checkProbeProxy, checkBareSpec, checkIngresses, checkProxyLimits,
 	checkPostStart, checkLeftAlone,
 }
 
@@ -132,9 +132,9 @@ func (b *decision) addFinding(f Finding) { b.findings = append(b.findings, f) }
 
 func (b *decision) failed() bool { return FirstError(b.findings) != nil }
 
-// conflicts are what the mesh's labels and annotations say against the rewriting.
-func conflicts(d *decision, report func(Finding)) {
-	for _, f := range slices.Concat(d.inspection.conflicts, d.inspection.warnings) {
+// checkConflicts reports what the mesh's labels and annotations say against the rewriting.
+func checkConflicts(d *decision, report func(Finding)) {
+	for _, f := range slices.Concat(d.conflicts, d.inspection.warnings) {
 		report(f)
 	}
 }

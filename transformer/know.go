@@ -17,7 +17,9 @@ type knowledge struct {
 	*view
 	detected   detection
 	inspection inspection
-	off        *Finding  // why the whole template is left alone; nil if it is not
+	byMesh     *Finding  // why the whole template is left alone, as far as meshes say it; nil if they do not
+	conflicts  []Finding // why nothing can be rewritten
+	off        *Finding  // why the whole template is left alone, for any reason; nil if it is not
 	skipped    []string  // the containers to leave alone
 	invalid    []Finding // about the annotations that opt out
 }
@@ -30,18 +32,19 @@ func know(settings []*setting, t *template, restoring bool) *knowledge {
 	if in != settings[0] {
 		b = newView(in, t, b.userAnnotations)
 	}
-	k := &knowledge{view: b, detected: detected, inspection: in.mesh.inspect(b)}
 	if restoring {
-		return k
+		detected = detection{}
 	}
-	k.inspection.conflicts = append(k.inspection.conflicts, detected.conflicts...)
-	k.inspection.optOut = cmp.Or(k.inspection.optOut, detected.optOut)
+	inspection := in.mesh.inspect(b)
+	byMesh := cmp.Or(inspection.optOut, detected.optOut)
 	sources := b.optOutSources()
 	own, invalid := firstOff(sources)
-	k.off = k.optOut(own)
-	skipped, unknown := k.skippedBy(sources)
-	k.skipped, k.invalid = skipped, slices.Concat(invalid, unknown)
-	return k
+	skipped, unknown := b.skippedBy(sources)
+	return &knowledge{
+		view: b, detected: detected, inspection: inspection, byMesh: byMesh,
+		conflicts: slices.Concat(inspection.conflicts, detected.conflicts),
+		off:       b.optOut(own, byMesh), skipped: skipped, invalid: slices.Concat(invalid, unknown),
+	}
 }
 
 // answersItself reports whether the app itself is to answer: the probes stay as they

@@ -10,16 +10,16 @@ import (
 )
 
 // optOut returns the reason to leave the whole template alone, which may be an annotation of
-// ours; nil if there is none.
-func (b *knowledge) optOut(own *Finding) *Finding {
+// ours or what meshes say; nil if there is none.
+func (b *view) optOut(own, byMesh *Finding) *Finding {
 	spec := &b.in.Template.Spec
 	switch {
 	case own != nil:
 		return own
-	case b.in.Shape.ProbesMadeBy != "" && b.inspection.optOut == nil:
+	case b.in.Shape.ProbesMadeBy != "" && byMesh == nil:
 		return new(NewFinding("probes-made-elsewhere", nil, "%s makes the pods' probes itself, of those in the template, so that rewritten ones would break; Istio's injector rewrites what the pods get", b.in.Shape.ProbesMadeBy))
-	case b.inspection.optOut != nil:
-		return b.inspection.optOut
+	case byMesh != nil:
+		return byMesh
 	case spec.HostNetwork:
 		return new(NewFinding("host-network", b.spec.Key("hostNetwork"), "the mesh does not capture this pod"))
 	case pod.IsWindows(spec):
@@ -63,7 +63,7 @@ func firstOff(sources []optOutSource) (off *Finding, invalid []Finding) {
 
 // skippedBy returns the names of the containers to leave alone. It warns of a name
 // that no container has, which is probably a typo.
-func (b *knowledge) skippedBy(sources []optOutSource) (names []string, unknown []Finding) {
+func (b *view) skippedBy(sources []optOutSource) (names []string, unknown []Finding) {
 	known := pod.Names(b.containers())
 	for _, source := range sources {
 		if source.path == nil {

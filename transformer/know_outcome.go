@@ -91,6 +91,6 @@ var uncaptured = []string{"ambient", "injection-off", "namespace-not-injected", 
 
 // passesProbes reports whether the mesh lets the kubelet's probes through to the pod.
 func (b *knowledge) passesProbes() bool {
-	off := b.inspection.optOut
+	off := b.byMesh
 	return off != nil && slices.Contains(uncaptured, off.Reason)
 }

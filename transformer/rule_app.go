@@ -13,7 +13,7 @@ func (b *decision) excludePorts() {
 		return
 	}
 	if left {
-		b.findings = append(b.findings, b.inspection.conflicts...)
+		b.findings = append(b.findings, b.conflicts...)
 	}
 	for i := range b.rulings {
 		s := &b.rulings[i]
