@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+	"github.com/rewrite-probes/rewrite-probes/internal/resources"
 )
 
 // A decision says for each probe and hook of a template whether it is rewritten, and what is
@@ -13,6 +14,7 @@ type decision struct {
 	rulings   []ruling       // one for each site
 	toRewrite []*handlerSite // those whose rulings have a target
 	excluded  []int          // the ports on which the app itself answers
+	resources *resources.Pod // of the template's own containers; nil unless probe-proxy is to answer
 	findings  []Finding
 }
 
@@ -23,8 +25,8 @@ type ruling struct {
 	target *pod.Handler // what it is rewritten to; nil if it is left alone
 }
 
-// A siteRule says why a probe or hook is left alone; nil if the rule does not apply.
-type siteRule func(k *knowledge, s *handlerSite) *leave
+// A siteRule says why a probe or hook is left alone; the zero value if the rule does not apply.
+type siteRule func(k *knowledge, s *handlerSite) leave
 
 // A leave is the reason to leave a probe or hook alone, and what is reported of it, if anything.
 type leave struct {
@@ -96,14 +98,12 @@ func (b *decision) rule(rules []siteRule) {
 	for i := range b.rulings {
 		r := &b.rulings[i]
 		for j := 0; j < len(rules) && r.reason == ""; j++ {
-			if l := rules[j](b.knowledge, r.handlerSite); l != nil {
-				b.leave(r, l)
-			}
+			b.leave(r, rules[j](b.knowledge, r.handlerSite))
 		}
 	}
 }
 
-func (b *decision) leave(r *ruling, l *leave) {
+func (b *decision) leave(r *ruling, l leave) {
 	r.reason = l.reason
 	if l.finding != nil {
 		b.addFinding(*l.finding)
@@ -119,12 +119,16 @@ func (b *decision) rewriteTheRest() {
 			b.toRewrite = append(b.toRewrite, r.handlerSite)
 		}
 	}
+	if len(b.toRewrite) > 0 && b.answeredByUs() {
+		b.resources = b.readResources()
+	}
 }
 
 // ask asks rules of the template.
 func (b *decision) ask(rules ...podRule) {
+	report := b.addFinding
 	for _, rule := range rules {
-		rule(b, b.addFinding)
+		rule(b, report)
 	}
 }
 

@@ -20,7 +20,13 @@ type setting struct {
 	opts *Options
 	mesh *serviceMesh
 	// The container probe-proxy without what a template adds to it, made when it is needed.
-	sidecar, ordinary func() field.Map
+	sidecar, ordinary onceMap
+}
+
+// An onceMap is a mapping that is made once.
+type onceMap struct {
+	sync.Once
+	m field.Map
 }
 
 // answersOn returns the port on which probe-proxy answers.
@@ -30,14 +36,11 @@ func (s *setting) answersOn() int { return cmp.Or(s.mesh.port, s.opts.Port) }
 type view struct {
 	*template
 	*setting
-	userAnnotations field.KeyValues       // without what was added for past answerers in any mesh
-	resources       func() *resources.Pod // of the template's own containers, read once
+	userAnnotations field.KeyValues // without what was added for past answerers in any mesh
 }
 
 func newView(s *setting, t *template, user field.KeyValues) *view {
-	b := &view{template: t, setting: s, userAnnotations: user}
-	b.resources = sync.OnceValue(b.readResources)
-	return b
+	return &view{template: t, setting: s, userAnnotations: user}
 }
 
 // native reports whether probe-proxy must be a native sidecar: as the options

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
@@ -15,6 +14,7 @@ import (
 type Planner struct {
 	opts     Options
 	settings []*setting // one for each mesh, that of the options first
+	finders  []originalFinder
 }
 
 // New returns a planner. It is an error if the options have [Options.Problems].
@@ -22,16 +22,13 @@ func New(o Options) (*Planner, error) {
 	if problems := o.Problems(); len(problems) > 0 {
 		return nil, fmt.Errorf("%s: %s", problems[0].Path, problems[0].Text)
 	}
-	p := &Planner{opts: o}
+	p := &Planner{opts: o, finders: originalFinders()}
 	own := o.serviceMesh()
-	for _, d := range slices.Concat([]*serviceMesh{own}, serviceMeshes) {
-		if d == own && len(p.settings) > 0 {
-			continue
+	p.settings = append(make([]*setting, 0, len(serviceMeshes)), &setting{opts: &p.opts, mesh: own})
+	for _, d := range serviceMeshes {
+		if d != own {
+			p.settings = append(p.settings, &setting{opts: &p.opts, mesh: d})
 		}
-		s := &setting{opts: &p.opts, mesh: d}
-		s.sidecar = sync.OnceValue(func() field.Map { return fixedContainer(s, true) })
-		s.ordinary = sync.OnceValue(func() field.Map { return fixedContainer(s, false) })
-		p.settings = append(p.settings, s)
 	}
 	return p, nil
 }
@@ -49,7 +46,7 @@ func (p *Planner) Restore(in Input) Plan {
 }
 
 // read reads a template with the options of the planner, whatever its mesh is.
-func (p *Planner) read(in *Input) *template { return read(&p.opts, originalFinders(), in) }
+func (p *Planner) read(in *Input) *template { return read(&p.opts, p.finders, in) }
 
 // originalFinders returns those of all meshes.
 func originalFinders() (finders []originalFinder) {

@@ -3,26 +3,26 @@ package transformer
 import "slices"
 
 // probesMadeElsewhere leaves alone the probes of a template whose controller makes others of them.
-func probesMadeElsewhere(k *knowledge, s *handlerSite) *leave {
+func probesMadeElsewhere(k *knowledge, s *handlerSite) leave {
 	if k.in.Shape.ProbesMadeBy == "" || s.isDangling() {
-		return nil
+		return leave{}
 	}
-	return &leave{reason: k.off.Reason}
+	return leave{reason: k.off.Reason}
 }
 
 // optedOut leaves alone all probes of a template that has opted out; [decision.reportOptOut] says
 // so once.
-func optedOut(k *knowledge, s *handlerSite) *leave {
+func optedOut(k *knowledge, s *handlerSite) leave {
 	if k.off == nil {
-		return nil
+		return leave{}
 	}
-	return &leave{reason: k.off.Reason}
+	return leave{reason: k.off.Reason}
 }
 
-func inSkippedContainer(k *knowledge, s *handlerSite) *leave {
+func inSkippedContainer(k *knowledge, s *handlerSite) leave {
 	name := s.container.Name
 	if !slices.Contains(k.skipped, name) {
-		return nil
+		return leave{}
 	}
 	return skip(s, "skipped-container", s.path, "container %q is named by the annotation `%s`", name, ownSkipContainers)
 }

@@ -8,7 +8,7 @@ import (
 
 // checkResources reports what probe-proxy changes about the pod's class.
 func checkResources(b *decision, report func(Finding)) {
-	pod := b.resources()
+	pod := b.resources
 	if pod.Unreadable != nil {
 		v, _ := b.in.Source(pod.Unreadable)
 		f := NewFinding("resources-unreadable", pod.Unreadable, "\"%v\" must be a quantity that is not negative, such as 500m or 1Gi; the pod's QoS class is not known, and probe-proxy gets a request of 10m CPU and 16Mi memory unless `probeProxy.resources` says otherwise", v)

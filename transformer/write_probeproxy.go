@@ -68,13 +68,15 @@ func fixedContainer(in *setting, native bool) field.Map {
 
 // probeProxy returns the container that answers for the originals.
 func (b *draft) probeProxy(originals string, toRewrite []*handlerSite) field.Map {
-	fixed := b.ordinary()
+	once := &b.ordinary
 	if b.native() {
-		fixed = b.sidecar()
+		once = &b.sidecar
 	}
+	once.Do(func() { once.m = fixedContainer(b.setting, b.native()) })
+	fixed := once.m
 	env := slices.Clip(field.As[field.List](fixed, "env"))
 	m := field.Merge(fixed, field.Map{{Key: "env", Value: append(env, envVar(originals))}})
-	if v := b.probeProxyResources(b.resources(), toRewrite); len(v) > 0 {
+	if v := b.probeProxyResources(b.resources, toRewrite); len(v) > 0 {
 		m = append(m, field.Entry{Key: "resources", Value: v})
 	}
 	if v := b.sidecarContext(); len(v) > 0 {
