@@ -52,8 +52,8 @@ type podRule func(d *decision, report func(Finding))
 
 // podRules are asked if there is something to rewrite.
 var podRules = []podRule{
-	checkConflicts, checkPaths, checkTaken, checkOwnPort, checkProbeProxy, checkBareSpec, checkIngresses, checkProxyLimits,
-	checkPostStart, checkLeftAlone,
+	checkConflicts, checkPaths, checkTaken, checkOwnPort, checkResources, checkJob, checkFinishes, checkProxyUID,
+	checkBareSpec, checkIngresses, checkProxyLimits, checkPostStart, checkLeftAlone,
 }
 
 // decide decides what is rewritten.

@@ -5,7 +5,7 @@ import "github.com/rewrite-probes/rewrite-probes/internal/field"
 // checkJob reports where a Job counts an end of probe-proxy as one of the app's. It ends
 // with 0 when it is told to, which no rule matches, but not if it is killed.
 func checkJob(b *decision, report func(Finding)) {
-	if !b.in.JobLike || !b.native() {
+	if !b.answeredByUs() || !b.in.JobLike || !b.native() {
 		return
 	}
 	spec := b.in.Path[:len(b.in.Path)-1] // of the Job, which the template is in
@@ -29,32 +29,11 @@ func checkJob(b *decision, report func(Finding)) {
 	}
 }
 
-// checkProbeProxy adds findings if probe-proxy cannot run in this pod.
-func checkProbeProxy(b *decision, report func(Finding)) {
-	if !b.answeredByUs() {
-		return
-	}
-	spec := &b.in.Template.Spec
-	checkResources(b, report)
-	checkJob(b, report)
-	if !b.native() {
-		policy := spec.RestartPolicy
-		if policy == "Never" || policy == "OnFailure" || b.in.JobLike {
-			report(NewFinding("job-never-finishes", b.spec,
-				"the pod has to finish, and with probe-proxy as an ordinary container it never would; probe-proxy must be a native sidecar (`placement: native`)"))
-		}
-	}
-	if spec.SecurityContext == nil {
-		return
-	}
-	context := b.sidecarContext()
-	for _, id := range []struct {
-		key   string
-		value *int64
-	}{{"runAsUser", spec.SecurityContext.RunAsUser}, {"runAsGroup", spec.SecurityContext.RunAsGroup}} {
-		if _, set := context.Get(id.key); !set && id.value != nil && *id.value == b.mesh.uid {
-			report(NewFinding("proxy-uid", b.spec.Key("securityContext", id.key),
-				"is %d, the mesh's own, and probe-proxy would inherit it; `probeProxy.securityContext.%s` must be another", *id.value, id.key))
-		}
+// checkFinishes refuses an ordinary probe-proxy in a pod that has to finish.
+func checkFinishes(b *decision, report func(Finding)) {
+	policy := b.in.Template.Spec.RestartPolicy
+	if b.answeredByUs() && !b.native() && (policy == "Never" || policy == "OnFailure" || b.in.JobLike) {
+		report(NewFinding("job-never-finishes", b.spec,
+			"the pod has to finish, and with probe-proxy as an ordinary container it never would; probe-proxy must be a native sidecar (`placement: native`)"))
 	}
 }

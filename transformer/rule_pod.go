@@ -104,3 +104,21 @@ func checkBareSpec(b *decision, report func(Finding)) {
 	}
 	report(NewFinding("annotations-unknown", b.spec, "is a pod's spec without metadata, so that there is no known place for the annotation `%s: %s`, which the pods need in the mesh; the object must be excluded, or not be in the mesh, such as in a namespace that `istio.injectedNamespaces` does not name", needed[0].Key, needed[0].Value))
 }
+
+// checkProxyUID refuses a probe-proxy that would inherit the uid or gid of the mesh's own proxy.
+func checkProxyUID(b *decision, report func(Finding)) {
+	pod := b.in.Template.Spec.SecurityContext
+	if !b.answeredByUs() || pod == nil {
+		return
+	}
+	context := b.sidecarContext()
+	for _, id := range []struct {
+		key   string
+		value *int64
+	}{{"runAsUser", pod.RunAsUser}, {"runAsGroup", pod.RunAsGroup}} {
+		if _, set := context.Get(id.key); !set && id.value != nil && *id.value == b.mesh.uid {
+			report(NewFinding("proxy-uid", b.spec.Key("securityContext", id.key),
+				"is %d, the mesh's own, and probe-proxy would inherit it; `probeProxy.securityContext.%s` must be another", *id.value, id.key))
+		}
+	}
+}

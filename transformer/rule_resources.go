@@ -8,6 +8,9 @@ import (
 
 // checkResources reports what probe-proxy changes about the pod's class.
 func checkResources(b *decision, report func(Finding)) {
+	if !b.answeredByUs() {
+		return
+	}
 	pod := b.resources
 	if pod.Unreadable != nil {
 		v, _ := b.in.Source(pod.Unreadable)

@@ -11,6 +11,42 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
+// OutOfRange is a number that is no port.
+type OutOfRange int64
+
+type handlerType struct {
+	name   string
+	fields []string // which the planner carries over or keeps; nil if it opens no connection
+	isSet  func(*Handler) bool
+}
+
+// A Handler is what the kubelet does. In valid objects exactly one field is set.
+type Handler struct {
+	Exec      *Exec      `json:"exec"`
+	HTTPGet   *HTTPGet   `json:"httpGet"`
+	TCPSocket *TCPSocket `json:"tcpSocket"`
+	GRPC      *GRPC      `json:"grpc"`
+	Sleep     *Sleep     `json:"sleep"`
+}
+
+// Exec is a command that the kubelet runs in the container.
+type Exec struct {
+	Command []string `json:"command"`
+}
+
+// Sleep is a hook that waits.
+type Sleep struct {
+	Seconds int64 `json:"seconds"`
+}
+
+// The handlers that open a connection are those of the env var's entries.
+type (
+	HTTPGet    = prober.HTTPGet
+	HTTPHeader = prober.HTTPHeader
+	TCPSocket  = prober.TCPSocket
+	GRPC       = prober.GRPC
+)
+
 // Deref returns what a pointer points to, or "".
 func Deref(s *string) string {
 	if s == nil {
@@ -71,9 +107,6 @@ func InRange(port int64) (int, error) {
 	return int(port), nil
 }
 
-// OutOfRange is a number that is no port.
-type OutOfRange int64
-
 func (n OutOfRange) Error() string {
 	if n == 0 {
 		return "is missing or 0, but must be a port from 1 to 65535"
@@ -97,12 +130,6 @@ var handlerTypes = []handlerType{
 	{KindTCPSocket, fieldsOf[TCPSocket](), func(h *Handler) bool { return h.TCPSocket != nil }},
 	{KindGRPC, fieldsOf[GRPC](), func(h *Handler) bool { return h.GRPC != nil }},
 	{"sleep", nil, func(h *Handler) bool { return h.Sleep != nil }},
-}
-
-type handlerType struct {
-	name   string
-	fields []string // which the planner carries over or keeps; nil if it opens no connection
-	isSet  func(*Handler) bool
 }
 
 func fieldsOf[T any]() []string {
@@ -330,30 +357,3 @@ func (h *Handler) Newer(isHook bool) string {
 	}
 	return ""
 }
-
-// A Handler is what the kubelet does. In valid objects exactly one field is set.
-type Handler struct {
-	Exec      *Exec      `json:"exec"`
-	HTTPGet   *HTTPGet   `json:"httpGet"`
-	TCPSocket *TCPSocket `json:"tcpSocket"`
-	GRPC      *GRPC      `json:"grpc"`
-	Sleep     *Sleep     `json:"sleep"`
-}
-
-// Exec is a command that the kubelet runs in the container.
-type Exec struct {
-	Command []string `json:"command"`
-}
-
-// Sleep is a hook that waits.
-type Sleep struct {
-	Seconds int64 `json:"seconds"`
-}
-
-// The handlers that open a connection are those of the env var's entries.
-type (
-	HTTPGet    = prober.HTTPGet
-	HTTPHeader = prober.HTTPHeader
-	TCPSocket  = prober.TCPSocket
-	GRPC       = prober.GRPC
-)

@@ -10,45 +10,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// Declares reports whether the container declares a port.
-func (c *Container) Declares(port int) bool {
-	return slices.ContainsFunc(c.Ports, func(p ContainerPort) bool { return p.ContainerPort == int64(port) })
-}
-
-// All returns every container and where it is, init containers first.
-func (spec *Spec) All() iter.Seq2[Ref, *Container] {
-	return func(yield func(Ref, *Container) bool) {
-		for i := range spec.InitContainers {
-			if !yield(Ref{true, i}, &spec.InitContainers[i]) {
-				return
-			}
-		}
-		for i := range spec.Containers {
-			if !yield(Ref{false, i}, &spec.Containers[i]) {
-				return
-			}
-		}
-	}
-}
-
-// EnvVars returns the indexes of those of a name.
-func (c *Container) EnvVars(name string) (at []int) {
-	for i := range c.Env {
-		if c.Env[i].Name == name {
-			at = append(at, i)
-		}
-	}
-	return at
-}
-
-// allowsOthers reports whether the term matches nodes without Windows.
-func (t NodeSelectorTerm) allowsOthers() bool {
-	isOther := func(system string) bool { return system != osWindows }
-	return !slices.ContainsFunc(t.MatchExpressions, func(x NodeSelectorRequirement) bool {
-		return slices.Contains(osLabels, x.Key) && x.Operator == "In" && !slices.ContainsFunc(x.Values, isOther)
-	})
-}
-
 // A Template is what pods are made from. A Pod is one too.
 type Template struct {
 	Metadata field.Metadata `json:"metadata"`
@@ -145,4 +106,43 @@ type Probe struct {
 type Lifecycle struct {
 	PostStart *Handler `json:"postStart"`
 	PreStop   *Handler `json:"preStop"`
+}
+
+// Declares reports whether the container declares a port.
+func (c *Container) Declares(port int) bool {
+	return slices.ContainsFunc(c.Ports, func(p ContainerPort) bool { return p.ContainerPort == int64(port) })
+}
+
+// All returns every container and where it is, init containers first.
+func (spec *Spec) All() iter.Seq2[Ref, *Container] {
+	return func(yield func(Ref, *Container) bool) {
+		for i := range spec.InitContainers {
+			if !yield(Ref{true, i}, &spec.InitContainers[i]) {
+				return
+			}
+		}
+		for i := range spec.Containers {
+			if !yield(Ref{false, i}, &spec.Containers[i]) {
+				return
+			}
+		}
+	}
+}
+
+// EnvVars returns the indexes of those of a name.
+func (c *Container) EnvVars(name string) (at []int) {
+	for i := range c.Env {
+		if c.Env[i].Name == name {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+// allowsOthers reports whether the term matches nodes without Windows.
+func (t NodeSelectorTerm) allowsOthers() bool {
+	isOther := func(system string) bool { return system != osWindows }
+	return !slices.ContainsFunc(t.MatchExpressions, func(x NodeSelectorRequirement) bool {
+		return slices.Contains(osLabels, x.Key) && x.Operator == "In" && !slices.ContainsFunc(x.Values, isOther)
+	})
 }

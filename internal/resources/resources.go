@@ -12,6 +12,29 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 )
 
+// A Class is a pod's class of quality of service:
+// https://kubernetes.io/docs/concepts/workloads/pods/pod-qos/
+type Class string
+
+// quantities are amounts in the order of computeResources.
+type quantities [len(computeResources)]quantity
+
+type Requirements struct{ requests, limits quantities }
+
+// Pod are the requirements of a pod, without those of containers that we add.
+type Pod struct {
+	own        Requirements // of the pod as a whole
+	HasOwn     bool         // the pod as a whole has some, of any resource
+	containers []containerResources
+	Unreadable field.Path // a value that is no quantity; nil if there is none
+}
+
+type containerResources struct {
+	Requirements
+	init     bool
+	restarts bool // it is a native sidecar
+}
+
 // filled returns the requirements of a container with requests that default to the limits,
 // and with the defaults of LimitRanges, which the API server fills in after its own.
 func (r Requirements) filled(ranges []LimitRange) Requirements {
@@ -90,10 +113,6 @@ func (p Pod) Cure(limits Limits, native bool) string {
 	return "probeProxy: {resources: {requests: " + same + ", limits: " + same + "}}"
 }
 
-// A Class is a pod's class of quality of service:
-// https://kubernetes.io/docs/concepts/workloads/pods/pod-qos/
-type Class string
-
 const (
 	Guaranteed Class = "Guaranteed"
 	Burstable  Class = "Burstable"
@@ -102,9 +121,6 @@ const (
 
 // computeResources are the resources that decide the class.
 var computeResources = [...]string{"cpu", "memory"}
-
-// quantities are amounts in the order of computeResources.
-type quantities [len(computeResources)]quantity
 
 // readQuantities returns the quantities in a mapping. bad names one that is none; "" if all are.
 func readQuantities(amounts field.Map) (q quantities, bad string) {
@@ -128,8 +144,6 @@ func (q quantities) each(other quantities, f func(a, b quantity) quantity) quant
 	}
 	return q
 }
-
-type Requirements struct{ requests, limits quantities }
 
 // readRequirements returns the requirements that the field `resources` holds. bad names
 // what is no quantity; it is nil if all are.
@@ -159,20 +173,6 @@ func (r Requirements) class() Class {
 		return BestEffort
 	}
 	return Guaranteed
-}
-
-// Pod are the requirements of a pod, without those of containers that we add.
-type Pod struct {
-	own        Requirements // of the pod as a whole
-	HasOwn     bool         // the pod as a whole has some, of any resource
-	containers []containerResources
-	Unreadable field.Path // a value that is no quantity; nil if there is none
-}
-
-type containerResources struct {
-	Requirements
-	init     bool
-	restarts bool // it is a native sidecar
 }
 
 // Read reads the requirements of a pod spec at a path, and of its containers. One that is

@@ -11,10 +11,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 )
 
-func (v *Service) hasBackendConfig() bool {
-	return v.Annotations.Get(gkeBackendConfig) != "" || v.Annotations.Get("beta."+gkeBackendConfig) != ""
-}
-
 // A Service leads to the pods that its selector selects. In what kustomize is still to
 // build it may have none: kustomize writes its labels into it (`includeSelectors`,
 // `commonLabels`).
@@ -33,6 +29,10 @@ type ServicePort struct {
 	AppProtocol string            `json:"appProtocol"`
 	Port        int               `json:"port"`
 	TargetPort  field.IntOrString `json:"targetPort"` // the zero value stands for Port
+}
+
+func (v *Service) hasBackendConfig() bool {
+	return v.Annotations.Get(gkeBackendConfig) != "" || v.Annotations.Get("beta."+gkeBackendConfig) != ""
 }
 
 func (v *Service) selects(labels field.KeyValues) certain.Certainty {
