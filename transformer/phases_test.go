@@ -23,7 +23,7 @@ var phases = [][]string{
 	{"read"},
 	{"mesh", "service_mesh"},
 	{"know"},
-	{"decide", "rule"},
+	{"decide", "rule", "rules"},
 	{"write"},
 	{"planner", "facts"},
 }

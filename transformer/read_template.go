@@ -33,27 +33,6 @@ type reader struct {
 // whether the probe is one; original is nil if the template does not say what it was.
 type originalFinder func(b *template, s *handlerSite) (original *pod.Handler, found bool)
 
-// read reads a template: first the holders of originals, then the probes and hooks, with their
-// originals.
-func read(o *Options, finders []originalFinder, in *Input) *template {
-	t := &template{in: in, metadata: in.MetadataPath(), spec: in.SpecPath(), names: pod.Names(in.Template.Spec.All())}
-	b := &reader{t, o, finders}
-	b.findHolders()
-	for at, c := range b.containers() {
-		for _, s := range sitesOf(b.spec, at, c) {
-			s.original = s.current
-			s.source = b.sourceMap(s.path)
-			s.form = s.readForm()
-			b.recognise(s)
-			s.port, s.portErr = s.original.Resolve(c)
-			b.sites = append(b.sites, s)
-		}
-	}
-	b.keepOriginals()
-	b.holders = slices.DeleteFunc(b.holders, func(k *originalsHolder) bool { return !k.goes() })
-	return t
-}
-
 func (b *reader) report(f Finding) { b.mistakes = append(b.mistakes, f) }
 
 func (b *template) containerPath(at pod.Ref) field.Path {

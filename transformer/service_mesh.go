@@ -1,8 +1,6 @@
 package transformer
 
 import (
-	"slices"
-
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
@@ -17,16 +15,6 @@ type serviceMesh struct {
 	// serves reports whether the mesh's own rewriter serves a captured probe as it was read; nil if
 	// there is none, or worlds say it.
 	serves func(*handlerSite) bool
-}
-
-// serviceMeshes are all meshes. A new one is a file with the mesh's profile and an entry here.
-var serviceMeshes = []*serviceMesh{
-	{meshData: istioData, meshProfile: istio{}},
-	{meshData: linkerd.meshData, meshProfile: linkerd},
-	{meshData: kuma.meshData, meshProfile: kuma, findOriginal: kumaOriginal, serves: kuma.serves},
-	{meshData: consul.meshData, meshProfile: consul, findOriginal: consulOriginal, serves: consul.serves},
-	{meshData: openServiceMesh.meshData, meshProfile: openServiceMesh},
-	{meshData: flomesh.meshData, meshProfile: flomesh},
 }
 
 // A meshProfile says who is in a mesh, what the mesh captures, and which annotations
@@ -54,20 +42,6 @@ type membership struct {
 	off *Finding
 	// unclear is a warning about a value that switches nothing; nil if there is none.
 	unclear *Finding
-}
-
-// meshNamed returns the mesh of a name, one of [Meshes].
-func meshNamed(name string) *serviceMesh {
-	return serviceMeshes[slices.IndexFunc(serviceMeshes, func(d *serviceMesh) bool { return d.name == name })]
-}
-
-// Meshes returns the values that [Options].Mesh may have.
-func Meshes() []string {
-	names := []string{MeshAuto}
-	for _, d := range serviceMeshes {
-		names = append(names, d.name)
-	}
-	return names
 }
 
 // An inspection is what a mesh found out about one template.

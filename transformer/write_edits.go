@@ -24,8 +24,6 @@ func (b *draft) editAll() {
 	}
 }
 
-func (b *draft) edit(edits ...field.Edit) { b.edits = append(b.edits, edits...) }
-
 // prober returns the env var's entry for the original of the probe.
 func (s *handlerSite) prober() *prober.Prober {
 	p := s.original.Entry(field.Number(s.port))

@@ -9,14 +9,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// A draft is the plan of a decision, as its edits are written.
-type draft struct {
-	*decision
-	edits            []field.Edit
-	changes          [][]field.Edit  // of each ruling, from what it is to its target
-	addedAnnotations field.KeyValues // those that the edits set
-}
-
 // write plans the edits of a decision, and says what becomes of each probe and hook.
 func write(d *decision) Plan {
 	b := &draft{decision: d, edits: make([]field.Edit, 0, 8), changes: make([][]field.Edit, len(d.rulings))}

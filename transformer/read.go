@@ -1,0 +1,28 @@
+package transformer
+
+import (
+	"slices"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+)
+
+// read reads a template: first the holders of originals, then the probes and hooks, with their
+// originals.
+func read(o *Options, finders []originalFinder, in *Input) *template {
+	t := &template{in: in, metadata: in.MetadataPath(), spec: in.SpecPath(), names: pod.Names(in.Template.Spec.All())}
+	b := &reader{t, o, finders}
+	b.findHolders()
+	for at, c := range b.containers() {
+		for _, s := range sitesOf(b.spec, at, c) {
+			s.original = s.current
+			s.source = b.sourceMap(s.path)
+			s.form = s.readForm()
+			b.recognise(s)
+			s.port, s.portErr = s.original.Resolve(c)
+			b.sites = append(b.sites, s)
+		}
+	}
+	b.keepOriginals()
+	b.holders = slices.DeleteFunc(b.holders, func(k *originalsHolder) bool { return !k.goes() })
+	return t
+}
