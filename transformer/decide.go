@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
@@ -81,6 +82,13 @@ func (b *decision) ask(rules ...podRule) {
 	for _, rule := range rules {
 		rule(b, report)
 	}
+}
+
+// finish refuses what would lose an original, and puts the findings in their order.
+func (b *decision) finish() *decision {
+	keepReplaced(b, b.addFinding)
+	slices.SortStableFunc(b.findings, func(x, y Finding) int { return cmp.Compare(x.Severity.Rank(), y.Severity.Rank()) })
+	return b
 }
 
 func (b *decision) addFinding(f Finding) { b.findings = append(b.findings, f) }

@@ -38,8 +38,7 @@ func decide(k *knowledge) *decision {
 	if !b.in.OnlyEdits {
 		b.ask(findExecWorkarounds)
 	}
-	b.ask(keepReplaced)
-	return b
+	return b.finish()
 }
 
 // decideToRestore decides that nothing is rewritten. What the mesh's labels and annotations say
@@ -47,6 +46,5 @@ func decide(k *knowledge) *decision {
 func decideToRestore(k *knowledge) *decision {
 	b := &decision{knowledge: k, findings: slices.Clone(k.mistakes)}
 	b.rule(restoreRules)
-	b.ask(keepReplaced)
-	return b
+	return b.finish()
 }

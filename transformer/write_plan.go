@@ -1,7 +1,6 @@
 package transformer
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -21,7 +20,6 @@ func write(d *decision) Plan {
 	for i := range b.rulings {
 		plan.Probes = append(plan.Probes, b.verdict(&b.rulings[i], failed, len(b.changes[i]) > 0))
 	}
-	slices.SortStableFunc(plan.Findings, func(x, y Finding) int { return cmp.Compare(x.Severity.Rank(), y.Severity.Rank()) })
 	plan.Answer = b.answer()
 	if !b.in.OnlyEdits {
 		plan.Known = b.known()
