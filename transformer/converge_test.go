@@ -63,23 +63,21 @@ func TestAChangedConfigurationGivesWhatItWouldHaveGivenAtFirst(t *testing.T) {
 	}
 }
 
-// Earlier versions had probe-proxy on the port of Istio's agent where injection was
-// not known, without any annotation.
-func TestAnOlderRewriteOnIstiosPortIsBroughtOver(t *testing.T) {
+func TestWhatIsAnsweredOnIstiosPortIsBroughtToAnother(t *testing.T) {
 	before := podOf("", podContext+threeProbes)
-	older := onIstiosPort(t, before)
-	if !strings.Contains(older, "port: 15020") || strings.Contains(older, "annotations:") {
-		t.Fatalf("older versions wrote no\n%s", older)
+	onItsPort := onIstiosPort(t, before)
+	if !strings.Contains(onItsPort, "port: 15020") || strings.Contains(onItsPort, "annotations:") {
+		t.Fatalf("nothing is answered there:\n%s", onItsPort)
 	}
 	for name, opts := range configurations {
-		got := plan(t, older, opts...)
+		got := plan(t, onItsPort, opts...)
 		if want := plan(t, before, opts...); sortedLines(got.text) != sortedLines(want.text) {
 			t.Errorf("%s gives\n%s\nwant\n%s", name, got.text, want.text)
 		}
 		wantNoEdits(t, plan(t, got.text, opts...))
 		wantText(t, restore(t, got.text), before)
 	}
-	wantText(t, restore(t, older), before)
+	wantText(t, restore(t, onItsPort), before)
 }
 
 func TestAnImageIsChangedByOneEdit(t *testing.T) {

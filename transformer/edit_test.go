@@ -21,23 +21,4 @@ func TestAListThatLosesItsLastItemAndGetsAnotherStays(t *testing.T) {
 		wantText(t, r, plan(t, original, answeredBy("probe-proxy")).text)
 		wantText(t, restore(t, r.text), original)
 	})
-	t.Run("env", func(t *testing.T) {
-		proxy := "      - name: istio-proxy\n        image: auto\n"
-		originals := "        env:\n        - name: OSM_KUBE_APP_PROBERS\n          value: '{\"/osm-readiness-probe/app\":{\"tcpSocket\":{\"port\":8002}}}'\n"
-		r := plan(t, podOf("", app(osmTCPProbe))+proxy+originals, answeredBy("istio-proxy"))
-		want := podOf("", app("readinessProbe:\n  tcpSocket:\n    port: 8002\n")) + proxy
-		wantText(t, r, plan(t, want, answeredBy("istio-proxy")).text)
-		wantText(t, restore(t, r.text), want)
-	})
 }
-
-// osmTCPProbe is what Open Service Mesh makes of a tcpSocket probe.
-const osmTCPProbe = `readinessProbe:
-  httpGet:
-    path: /osm-healthcheck
-    port: 15904
-    scheme: HTTP
-    httpHeaders:
-    - name: Original-Tcp-Port
-      value: "8002"
-`

@@ -83,7 +83,7 @@ func undoAll(annotations field.KeyValues, past []answerer, recorded field.KeyVal
 	for _, d := range serviceMeshes {
 		annotations = d.undo(annotations, past, recorded)
 	}
-	return annotations.Without(earlierAnnotation)
+	return annotations
 }
 
 // answeredByUs reports whether a probe-proxy is to make rewritten probes.

@@ -41,7 +41,7 @@ func (b *knowledge) outcome(s *handlerSite) (f world.Fate, unless string) {
 // restartPolicy, so that the pod waits for the end of probe-proxy.
 func (k *originalsHolder) cannotRun(spec *pod.Spec) string {
 	switch {
-	case k.container == nil || k.proxy:
+	case k.proxy:
 		return ""
 	case pod.IsWindows(spec):
 		return "probe-proxy, which is to answer, runs on Linux alone"
@@ -55,7 +55,7 @@ func (k *originalsHolder) cannotRun(spec *pod.Spec) string {
 // without a mesh, such as after an edit; "" if it is.
 func (s *handlerSite) astray(spec *pod.Spec) string {
 	k := s.holder
-	if k == nil || k.container == nil {
+	if k == nil {
 		return ""
 	}
 	port, _ := s.original.Endpoint()
@@ -67,7 +67,7 @@ func (s *handlerSite) astray(spec *pod.Spec) string {
 		return fmt.Sprintf("%s, which is to answer, listens on port %s", k.name(), joinPorts(k.listens))
 	case !k.proxy && s.gates() && k.at.StartsAfter(s.at):
 		return k.name() + ", which is to answer, starts later, when the probe or hook has passed"
-	case !k.earlier() && s.current.HTTPGet.Scheme == "HTTPS":
+	case s.current.HTTPGet.Scheme == "HTTPS":
 		return k.name() + ", which is to answer, speaks plain HTTP"
 	case s.port != 0 && int64(s.port) != noted.Int:
 		return fmt.Sprintf("its original in %s goes to port %s, and `%s` is %d now", k.name(), noted, port, s.port)
@@ -78,7 +78,7 @@ func (s *handlerSite) astray(spec *pod.Spec) string {
 // hurriedFate returns what becomes of a rewritten probe whose own timeout is longer than
 // that of its original in the holder, by which the app must have answered.
 func (s *handlerSite) hurriedFate() (f world.Fate, unless string) {
-	if s.holder == nil || s.holder.container == nil || s.entry.TimeoutSeconds == 0 || s.entry.TimeoutSeconds >= s.timeout {
+	if s.holder == nil || s.entry.TimeoutSeconds == 0 || s.entry.TimeoutSeconds >= s.timeout {
 		return world.Spared, ""
 	}
 	why := fmt.Sprintf("its original in %s has a timeout of %d s, and the probe one of %d s", s.holder.name(), s.entry.TimeoutSeconds, s.timeout)

@@ -326,7 +326,7 @@ func (d istio) fate(b *view, s *handlerSite, w world.Foretold) world.Fate {
 	}
 	running := b.runsBefore(w.World, s, answerer{who: AnsweredByIstioProxy})
 	switch _, host := s.current.Endpoint(); {
-	case k != nil && k.container != nil:
+	case k != nil:
 		if f := d.answeredFate(b, s, w.World); f != world.Spared {
 			return f
 		}
@@ -410,7 +410,7 @@ func (d istio) collisions(b *view, said membership) []Finding {
 	}
 	listens := istioListens(b)
 	for _, k := range b.holders {
-		if !k.proxy && !k.earlier() && slices.Contains(k.listens, listens) {
+		if !k.proxy && slices.Contains(k.listens, listens) {
 			found = append(found, containerFinding("port-collision", k.path, k.container.Name,
 				"listens on port %d, where istio-proxy answers in this pod: one of the two cannot start", listens))
 		}

@@ -141,7 +141,7 @@ func TestIstioProxyAnswersPreStopHooksOnlyAsANativeSidecar(t *testing.T) {
 		}
 		wantNoEdits(t, plan(t, r.text, c.opts...))
 		wantText(t, restore(t, r.text), before)
-		// What an earlier version has given to istio-proxy is moved.
+		// What another configuration has given to istio-proxy is moved.
 		moved := plan(t, plan(t, before, answeredBy("istio-proxy")).text, c.opts...)
 		if moved.Answer.By != want || !strings.Contains(moved.text, "/drain") && strings.Contains(c.spec, "/drain") {
 			t.Errorf("%s: moved: %+v in\n%s", c.name, moved.Answer, moved.text)
@@ -550,7 +550,7 @@ func TestTheArgumentsOfIstioInitDecideWhatIsCaptured(t *testing.T) {
 		if v := own.Probes[0]; v.StrictTLS != world.Fails { // 8001 is captured, whatever the annotation says
 			t.Errorf("%s: %+v", c.name, v)
 		}
-		// What an earlier version wrote is found, and istio-proxy answers again.
+		// What was rewritten with another port is found, and istio-proxy answers again.
 		again := plan(t, strings.Replace(plan(t, podOf(`"-d", "15099"`), answeredBy("probe-proxy")).text, `["-d", "15099"]`, "["+c.args+"]", 1))
 		if v := again.Probes[0]; (v.StrictTLS == world.Fails) != c.captured || strings.Contains(again.text, "probe-proxy") == c.captured {
 			t.Errorf("%s: %+v, and\n%s", c.name, v, again.text)

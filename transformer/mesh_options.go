@@ -63,7 +63,7 @@ func (o *Options) problemsIn(d *serviceMesh) []Problem {
 	for i, item := range o.ProbeProxy.Env {
 		env, _ := item.(field.Map)
 		name := field.As[string](env, "name")
-		if slices.Contains(holderEnvs, name) {
+		if name == prober.EnvName {
 			add(field.NewPath("probeProxy").Item("env", i).Key("name"), "%q is written by rewrite-probes itself", name)
 		}
 	}

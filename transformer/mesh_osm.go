@@ -6,6 +6,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
@@ -25,7 +26,7 @@ func osmProfile(domain string, data meshData) passiveProxy {
 	inject := domain + "/sidecar-injection"
 	return passiveProxy{
 		meshData: data,
-		free:     append([]int{15000, 15001, 15003, 15010}, earlierPorts...),
+		free:     append([]int{15000, 15001, 15003, 15010}, prober.OSMPorts()...),
 		never:    []string{"kube-system", "kube-public"},
 		keepOut:  field.KeyValues{{Key: domain + "/ignore"}, {Key: "control-plane"}},
 		switched: func(b *view) membership {

@@ -198,7 +198,7 @@ func TestAProbeWithAVariableIsLeftAlone(t *testing.T) {
 			t.Errorf("%+v in\n%s", f, r.text)
 		}
 	}
-	// What an earlier version wrote is restored.
+	// What was rewritten before the variable came is restored.
 	before := podOf("", app("livenessProbe: {httpGet: {path: \"/live/${BASE}\", port: 80}}"))
 	wrong := strings.Replace(plan(t, strings.Replace(before, "${", "{", 1)).text, "/live/{BASE", "/live/$${BASE", 1)
 	wantText(t, plan(t, wrong), before)

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
-	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 // TestOriginalsAreFoundWhateverThePort: a template was rewritten while one
@@ -89,21 +88,6 @@ func TestAProbeThatHasThePathOfAnotherIsRefusedAtOnce(t *testing.T) {
 	f := wantReason(t, plan(t, yaml), "originals-ambiguous")
 	if !strings.Contains(f.Message, "`spec.template.spec.containers[0].livenessProbe`") {
 		t.Errorf("%q", f.Message)
-	}
-}
-
-// TestEnvVarsOfTwoMeshesInOneContainer: each is read, and neither is lost.
-func TestEnvVarsOfTwoMeshesInOneContainer(t *testing.T) {
-	original := podOf("", app(httpProbe+"readinessProbe:\n  tcpSocket:\n    port: 8002\n"))
-	text := plan(t, podOf("", app(httpProbe))).text
-	text = strings.Replace(text, "        startupProbe:\n", "        - name: OSM_KUBE_APP_PROBERS\n          value: '{\"/osm-readiness-probe/app\":{\"tcpSocket\":{\"port\":8002}}}'\n        startupProbe:\n", 1) +
-		"        readinessProbe:\n          httpGet:\n            path: /osm-healthcheck\n            port: 15904\n            scheme: HTTP\n            httpHeaders:\n            - name: Original-Tcp-Port\n              value: \"8002\"\n"
-	for _, opts := range [][]option{nil, {inOSM}} {
-		wantText(t, restore(t, text, opts...), original)
-		r := plan(t, text, opts...)
-		if want := plan(t, original, opts...); sortedLines(r.text) != sortedLines(want.text) {
-			t.Errorf("got\n%s\nwant\n%s", r.text, want.text)
-		}
 	}
 }
 
@@ -326,77 +310,6 @@ func TestAProbeProxyThatCannotRunIsFound(t *testing.T) {
 	if v := plan(t, plan(t, podOf("", app(httpProbe)), asContainer).text, asContainer).Probes[0]; v.StrictTLS != world.Unaffected {
 		t.Errorf("%+v", v)
 	}
-}
-
-// earlier returns a pod that an earlier version has rewritten for Open Service Mesh or Flomesh
-// Service Mesh, with the entries of the env var and the probes.
-func earlier(env, entries, spec string) string {
-	return podOf("", "initContainers:\n- name: probe-proxy\n  image: p\n  restartPolicy: Always\n  env:\n  - name: "+env+"\n    value: '"+entries+"'\n"+spec)
-}
-
-// TestAnEarlierFormIsBroughtToThePresentOne: the env var and the annotation may be in one pod.
-func TestAnEarlierFormIsBroughtToThePresentOne(t *testing.T) {
-	original := podOf("", app("livenessProbe: {httpGet: {path: /l, port: 80, protocol: HTTP1}}\nreadinessProbe: {httpGet: {path: /r, port: 443, scheme: HTTPS}}\nstartupProbe: {tcpSocket: {port: 81}}"))
-	http, tls, tcp := `{"httpGet":{"path":"/l","port":80,"scheme":"HTTP","protocol":"HTTP1"},"timeoutSeconds":1}`, `{"httpGet":{"path":"/r","port":443,"scheme":"HTTPS"},"timeoutSeconds":1}`, `{"tcpSocket":{"port":81},"timeoutSeconds":1}`
-	inHeader := `{httpGet: {path: /osm-healthcheck, port: 15904, scheme: HTTP, httpHeaders: [{name: Original-Tcp-Port, value: "81"}]}}`
-	osm := app("livenessProbe: {httpGet: {path: /osm-liveness-probe, port: 15901}}\nreadinessProbe: {httpGet: {path: /r, port: 15902, scheme: HTTPS}}\nstartupProbe: " + inHeader)
-	for name, text := range map[string]string{
-		"osm": earlier("OSM_KUBE_APP_PROBERS", `{"/osm-liveness-probe":`+http+`,"/osm-readiness-probe/app":`+tls+`,"/osm-startup-probe/app":`+tcp+`}`, osm),
-		"annotation": strings.Replace(earlier("OSM_KUBE_APP_PROBERS", `{"/osm-startup-probe/app":`+tcp+`}`, osm), "    spec:\n",
-			"    metadata:\n      annotations:\n        rewrite-probes.io/osm-probers: '{\"/osm-liveness-probe\":"+http+`,"/osm-readiness-probe/app":`+tls+"}'\n    spec:\n", 1),
-		"fsm": earlier("FSM_KUBE_APP_PROBERS", `{"/fsm-liveness-probe/app":`+http+`,"/fsm-readiness-probe/app":`+tls+`,"/fsm-startup-probe/app":`+tcp+`}`,
-			app(`livenessProbe: {httpGet: {path: /fsm-healthcheck, port: 15901, httpHeaders: [{name: Original-Http-Port, value: "80"}, {name: Original-Http-Path, value: /l}]}}`+"\n"+
-				`readinessProbe: {httpGet: {path: /fsm-healthcheck, port: 15902, scheme: HTTP, httpHeaders: [{name: Original-Tcp-Port, value: "443"}, {name: Original-Http-Path, value: /r}]}}`+"\n"+
-				"startupProbe: "+strings.Replace(inHeader, "osm", "fsm", 1))),
-	} {
-		wantText(t, restore(t, text), original)
-		for _, opts := range [][]option{{inOSM}, {inMesh("linkerd")}, {answeredBy("istio-proxy")}} {
-			r, want := plan(t, text, opts...), plan(t, original, opts...)
-			if sortedLines(r.text) != sortedLines(want.text) || len(r.Findings) > 0 || r.Probes[0].State != transformer.WouldRewrite {
-				t.Errorf("%s: findings %v, %+v, got\n%s\nwant\n%s", name, r.Findings, r.Probes, r.text, want.text)
-			}
-			wantNoEdits(t, plan(t, r.text, opts...))
-		}
-	}
-}
-
-// TestNoOriginalOfAnEarlierFormIsLost: what was edited since is refused.
-func TestNoOriginalOfAnEarlierFormIsLost(t *testing.T) {
-	const (
-		entries = `{"/osm-liveness-probe":{"httpGet":{"path":"/l","port":80}},"/osm-readiness-probe/app":{"httpGet":{"path":"/r","port":443,"scheme":"HTTPS"}},"/osm-startup-probe/app":{"tcpSocket":{"port":81}}}`
-		probes  = "livenessProbe: {httpGet: {path: /osm-liveness-probe, port: 15901}}\nreadinessProbe: {httpGet: {path: /r, port: 15902, scheme: HTTPS}}\nstartupProbe: {httpGet: {path: /osm-healthcheck, port: 15904, httpHeaders: [{name: Original-Tcp-Port, value: \"81\"}]}}"
-	)
-	for _, c := range []struct{ was, is, reason string }{
-		{"path: /osm-liveness-probe, port: 15901", "path: /osm-liveness-prob, port: 15901", "originals-ambiguous"},
-		{"path: /osm-liveness-probe, port: 15901", "path: /osm-liveness-probe, port: 80", "originals-ambiguous"},
-		{"path: /osm-liveness-probe, port: 15901", "path: /osm-liveness-probe/other, port: 15901", "originals-ambiguous"},
-		{"path: /osm-liveness-probe, port: 15901", "path: /osm-readiness-probe, port: 15901", "originals-ambiguous"},
-		{"path: /r, port: 15902", "path: /new, port: 15902", "originals-ambiguous"},
-		{`value: "81"`, `value: "82"`, "originals-ambiguous"},
-		{"livenessProbe: {httpGet: {path: /osm-liveness-probe, port: 15901}}", "livenessProbe: {exec: {command: [x]}}", "original-replaced"},
-		{"startupProbe: {httpGet", "startupProbe: {exec: {command: [x]}, httpGet", "originals-ambiguous"},
-		{"- name: app", "- name: new", "originals-ambiguous"},
-	} {
-		text := strings.Replace(earlier("OSM_KUBE_APP_PROBERS", entries, app(probes)), c.was, c.is, 1)
-		for _, r := range []result{restore(t, text), plan(t, text, inOSM), plan(t, text)} {
-			if r.text != text {
-				t.Errorf("%s: changed to\n%s", c.is, r.text)
-			}
-			wantReason(t, r, c.reason)
-		}
-	}
-	for _, entries := range []string{"[", `{"/osm-liveness-probe":{"tcpSocket":{"port":"x"}}}`, `{"/x":{"tcpSocket":{"port":1}}}`, `{"/osm-liveness-probe/a":{"tcpSocket":{"port":1}},"/fsm-liveness-probe/a":{"tcpSocket":{"port":1}}}`} {
-		for _, text := range []string{
-			earlier("FSM_KUBE_APP_PROBERS", entries, app(httpProbe)),
-			podOf("annotations:\n  rewrite-probes.io/osm-probers: '"+entries+"'\n", app(httpProbe)),
-		} {
-			wantReason(t, plan(t, text, inOSM), "env-unreadable")
-			wantReason(t, restore(t, text), "env-unreadable")
-		}
-	}
-	// The entry of a probe that is gone goes.
-	gone := earlier("OSM_KUBE_APP_PROBERS", entries, app(""))
-	wantText(t, restore(t, gone), podOf("", app("")))
 }
 
 // What the injectors of these meshes have rewritten themselves is left alone.

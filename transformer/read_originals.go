@@ -29,22 +29,18 @@ func (r Record) handler(key string, original *pod.Handler) field.Map {
 	return form
 }
 
-// decodeEnv returns the originals in an env var of a container; nil if the container has no
+// decodeEnv returns the originals in the env var of a container; nil if the container has no
 // such env var.
-func decodeEnv(c *pod.Container, env string) (map[string]*prober.Prober, error) {
-	at := c.EnvVars(env)
+func decodeEnv(c *pod.Container) (map[string]*prober.Prober, error) {
+	at := c.EnvVars(prober.EnvName)
 	if len(at) == 0 {
 		return nil, nil
 	}
 	value := c.Env[at[len(at)-1]].Value // of several, the last one counts
 	if value == nil {
-		return nil, fmt.Errorf("%s must have its value here, not come from elsewhere", env)
+		return nil, fmt.Errorf("%s must have its value here, not come from elsewhere", prober.EnvName)
 	}
-	text := strings.ReplaceAll(*value, "$$", "$")
-	if env != prober.EnvName {
-		return decodeEarlier(env, text)
-	}
-	return decodeOriginals(text)
+	return decodeOriginals(strings.ReplaceAll(*value, "$$", "$"))
 }
 
 // decodeOriginals returns the originals in a text; an entry that is wrong is an error.
@@ -56,10 +52,9 @@ func decodeOriginals(text string) (map[string]*prober.Prober, error) {
 	return originals, err
 }
 
-// An originalsHolder is what carries the originals of rewritten probes: a
-// container with an env var or, if container is nil, an annotation of the template.
+// An originalsHolder is a container with an env var that carries the originals of rewritten
+// probes.
 type originalsHolder struct {
-	env       string // the name of the env var, or of the annotation
 	at        pod.Ref
 	container *pod.Container
 	path      field.Path
@@ -75,7 +70,7 @@ type originalsHolder struct {
 // goes reports whether the originals in k are removed unless they are written anew: an
 // env var that no probe refers to, outside of containers that we added, may be the
 // user's, and stays.
-func (k *originalsHolder) goes() bool { return k.ours || k.used() || k.proxy || k.container == nil }
+func (k *originalsHolder) goes() bool { return k.ours || k.used() || k.proxy }
 
 // used reports whether k carries the original of a probe.
 func (k *originalsHolder) used() bool { return len(k.claimed) > 0 }
@@ -87,61 +82,36 @@ func (k *originalsHolder) answerer() answerer {
 	return answerer{AnsweredByProbeProxy, k.port}
 }
 
-// earlier reports whether an earlier version wrote k, in a form that is only read.
-func (k *originalsHolder) earlier() bool { return k.env != prober.EnvName }
-
 // answersOn reports whether rewritten probes are answered on a port, if k carries their originals.
 func (k *originalsHolder) answersOn(port int) bool { return slices.Contains(k.listens, port) }
 
-// name returns the name of the container, or an annotation's, for messages.
-func (k *originalsHolder) name() string {
-	if k.container == nil {
-		return "the annotations"
-	}
-	return "container `" + k.container.Name + "`"
-}
+// name returns the name of the container for messages.
+func (k *originalsHolder) name() string { return "container `" + k.container.Name + "`" }
 
-// findHolders finds the containers and the annotation that carry originals. A
-// container may have several such env vars.
+// findHolders finds the containers that carry originals.
 func (b *reader) findHolders() {
 	var err error
 	if b.record, err = ReadRecord(b.annotations()); err != nil {
 		b.addUnreadable(b.metadata.Key("annotations", OriginalsAnnotation), "", fmt.Errorf("%s %w", OriginalsAnnotation, err))
 	}
 	for at, c := range b.in.Template.Spec.All() {
-		for _, env := range holderEnvs {
-			originals, err := decodeEnv(c, env)
-			switch {
-			case err != nil:
-				b.addUnreadable(b.containerPath(at).Key("env"), c.Name, err)
-			case originals != nil:
-				b.holders = append(b.holders, b.holderIn(at, c, env, originals))
-			}
+		originals, err := decodeEnv(c)
+		switch {
+		case err != nil:
+			b.addUnreadable(b.containerPath(at).Key("env"), c.Name, err)
+		case originals != nil:
+			b.holders = append(b.holders, b.holderIn(at, c, originals))
 		}
-	}
-	if value, set := b.annotations().Lookup(earlierAnnotation); set {
-		originals, err := decodeEarlier(earlierAnnotation, value)
-		if err != nil {
-			b.addUnreadable(b.metadata.Key("annotations"), "", err)
-		}
-		b.holders = append(b.holders, &originalsHolder{env: earlierAnnotation, originals: originals, listens: earlierPorts})
 	}
 }
 
-// holderEnvs are the env vars that may have originals.
-var holderEnvs = append([]string{prober.EnvName}, prober.EarlierEnvNames...)
-
-// holderIn returns a container with originals in an env var as their holder.
-func (b *reader) holderIn(at pod.Ref, c *pod.Container, env string, originals map[string]*prober.Prober) *originalsHolder {
+// holderIn returns a container with originals in the env var as their holder.
+func (b *reader) holderIn(at pod.Ref, c *pod.Container, originals map[string]*prober.Prober) *originalsHolder {
 	path := b.containerPath(at)
-	k := &originalsHolder{env: env, at: at, container: c, path: path, originals: originals, raw: b.sourceMap(path)}
-	switch {
-	case k.earlier():
-		k.listens = earlierPorts
-	case istioData.isProxy(c): // the template may have been rewritten for another port
+	k := &originalsHolder{at: at, container: c, path: path, originals: originals, raw: b.sourceMap(path)}
+	k.listens = []int{probeProxyPort(c)}
+	if istioData.isProxy(c) { // the template may have been rewritten for another port
 		k.proxy, k.listens = true, []int{istioStatusOr(b.annotations()), prober.StatusPort, b.opts.Port}
-	default:
-		k.listens = []int{probeProxyPort(c)}
 	}
 	k.port = k.listens[0]
 	k.ours = b.opts.isOurs(k, field.As[bool](field.Map(b.record), recordDeclared))
@@ -191,16 +161,12 @@ func (b *reader) recogniseIn(holders []*originalsHolder, s *handlerSite) bool {
 	}
 	h := s.current.HTTPGet
 	s.original = pod.HandlerOf(entry, h)
-	noted := key
-	if holder.earlier() {
-		s.original, noted = pod.HandlerOf(entry, withoutEarlierHeaders(h)), s.key
-	}
-	s.alreadyRewritten, s.foreign, s.holder, s.entry = true, holder.earlier(), holder, entry
+	s.alreadyRewritten, s.holder, s.entry = true, holder, entry
 	holder.claimed = append(holder.claimed, key)
 	if port := int(h.Port.Int); holder.answersOn(port) {
 		holder.port = port
 	}
-	s.form, s.texts = b.record.handler(noted, s.original), field.As[field.Map](b.record.Section(RecordTexts), noted).KeyValues()
+	s.form, s.texts = b.record.handler(key, s.original), field.As[field.Map](b.record.Section(RecordTexts), key).KeyValues()
 	return true
 }
 
@@ -209,9 +175,6 @@ func (b *reader) recogniseIn(holders []*originalsHolder, s *handlerSite) bool {
 // not have, it belongs to the probe that has the path: a renamed container keeps the paths of
 // its old name.
 func (k *originalsHolder) original(s *handlerSite, names []string) (key string, p *prober.Prober) {
-	if k.earlier() {
-		return k.earlierOriginal(s)
-	}
 	key = s.current.HTTPGet.Path
 	if container, _, _ := prober.ParseKey(key); key != s.key && slices.Contains(names, container) {
 		return "", nil
@@ -278,7 +241,7 @@ func (b *reader) candidate(k *originalsHolder, s *handlerSite) (key string, ok b
 		return path, true
 	}
 	return k.unclaimed(func(key string) bool {
-		isBack := func(s *handlerSite) bool { return s.owns(key) && s.has(k.originals[key]) }
+		isBack := func(s *handlerSite) bool { return key == s.key && s.has(k.originals[key]) }
 		container, of, _ := prober.ParseKey(key)
 		return !slices.ContainsFunc(b.sites, isBack) && (seems && (of == s.name || container == s.container.Name) || resembles(path, key))
 	})

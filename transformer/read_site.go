@@ -10,11 +10,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// owns reports whether a key in a holder is that of the probe.
-func (s *handlerSite) owns(key string) bool {
-	return key == s.key || key == prober.Key(anyContainer, s.name)
-}
-
 // readForm returns the fields of the handler as they were read, without its headers.
 func (s *handlerSite) readForm() field.Map {
 	form := field.As[field.Map](s.source, s.current.Kind())
@@ -63,7 +58,7 @@ func (s *handlerSite) gates() bool {
 // start: it gates them, or a native probe-proxy, which has a startupProbe, answers it.
 func (s *handlerSite) needsStart() bool {
 	k := s.holder
-	return s.at.Init && s.gates() || k != nil && k.container != nil && !k.proxy && k.at.Init
+	return s.at.Init && s.gates() || k != nil && !k.proxy && k.at.Init
 }
 
 // neverWorks reports whether nobody makes the probe or hook of a kind: the API server allows
@@ -138,7 +133,7 @@ func (s *handlerSite) isDangling() bool {
 		return s.lost
 	}
 	_, _, ok := prober.ParseKey(h.Path)
-	return s.lost || ok || presentKey(h.Path) != "" || isHealthcheck(h)
+	return s.lost || ok || isInjected(h)
 }
 
 // has reports whether a probe, as it was read, is an original. Headers and the

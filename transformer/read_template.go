@@ -50,16 +50,14 @@ func (b *template) sourceMap(path field.Path) field.Map {
 func (b *template) previousAnswerers() []answerer {
 	var past []answerer
 	for _, k := range b.holders {
-		if !k.earlier() { // whose mesh needed no annotation
-			past = append(past, k.answerer())
-		}
+		past = append(past, k.answerer())
 	}
 	return past
 }
 
 // hasOurs reports whether the template carries our rewriting.
 func (b *template) hasOurs() bool {
-	return len(b.record) > 0 || slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.used() || k.ours || k.container == nil })
+	return len(b.record) > 0 || slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.used() || k.ours })
 }
 
 func (b *template) isOurs(at pod.Ref) bool {

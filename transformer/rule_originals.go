@@ -40,7 +40,7 @@ func keepReplaced(b *decision, report func(Finding)) {
 			continue
 		}
 		for _, k := range b.holders {
-			if key, ok := k.unclaimed(func(key string) bool { return s.owns(key) && !s.has(k.originals[key]) }); ok {
+			if key, ok := k.unclaimed(func(key string) bool { return key == s.key && !s.has(k.originals[key]) }); ok {
 				report(containerFinding("original-replaced", s.path, s.container.Name,
 					"is %s since it was rewritten, and %s carries its original under `%s` (%s), which would be lost; the probe must have that path or that original again, or the entry must be removed from there",
 					s.current, k.name(), key, pod.HandlerOf(k.originals[key], &pod.HTTPGet{})))

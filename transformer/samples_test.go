@@ -206,7 +206,7 @@ func (g sampler) container(name string, init bool) string {
 	}
 	lines = append(lines, g.some(2, "  "+strings.TrimSpace(g.pick(dropAll, fullContext)))...)
 	lines = append(lines, g.some(3, "  resources: "+g.pick("{requests: {cpu: 1, memory: 1Gi}, limits: {cpu: 1, memory: 1Gi}}", "{limits: {cpu: 100m, memory: 64Mi}}", "{requests: {cpu: 10m}}", "{}", "{limits: {cpu: lots}}", "{requests: {cpu: 1, memory: 1Gi}, limits: {memory: 1Gi}}"))...)
-	lines = append(lines, g.some(6, "  env: "+g.pick("[{name: A, value: b}]", `[{name: ISTIO_KUBE_APP_PROBERS, value: "{}"}]`, `[{name: ISTIO_KUBE_APP_PROBERS, value: '{"/app-health/app/livez":{"httpGet":{"port":80}}}'}]`, `[{name: OSM_KUBE_APP_PROBERS, value: "{}"}]`, `[{name: FSM_KUBE_APP_PROBERS, value: "{"}]`))...)
+	lines = append(lines, g.some(6, "  env: "+g.pick("[{name: A, value: b}]", `[{name: ISTIO_KUBE_APP_PROBERS, value: "{}"}]`, `[{name: ISTIO_KUBE_APP_PROBERS, value: '{"/app-health/app/livez":{"httpGet":{"port":80}}}'}]`, `[{name: ISTIO_KUBE_APP_PROBERS, value: "{"}]`, `[{name: ISTIO_KUBE_APP_PROBERS, value: '{"/x":null}'}]`))...)
 	return strings.Join(lines, "\n") + "\n"
 }
 

@@ -85,8 +85,7 @@ func plan(t testing.TB, yaml string, opts ...option) result {
 }
 
 // onIstiosPort returns the manifest with its probes answered by a probe-proxy on the
-// port of Istio's agent and without any annotation, as earlier versions wrote it where
-// injection was not known.
+// port of Istio's agent and without any annotation.
 func onIstiosPort(t testing.TB, yaml string) string {
 	t.Helper()
 	return plan(t, yaml, answeredBy("probe-proxy"), port(15020), injects()).text

@@ -126,10 +126,9 @@ func (b *draft) removeHolders(keep, added *pod.Ref) {
 	for _, k := range b.holders {
 		kept := keep != nil && k.at == *keep
 		switch {
-		case k.container == nil: // undoAll takes the annotation away
-		case kept && (k.ours || !k.earlier()):
-		case kept || !k.ours:
-			b.removeEnv(k, kept)
+		case kept:
+		case !k.ours:
+			b.removeEnv(k)
 		case !slices.Contains(gone, k.at):
 			gone = append(gone, k.at)
 			left[k.at.Init]--
@@ -147,10 +146,10 @@ func (b *draft) removeHolders(keep, added *pod.Ref) {
 }
 
 // removeEnv plans the removal of a holder's env var, and of its list if that has no
-// other. added is set if another env var is added to the list.
-func (b *draft) removeEnv(k *originalsHolder, added bool) {
-	path, at := k.path.Key("env"), k.container.EnvVars(k.env)
-	if len(at) == len(k.container.Env) && !added {
+// other.
+func (b *draft) removeEnv(k *originalsHolder) {
+	path, at := k.path.Key("env"), k.container.EnvVars(prober.EnvName)
+	if len(at) == len(k.container.Env) {
 		b.edit(b.record.Emptied(path))
 		return
 	}

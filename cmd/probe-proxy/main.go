@@ -181,10 +181,7 @@ func newServer(o *options, log *slog.Logger) (*server.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	value, err := envValue()
-	if err != nil {
-		return nil, err
-	}
+	value := os.Getenv(prober.EnvName)
 	if value == "" {
 		log.Warn("no probes to answer: env var is not set", "env", prober.EnvName)
 		value = "{}"
@@ -196,17 +193,6 @@ func newServer(o *options, log *slog.Logger) (*server.Server, error) {
 	s := server.New(log, ip, o.port, probers, bad)
 	s.BodiesFrom = bodiesFrom[o.body]
 	return s, nil
-}
-
-// envValue returns the value of the env var that has the probes.
-func envValue() (string, error) {
-	value := os.Getenv(prober.EnvName)
-	for _, older := range prober.EarlierEnvNames {
-		if value == "" && os.Getenv(older) != "" {
-			return "", fmt.Errorf("env %s is of an earlier version of rewrite-probes: let this version rewrite the manifests again, or keep the image of probe-proxy that belongs to that version", older)
-		}
-	}
-	return value, nil
 }
 
 // checkUser refuses to run as the user of Istio's proxy.
@@ -235,12 +221,9 @@ func podIP() (string, error) {
 
 // check validates the env value and prints its probes as a table.
 func check(stdout, stderr io.Writer) int {
-	value, err := envValue()
-	if err == nil && value == "" {
-		err = fmt.Errorf("nothing to check: env %s is not set", prober.EnvName)
-	}
-	if err != nil {
-		return fail(stderr, exitUsage, err)
+	value := os.Getenv(prober.EnvName)
+	if value == "" {
+		return fail(stderr, exitUsage, fmt.Errorf("nothing to check: env %s is not set", prober.EnvName))
 	}
 	probers, bad, err := prober.Decode(value)
 	if err != nil {

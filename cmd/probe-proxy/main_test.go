@@ -134,10 +134,10 @@ func TestAFloodLeavesItAnsweringWithinItsMemory(t *testing.T) {
 	}
 }
 
-// unset unsets every env var that the program reads, or refuses.
+// unset unsets every env var that the program reads.
 func unset(t *testing.T) {
 	t.Helper()
-	for _, name := range []string{"POD_IP", "ISTIO_KUBE_APP_PROBERS", "OSM_KUBE_APP_PROBERS", "FSM_KUBE_APP_PROBERS"} {
+	for _, name := range []string{"POD_IP", "ISTIO_KUBE_APP_PROBERS"} {
 		t.Setenv(name, "")
 	}
 }
@@ -225,7 +225,6 @@ func TestRefusalsSayWhatIsAllowed(t *testing.T) {
 }
 
 func TestWhatCannotBeServedIsSaidAtTheStart(t *testing.T) {
-	const older = " is of an earlier version of rewrite-probes: let this version rewrite the manifests again, or keep the image of probe-proxy that belongs to that version"
 	long := strings.Repeat("x", 301)
 	for _, test := range []struct {
 		name string
@@ -234,10 +233,7 @@ func TestWhatCannotBeServedIsSaidAtTheStart(t *testing.T) {
 		code int
 		want string
 	}{
-		{"an earlier version's mesh osm", map[string]string{"OSM_KUBE_APP_PROBERS": "{}"}, nil, exitUsage, "env OSM_KUBE_APP_PROBERS" + older},
-		{"an earlier version's mesh fsm", map[string]string{"FSM_KUBE_APP_PROBERS": "{}"}, nil, exitUsage, "env FSM_KUBE_APP_PROBERS" + older},
-		{"the same, checked", map[string]string{"FSM_KUBE_APP_PROBERS": "{}"}, []string{"check"}, exitUsage, "env FSM_KUBE_APP_PROBERS" + older},
-		{"beside this version's env var, which counts", map[string]string{"OSM_KUBE_APP_PROBERS": "{}", "ISTIO_KUBE_APP_PROBERS": `{"/x":null}`}, []string{"check"}, exitFailure,
+		{"a bad key", map[string]string{"ISTIO_KUBE_APP_PROBERS": `{"/x":null}`}, []string{"check"}, exitFailure,
 			`entry "/x": path must be /app-health/<container>/{readyz,livez,startupz} or /app-lifecycle/<container>/{prestopz,poststartz}`},
 		{"no JSON", map[string]string{"ISTIO_KUBE_APP_PROBERS": "x"}, nil, exitUsage,
 			"ISTIO_KUBE_APP_PROBERS must be a JSON object of paths and probers: invalid character 'x' looking for beginning of value"},

@@ -396,7 +396,7 @@ func TestWhatTheMeshOSMCannotHaveIsRefused(t *testing.T) {
 		"{mesh: osm, answeredBy: istio-proxy}":                          "`spec.answeredBy`: \"istio-proxy\" must be auto, probe-proxy or app with `mesh: osm`",
 		"{answeredBy: envoy}":                                           "`spec.answeredBy`: \"envoy\" must be auto, probe-proxy, istio-proxy or app\n",
 		"{mesh: osm, probeProxy: {name: envoy}}":                        "`spec.probeProxy.name`: \"envoy\"",
-		"{probeProxy: {env: [{name: OSM_KUBE_APP_PROBERS, value: x}]}}": "is written by rewrite-probes itself",
+		"{probeProxy: {env: [{name: ISTIO_KUBE_APP_PROBERS, value: x}]}}": "is written by rewrite-probes itself",
 		"{probeProxy: {securityContext: {runAsGroup: 1337}}}":           "`spec.probeProxy.securityContext.runAsGroup`: \"1337\" must not be that of Istio's own proxy",
 		"{mesh: nomad}":                                                 "must be auto, istio, linkerd",
 	} {

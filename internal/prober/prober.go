@@ -19,10 +19,6 @@ import (
 // EnvName is the env var that carries the probers, named as Istio names it.
 const EnvName = "ISTIO_KUBE_APP_PROBERS"
 
-// EarlierEnvNames are those of env vars that earlier versions wrote in other forms, which the
-// planner reads and probe-proxy refuses.
-var EarlierEnvNames = []string{"OSM_KUBE_APP_PROBERS", "FSM_KUBE_APP_PROBERS"}
-
 // IstioProxyID is the uid and gid of Istio's own proxy.
 const IstioProxyID = 1337
 

@@ -10,7 +10,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
-	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 // An agentConfig is what is read of the annotation proxy.istio.io/config of the group,
@@ -165,8 +164,8 @@ func withEnv(base *string, vars field.KeyValues) (string, error) {
 }
 
 // withoutEnv undoes withEnv; it returns nil if nothing is left. before is the
-// user's value as an earlier run noted it, nil if that noted none; r is its record.
-func withoutEnv(text string, vars field.KeyValues, before *string, r transformer.Record) (*string, error) {
+// user's value as an earlier run noted it, nil if that noted none.
+func withoutEnv(text string, vars field.KeyValues, before *string) (*string, error) {
 	_, o, err := readYAML(text)
 	if err != nil {
 		return nil, err
@@ -189,7 +188,7 @@ func withoutEnv(text string, vars field.KeyValues, before *string, r transformer
 		}
 	}
 	if sizeOf(o.Value(metadataPath)) == removed {
-		emptied := r.Emptied(metadataPath) // as earlier versions noted it
+		emptied := field.Edit{Op: field.Delete, Path: metadataPath}
 		if was, set := valueBefore(metadataPath); set && sizeOf(was, set) == 0 {
 			emptied = field.Edit{Op: field.Set, Path: metadataPath, Value: was}
 		}

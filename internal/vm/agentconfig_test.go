@@ -6,7 +6,6 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
-	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 func TestTheConfigurationOfTheAgentIsRead(t *testing.T) {
@@ -114,7 +113,7 @@ func TestTheEnvVarsAreAddedAndRemoved(t *testing.T) {
 		if err != nil || after != tt.after {
 			t.Errorf("%s: %v\n%swant\n%s", tt.name, err, after, tt.after)
 		}
-		back, err := withoutEnv(after, vars, nil, nil)
+		back, err := withoutEnv(after, vars, nil)
 		got := none
 		if back != nil {
 			got = *back
@@ -129,19 +128,17 @@ func TestWhatWasNotedComesBack(t *testing.T) {
 	const env = "ISTIO_KUBE_APP_PROBERS: a"
 	vars := field.KeyValues{{Key: prober.EnvName}, {Key: localhostEnv}}
 	for _, tt := range []struct {
-		name, text, before string
-		empty              field.Map
-		want               string
+		name, text, before, want string
 	}{
-		{"the value of localhost", "proxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: \"true\", " + env + "}", "proxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: \"no\"}", nil,
+		{"the value of localhost", "proxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: \"true\", " + env + "}", "proxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: \"no\"}",
 			"proxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: \"no\"}"},
-		{"a value that was edited since", "{a: b, proxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: x, " + env + "}}", "proxyMetadata: {A: b}", nil, "{a: b}"},
-		{"a variable that was removed since", "proxyMetadata: {A: b, " + env + "}", "concurrency: 2", nil, "proxyMetadata: {A: b}"},
-		{"an empty proxyMetadata", "proxyMetadata: {" + env + "}", "", field.Map{{Key: "proxyMetadata", Value: field.Map{}}}, "proxyMetadata: {}"},
-		{"an empty proxyMetadata, of two variables", "proxyMetadata: {" + env + ", REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: \"true\"}", "", field.Map{{Key: "proxyMetadata", Value: field.Map{}}}, "proxyMetadata: {}"},
-		{"no empty proxyMetadata if it has more by now", "proxyMetadata: {A: b, " + env + "}", "", field.Map{{Key: "proxyMetadata", Value: field.Map{}}}, "proxyMetadata: {A: b}"},
+		{"a value that was edited since", "{a: b, proxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: x, " + env + "}}", "proxyMetadata: {A: b}", "{a: b}"},
+		{"a variable that was removed since", "proxyMetadata: {A: b, " + env + "}", "concurrency: 2", "proxyMetadata: {A: b}"},
+		{"an empty proxyMetadata", "proxyMetadata: {" + env + "}", "proxyMetadata: {}", "proxyMetadata: {}"},
+		{"an empty proxyMetadata, of two variables", "proxyMetadata: {" + env + ", REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: \"true\"}", "proxyMetadata: {}", "proxyMetadata: {}"},
+		{"no empty proxyMetadata if it has more by now", "proxyMetadata: {A: b, " + env + "}", "proxyMetadata: {}", "proxyMetadata: {A: b}"},
 	} {
-		got, err := withoutEnv(tt.text, vars, &tt.before, transformer.Record{{Key: transformer.RecordEmpty, Value: tt.empty}})
+		got, err := withoutEnv(tt.text, vars, &tt.before)
 		if err != nil || got == nil || *got != tt.want {
 			t.Errorf("%s: %v, %v, want %s", tt.name, err, got, tt.want)
 		}
@@ -153,7 +150,7 @@ func TestAConfigurationThatIsNoYAMLIsNotEdited(t *testing.T) {
 	if got, err := withEnv(&text, nil); err == nil {
 		t.Errorf("with the env var: %q", got)
 	}
-	if got, err := withoutEnv(text, nil, &text, nil); err == nil {
+	if got, err := withoutEnv(text, nil, &text); err == nil {
 		t.Errorf("without it: %v", got)
 	}
 }

@@ -49,7 +49,7 @@ func (b *builder) userConfig() (*string, error) {
 			return before, nil
 		}
 	}
-	return withoutEnv(*b.config.text, vars, before, b.record)
+	return withoutEnv(*b.config.text, vars, before)
 }
 
 // configWithEnv returns the agent configuration of a rewritten group, and notes in
@@ -59,7 +59,7 @@ func (b *builder) configWithEnv(user *string, r *transformer.Record) (*string, e
 	vars := variables(b.key(), b.target)
 	text, err := withEnv(user, vars)
 	if err == nil && user != nil {
-		if back, err := withoutEnv(text, vars, nil, nil); err != nil || back == nil || *back != *user {
+		if back, err := withoutEnv(text, vars, nil); err != nil || back == nil || *back != *user {
 			r.Set(recordConfig, *user)
 		}
 	}
