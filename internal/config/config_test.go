@@ -392,13 +392,13 @@ func TestTheSchemaRequiresWhatDecodeDoes(t *testing.T) {
 
 func TestWhatTheMeshOSMCannotHaveIsRefused(t *testing.T) {
 	for spec, want := range map[string]string{
-		"{mesh: osm, port: 15098}":                                      "`spec.port`: \"15098\" must not be given: in this mesh it is always 15904",
-		"{mesh: osm, answeredBy: istio-proxy}":                          "`spec.answeredBy`: \"istio-proxy\" must be auto, probe-proxy or app with `mesh: osm`",
-		"{answeredBy: envoy}":                                           "`spec.answeredBy`: \"envoy\" must be auto, probe-proxy, istio-proxy or app\n",
-		"{mesh: osm, probeProxy: {name: envoy}}":                        "`spec.probeProxy.name`: \"envoy\"",
+		"{mesh: osm, port: 15098}":                                        "`spec.port`: \"15098\" must not be given: in this mesh it is always 15904",
+		"{mesh: osm, answeredBy: istio-proxy}":                            "`spec.answeredBy`: \"istio-proxy\" must be auto, probe-proxy or app with `mesh: osm`",
+		"{answeredBy: envoy}":                                             "`spec.answeredBy`: \"envoy\" must be auto, probe-proxy, istio-proxy or app\n",
+		"{mesh: osm, probeProxy: {name: envoy}}":                          "`spec.probeProxy.name`: \"envoy\"",
 		"{probeProxy: {env: [{name: ISTIO_KUBE_APP_PROBERS, value: x}]}}": "is written by rewrite-probes itself",
-		"{probeProxy: {securityContext: {runAsGroup: 1337}}}":           "`spec.probeProxy.securityContext.runAsGroup`: \"1337\" must not be that of Istio's own proxy",
-		"{mesh: nomad}":                                                 "must be auto, istio, linkerd",
+		"{probeProxy: {securityContext: {runAsGroup: 1337}}}":             "`spec.probeProxy.securityContext.runAsGroup`: \"1337\" must not be that of Istio's own proxy",
+		"{mesh: nomad}": "must be auto, istio, linkerd",
 	} {
 		if _, err := decode(t, typed+"spec: "+spec+"\n"); err == nil || !strings.Contains(err.Error()+"\n", want) {
 			t.Errorf("%s: %v", spec, err)
