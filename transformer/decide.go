@@ -13,7 +13,7 @@ import (
 type decision struct {
 	*knowledge
 	rulings   []ruling       // one for each site
-	toRewrite []*handlerSite // those whose rulings have a target
+	toRewrite []*site        // those whose rulings have a target
 	excluded  []int          // the ports on which the app itself answers
 	resources *resources.Pod // of the template's own containers; nil unless probe-proxy is to answer
 	findings  []Finding
@@ -21,13 +21,13 @@ type decision struct {
 
 // A ruling is what becomes of a probe or hook.
 type ruling struct {
-	*handlerSite
+	*site
 	reason string       // why it is left alone; "" if it is rewritten
 	target *pod.Handler // what it is rewritten to; nil if it is left alone
 }
 
 // A siteRule says why a probe or hook is left alone; the zero value if the rule does not apply.
-type siteRule func(k *knowledge, s *handlerSite) leave
+type siteRule func(k *knowledge, s *site) leave
 
 // A leave is the reason to leave a probe or hook alone, and what is reported of it, if anything.
 type leave struct {
@@ -40,60 +40,60 @@ type podRule func(d *decision, report func(Finding))
 
 // rule asks the rules about each probe and hook for which there is no reason yet to leave it
 // alone.
-func (b *decision) rule(rules []siteRule) {
-	if b.rulings == nil {
-		b.rulings = make([]ruling, len(b.sites))
-		for i, s := range b.sites {
-			b.rulings[i].handlerSite = s
+func (d *decision) rule(rules []siteRule) {
+	if d.rulings == nil {
+		d.rulings = make([]ruling, len(d.sites))
+		for i, s := range d.sites {
+			d.rulings[i].site = s
 		}
 	}
-	for i := range b.rulings {
-		r := &b.rulings[i]
+	for i := range d.rulings {
+		r := &d.rulings[i]
 		for j := 0; j < len(rules) && r.reason == ""; j++ {
-			b.leave(r, rules[j](b.knowledge, r.handlerSite))
+			d.leave(r, rules[j](d.knowledge, r.site))
 		}
 	}
 }
 
-func (b *decision) leave(r *ruling, l leave) {
+func (d *decision) leave(r *ruling, l leave) {
 	r.reason = l.reason
 	if l.finding != nil {
-		b.addFinding(*l.finding)
+		d.addFinding(*l.finding)
 	}
 }
 
 // rewriteTheRest gives a target to each probe and hook for which there is no reason to leave it
 // alone.
-func (b *decision) rewriteTheRest() {
-	for i := range b.rulings {
-		if r := &b.rulings[i]; r.reason == "" {
-			r.target = &pod.Handler{HTTPGet: r.rewritten(b.inspection.answerer.port)}
-			b.toRewrite = append(b.toRewrite, r.handlerSite)
+func (d *decision) rewriteTheRest() {
+	for i := range d.rulings {
+		if r := &d.rulings[i]; r.reason == "" {
+			r.target = &pod.Handler{HTTPGet: r.rewritten(d.inspection.answerer.port)}
+			d.toRewrite = append(d.toRewrite, r.site)
 		}
 	}
-	if len(b.toRewrite) > 0 && b.answeredByUs() {
-		b.resources = b.readResources()
+	if len(d.toRewrite) > 0 && d.answeredByUs() {
+		d.resources = d.readResources()
 	}
 }
 
 // ask asks rules of the template.
-func (b *decision) ask(rules ...podRule) {
-	report := b.addFinding
+func (d *decision) ask(rules ...podRule) {
+	report := d.addFinding
 	for _, rule := range rules {
-		rule(b, report)
+		rule(d, report)
 	}
 }
 
 // finish refuses what would lose an original, and puts the findings in their order.
-func (b *decision) finish() *decision {
-	keepReplaced(b, b.addFinding)
-	slices.SortStableFunc(b.findings, func(x, y Finding) int { return cmp.Compare(x.Severity.Rank(), y.Severity.Rank()) })
-	return b
+func (d *decision) finish() *decision {
+	keepReplaced(d, d.addFinding)
+	slices.SortStableFunc(d.findings, func(x, y Finding) int { return cmp.Compare(x.Severity.Rank(), y.Severity.Rank()) })
+	return d
 }
 
-func (b *decision) addFinding(f Finding) { b.findings = append(b.findings, f) }
+func (d *decision) addFinding(f Finding) { d.findings = append(d.findings, f) }
 
-func (b *decision) failed() bool { return FirstError(b.findings) != nil }
+func (d *decision) failed() bool { return FirstError(d.findings) != nil }
 
 // checkConflicts reports what the mesh's labels and annotations say against the rewriting.
 func checkConflicts(d *decision, report func(Finding)) {

@@ -79,8 +79,8 @@ func isFilledIn(e field.Entry, written field.Map) bool {
 	if e.Key == "imagePullPolicy" {
 		return e.Value == defaultPullPolicy(field.As[string](written, "image"))
 	}
-	v, known := apiDefaults.Get(e.Key)
-	return known && field.Same(v, e.Value)
+	v, hasDefault := apiDefaults.Get(e.Key)
+	return hasDefault && field.Same(v, e.Value)
 }
 
 // defaultPullPolicy returns the imagePullPolicy that the API server gives to an image: a tag

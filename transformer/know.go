@@ -27,49 +27,49 @@ type knowledge struct {
 // know finds out which mesh a template is in, and what that says. A template that is restored
 // is not asked whether it is in another mesh.
 func know(settings []*setting, t *template, restoring bool) *knowledge {
-	b := newView(settings[0], t, userAnnotations(t))
-	detected, in := detect(settings, b)
+	v := newView(settings[0], t, userAnnotations(t))
+	detected, in := detect(settings, v)
 	if in != settings[0] {
-		b = newView(in, t, b.userAnnotations)
+		v = newView(in, t, v.userAnnotations)
 	}
 	if restoring {
 		detected = detection{}
 	}
-	inspection := in.mesh.inspect(b)
+	inspection := in.mesh.inspect(v)
 	byMesh := cmp.Or(inspection.optOut, detected.optOut)
-	sources := b.optOutSources()
+	sources := v.optOutSources()
 	own, invalid := firstOff(sources)
-	skipped, unknown := b.skippedBy(sources)
+	skipped, unknown := v.skippedBy(sources)
 	return &knowledge{
-		view: b, detected: detected, inspection: inspection, byMesh: byMesh,
+		view: v, detected: detected, inspection: inspection, byMesh: byMesh,
 		conflicts: slices.Concat(inspection.conflicts, detected.conflicts),
-		off:       b.optOut(own, byMesh), skipped: skipped, invalid: slices.Concat(invalid, unknown),
+		off:       v.optOut(own, byMesh), skipped: skipped, invalid: slices.Concat(invalid, unknown),
 	}
 }
 
 // answersItself reports whether the app itself is to answer: the probes stay as they
 // are, and the mesh is told not to capture their ports.
-func (b *knowledge) answersItself() bool { return b.inspection.answerer.who == AnsweredByApp }
+func (k *knowledge) answersItself() bool { return k.inspection.answerer.who == AnsweredByApp }
 
 // withoutExcluded returns the annotations without the ports that an earlier run took out
 // of the mesh.
-func withoutExcluded(b *template, annotations field.KeyValues) field.KeyValues {
-	for _, p := range b.record.Values(recordExcluded) {
+func withoutExcluded(t *template, annotations field.KeyValues) field.KeyValues {
+	for _, p := range t.record.Values(recordExcluded) {
 		var ports []int
 		for item := range strings.SplitSeq(p.Value, ",") {
 			port, _ := strconv.Atoi(item)
 			ports = append(ports, port)
 		}
-		annotations = portList{key: p.Key}.without(annotations, b.record.Values(recordAnnotations), ports...)
+		annotations = portList{key: p.Key}.without(annotations, t.record.Values(recordAnnotations), ports...)
 	}
 	return annotations
 }
 
 // userAnnotations returns the annotations of the template without what was added for past
 // answerers in any mesh.
-func userAnnotations(b *template) field.KeyValues {
-	user := undoAll(withoutExcluded(b, b.annotations().Without(OriginalsAnnotation)), b.previousAnswerers(), b.record.Values(recordAnnotations))
-	for _, p := range b.record.Values(recordInherited) { // the template would have replaced them
+func userAnnotations(t *template) field.KeyValues {
+	user := undoAll(withoutExcluded(t, t.annotations().Without(OriginalsAnnotation)), t.previousAnswerers(), t.record.Values(recordAnnotations))
+	for _, p := range t.record.Values(recordInherited) { // the template would have replaced them
 		if user.Get(p.Key) == p.Value {
 			user = user.Without(p.Key)
 		}
@@ -87,18 +87,18 @@ func undoAll(annotations field.KeyValues, past []answerer, recorded field.KeyVal
 }
 
 // answeredByUs reports whether a probe-proxy is to make rewritten probes.
-func (b *knowledge) answeredByUs() bool {
-	return b.inspection.answerer.who == AnsweredByProbeProxy
+func (k *knowledge) answeredByUs() bool {
+	return k.inspection.answerer.who == AnsweredByProbeProxy
 }
 
-func (b *view) probeProxyResources(pod *resources.Pod, toRewrite []*handlerSite) field.Map {
-	given := b.opts.ProbeProxy.Resources
-	defaults := pod.Defaults(b.tlsProbes(toRewrite), len(field.Merge(nil, given)) > 0)
+func (v *view) probeProxyResources(pod *resources.Pod, toRewrite []*site) field.Map {
+	given := v.opts.ProbeProxy.Resources
+	defaults := pod.Defaults(v.tlsProbes(toRewrite), len(field.Merge(nil, given)) > 0)
 	return resources.Merge(defaults, given, pod.Class())
 }
 
 // tlsProbes returns how many of the rewritten probes probe-proxy makes over TLS.
-func (b *template) tlsProbes(toRewrite []*handlerSite) (n int) {
+func (t *template) tlsProbes(toRewrite []*site) (n int) {
 	for _, s := range toRewrite {
 		if g := s.original.GRPC; s.isHTTPS() || g != nil && g.Mode == prober.GRPCTLS {
 			n++

@@ -18,8 +18,8 @@ type detection struct {
 
 // detect returns which mesh a template is in, and the setting for it: the mesh of the options or,
 // if that is "auto", the one that the template or its Namespace names. Two meshes are an error.
-func detect(settings []*setting, b *view) (detected detection, in *setting) {
-	detected, marked, at, off := memberships(settings, b)
+func detect(settings []*setting, v *view) (detected detection, in *setting) {
+	detected, marked, at, off := memberships(settings, v)
 	in = settings[0]
 	auto := in.opts.Mesh == MeshAuto
 	switch own := len(marked) == 0 || slices.Contains(marked, in.mesh); {
@@ -45,10 +45,10 @@ func detect(settings []*setting, b *view) (detected detection, in *setting) {
 
 // memberships returns what the meshes say of the template: those that inject it, where that
 // is said, and a finding about the first switch that is off.
-func memberships(settings []*setting, b *view) (detected detection, marked []*serviceMesh, at []string, off *Finding) {
+func memberships(settings []*setting, v *view) (detected detection, marked []*serviceMesh, at []string, off *Finding) {
 	for i, s := range settings {
 		d := s.mesh
-		m := d.membership(b)
+		m := d.membership(v)
 		if m.injected == certain.Always && (s.opts.Mesh == MeshAuto || i == 0 || !m.byName) {
 			marked, at = append(marked, d), append(at, m.at)
 		}
@@ -57,7 +57,7 @@ func memberships(settings []*setting, b *view) (detected detection, marked []*se
 		}
 		if m.off != nil && off == nil {
 			// A pod with the proxy in its manifest needs no injection.
-			if _, proxy := b.proxyOf(d.isProxy); proxy == nil {
+			if _, proxy := v.proxyOf(d.isProxy); proxy == nil {
 				off = m.off
 			}
 		}

@@ -11,29 +11,29 @@ import (
 
 // optOut returns the reason to leave the whole template alone, which may be an annotation of
 // ours or what meshes say; nil if there is none.
-func (b *view) optOut(own, byMesh *Finding) *Finding {
-	spec := &b.in.Template.Spec
+func (v *view) optOut(own, byMesh *Finding) *Finding {
+	spec := &v.in.Template.Spec
 	switch {
 	case own != nil:
 		return own
-	case b.in.Shape.ProbesMadeBy != "" && byMesh == nil:
-		return new(NewFinding("probes-made-elsewhere", nil, "%s makes the pods' probes itself, of those in the template, so that rewritten ones would break; Istio's injector rewrites what the pods get", b.in.Shape.ProbesMadeBy))
+	case v.in.Shape.ProbesMadeBy != "" && byMesh == nil:
+		return new(NewFinding("probes-made-elsewhere", nil, "%s makes the pods' probes itself, of those in the template, so that rewritten ones would break; Istio's injector rewrites what the pods get", v.in.Shape.ProbesMadeBy))
 	case byMesh != nil:
 		return byMesh
 	case spec.HostNetwork:
-		return new(NewFinding("host-network", b.spec.Key("hostNetwork"), "the mesh does not capture this pod"))
+		return new(NewFinding("host-network", v.spec.Key("hostNetwork"), "the mesh does not capture this pod"))
 	case pod.IsWindows(spec):
 		return new(NewFinding("windows", nil, "a pod for Windows, where no mesh has a sidecar"))
 	}
 	return nil
 }
 
-func (b *template) optOutSources() []optOutSource {
-	sources := append(make([]optOutSource, 0, 3), optOutSource{&b.in.Template.Metadata, b.metadata, "the pods"})
-	if b.hasOwnMetadata() {
-		sources = append(sources, optOutSource{&b.in.Workload, field.NewPath("metadata"), "the pods"})
+func (t *template) optOutSources() []optOutSource {
+	sources := append(make([]optOutSource, 0, 3), optOutSource{&t.in.Template.Metadata, t.metadata, "the pods"})
+	if t.hasOwnMetadata() {
+		sources = append(sources, optOutSource{&t.in.Workload, field.NewPath("metadata"), "the pods"})
 	}
-	return append(sources, optOutSource{Metadata: b.namespace()})
+	return append(sources, optOutSource{Metadata: t.namespace()})
 }
 
 // OptOut returns a finding if an annotation takes an object without a pod template
@@ -63,21 +63,21 @@ func firstOff(sources []optOutSource) (off *Finding, invalid []Finding) {
 
 // skippedBy returns the names of the containers to leave alone. It warns of a name
 // that no container has, which is probably a typo.
-func (b *view) skippedBy(sources []optOutSource) (names []string, unknown []Finding) {
-	known := pod.Names(b.containers())
+func (v *view) skippedBy(sources []optOutSource) (names []string, unknown []Finding) {
+	have := pod.Names(v.containers())
 	for _, source := range sources {
 		if source.path == nil {
 			continue
 		}
-		v := source.Annotations.Get(ownSkipContainers)
-		for name := range strings.SplitSeq(v, ",") {
+		value := source.Annotations.Get(ownSkipContainers)
+		for name := range strings.SplitSeq(value, ",") {
 			if name = strings.TrimSpace(name); name == "" {
 				continue
 			}
 			names = append(names, name)
-			if !slices.Contains(known, name) {
-				unknown = append(unknown, metadataFinding("unknown-container", source.path.Key("annotations", ownSkipContainers), v,
-					"names the container %q, but the pod has only %s", name, strings.Join(known, ", ")))
+			if !slices.Contains(have, name) {
+				unknown = append(unknown, metadataFinding("unknown-container", source.path.Key("annotations", ownSkipContainers), value,
+					"names the container %q, but the pod has only %s", name, strings.Join(have, ", ")))
 			}
 		}
 	}

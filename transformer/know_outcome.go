@@ -10,74 +10,74 @@ import (
 
 // outcome returns what becomes of a probe, as it was read, in the mesh, and if that is
 // not so in every world, the fact that decides.
-func (b *knowledge) outcome(s *handlerSite) (f world.Fate, unless string) {
+func (k *knowledge) outcome(s *site) (f world.Fate, unless string) {
 	kind := s.current.Kind()
-	spec := &b.in.Template.Spec
+	spec := &k.in.Template.Spec
 	switch {
-	case kind == "" || !s.current.Dials() || b.mesh.isProxy(s.container):
+	case kind == "" || !s.current.Dials() || k.mesh.isProxy(s.container):
 		return world.Spared, ""
 	case s.isDangling():
 		return world.Failing("nothing in the pod has its original"), ""
 	case s.neverWorks(kind), s.dialed() == 0: // it fails without a mesh too
 		return world.Spared, ""
 	}
-	if why := s.astray(spec); why != "" {
+	if why := s.brokenReason(spec); why != "" {
 		return world.Failing(why), ""
 	}
 	switch {
-	case pod.IsWindows(spec), (b.passesProbes() || spec.HostNetwork) && (s.holder == nil || !s.holder.proxy):
+	case pod.IsWindows(spec), (k.passesProbes() || spec.HostNetwork) && (s.holder == nil || !s.holder.proxy):
 		f = world.Spared
 	default:
-		f, unless = b.inspection.outcome(s)
+		f, unless = k.inspection.outcome(s)
 	}
 	if f == world.Spared {
-		return s.hurriedFate()
+		return s.timeoutMismatch()
 	}
 	return f, unless
 }
 
-// cannotRun returns why k, a probe-proxy, cannot answer in a pod, with or without a mesh; ""
+// cannotRun returns why h, a probe-proxy, cannot answer in a pod, with or without a mesh; ""
 // if it can. An API server or a CRD that does not know native sidecars drops the
 // restartPolicy, so that the pod waits for the end of probe-proxy.
-func (k *originalsHolder) cannotRun(spec *pod.Spec) string {
+func (h *holder) cannotRun(spec *pod.Spec) string {
 	switch {
-	case k.proxy:
+	case h.proxy:
 		return ""
 	case pod.IsWindows(spec):
 		return "probe-proxy, which is to answer, runs on Linux alone"
-	case k.at.Init && !pod.IsSidecar(k.at, k.container):
+	case h.at.Init && !pod.IsSidecar(h.at, h.container):
 		return "probe-proxy, which is to answer, is an init container without `restartPolicy: Always`, and the pod waits for its end"
 	}
 	return ""
 }
 
-// astray returns why a rewritten probe of a pod is not made as its author wants, with or
+// brokenReason returns why a rewritten probe of a pod is not made as its author wants, with or
 // without a mesh, such as after an edit; "" if it is.
-func (s *handlerSite) astray(spec *pod.Spec) string {
-	k := s.holder
-	if k == nil {
+func (s *site) brokenReason(spec *pod.Spec) string {
+	h := s.holder
+	if h == nil {
 		return ""
 	}
 	port, _ := s.original.Endpoint()
 	noted, _ := pod.HandlerOf(s.entry, &pod.HTTPGet{}).Endpoint()
-	switch why := k.cannotRun(spec); {
+	switch why := h.cannotRun(spec); {
 	case why != "":
 		return why
-	case k.ours && !k.proxy && !k.answersOn(s.dialed()):
-		return fmt.Sprintf("%s, which is to answer, listens on port %s", k.name(), joinPorts(k.listens))
-	case !k.proxy && s.gates() && k.at.StartsAfter(s.at):
-		return k.name() + ", which is to answer, starts later, when the probe or hook has passed"
+	case h.ours && !h.proxy && !h.answersOn(s.dialed()):
+		return fmt.Sprintf("%s, which is to answer, listens on port %s", h.name(), joinPorts(h.listens))
+	case !h.proxy && s.gates() && h.at.StartsAfter(s.at):
+		return h.name() + ", which is to answer, starts later, when the probe or hook has passed"
 	case s.current.HTTPGet.Scheme == "HTTPS":
-		return k.name() + ", which is to answer, speaks plain HTTP"
+		return h.name() + ", which is to answer, speaks plain HTTP"
 	case s.port != 0 && int64(s.port) != noted.Int:
-		return fmt.Sprintf("its original in %s goes to port %s, and `%s` is %d now", k.name(), noted, port, s.port)
+		return fmt.Sprintf("its original in %s goes to port %s, and `%s` is %d now", h.name(), noted, port, s.port)
 	}
 	return ""
 }
 
-// hurriedFate returns what becomes of a rewritten probe whose own timeout is longer than
+// timeoutMismatch returns what becomes of a rewritten probe whose own timeout is longer than
 // that of its original in the holder, by which the app must have answered.
-func (s *handlerSite) hurriedFate() (f world.Fate, unless string) {
+func (s *site) timeoutMismatch() (f world.Fate, unless string) {
 	if s.holder == nil || s.entry.TimeoutSeconds == 0 || s.entry.TimeoutSeconds >= s.timeout {
 		return world.Spared, ""
 	}
@@ -90,7 +90,7 @@ func (s *handlerSite) hurriedFate() (f world.Fate, unless string) {
 var uncaptured = []string{"ambient", "injection-off", "namespace-not-injected", "not-sidecar-template", "port-not-captured"}
 
 // passesProbes reports whether the mesh lets the kubelet's probes through to the pod.
-func (b *knowledge) passesProbes() bool {
-	off := b.byMesh
+func (k *knowledge) passesProbes() bool {
+	off := k.byMesh
 	return off != nil && slices.Contains(uncaptured, off.Reason)
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
-// known says in one line what is known of the mesh around the pod, and from where.
-func (b *knowledge) known() string {
-	f := &b.inspection.facts
-	if len(b.sites) == 0 || f.InjectionCure == "" {
+// describeMesh says in one line what is known of the mesh around the pod, and from where.
+func (k *knowledge) describeMesh() string {
+	f := &k.inspection.facts
+	if len(k.sites) == 0 || f.InjectionCure == "" {
 		return ""
 	}
 	var words []string
@@ -30,7 +30,7 @@ func (b *knowledge) known() string {
 		add(f.Native, "native sidecar", "no native sidecar")
 		add(f.Holds, "starts first", "does not start first")
 		add(f.Rewrites, "the injector rewrites probes", "the injector rewrites no probes")
-		words = append(words, b.knownMTLS()...)
+		words = append(words, k.knownMTLS()...)
 	}
 	return "known: " + strings.Join(words, "; ")
 }

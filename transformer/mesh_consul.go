@@ -45,15 +45,15 @@ var consul = passiveProxy{
 		excluded: portList{key: "consul.hashicorp.com/transparent-proxy-exclude-inbound-ports"},
 		off:      rewriterOff{key: "consul.hashicorp.com/transparent-proxy-overwrite-probes", value: "false", means: isFalse},
 	},
-	serves: func(s *handlerSite) bool {
+	serves: func(s *site) bool {
 		h := s.original.HTTPGet
 		return h != nil && h.Scheme != "HTTPS" && !s.name.IsHook() && !s.at.Init
 	},
-	free:  []int{20200},
-	never: []string{"kube-system", "kube-public", "local-path-storage", "openebs", "gmp-system", "gke-managed-cim", "openshift-monitoring"},
-	switched: func(b *view) membership {
-		return b.switchIn("annotations", "consul.hashicorp.com/connect-inject", "true or false", func(v string) (on, ok bool) {
-			on, err := strconv.ParseBool(v)
+	uncapturedPorts:      []int{20200},
+	uninjectedNamespaces: []string{"kube-system", "kube-public", "local-path-storage", "openebs", "gmp-system", "gke-managed-cim", "openshift-monitoring"},
+	switched: func(v *view) membership {
+		return v.switchIn("annotations", "consul.hashicorp.com/connect-inject", "true or false", func(value string) (on, ok bool) {
+			on, err := strconv.ParseBool(value)
 			return on, err == nil
 		})
 	},
@@ -70,29 +70,29 @@ const consulInitUser = 5996
 
 // redirectedUser warns of a probe-proxy whose connections Consul redirects,
 // because the options or the pod give it another uid.
-func redirectedUser(b *view) []Finding {
+func redirectedUser(v *view) []Finding {
 	user := "that of its image"
-	if v, found := b.sidecarContext().Get("runAsUser"); found {
-		user = fmt.Sprint(v)
-	} else if s := b.in.Template.Spec.SecurityContext; s != nil && s.RunAsUser != nil {
+	if value, found := v.sidecarContext().Get("runAsUser"); found {
+		user = fmt.Sprint(value)
+	} else if s := v.in.Template.Spec.SecurityContext; s != nil && s.RunAsUser != nil {
 		user = fmt.Sprint(*s.RunAsUser)
 	}
-	excluded := append(strings.Split(b.annotations().Get(consulExcludeUIDs), ","), strconv.Itoa(consulInitUser))
+	excluded := append(strings.Split(v.annotations().Get(consulExcludeUIDs), ","), strconv.Itoa(consulInitUser))
 	if slices.ContainsFunc(excluded, func(item string) bool { return strings.TrimSpace(item) == user }) {
 		return nil
 	}
 	return []Finding{NewFinding("consul-uid", nil, "the uid of probe-proxy is %s, whose connections Consul redirects to its own proxy; it must be %d, or in the annotation `%s`", user, consulInitUser, consulExcludeUIDs)}
 }
 
-func refineConsul(p passiveProxy, b *view, m *inspection) {
-	m.warnings = redirectedUser(b)
-	if v, set := b.annotations().Lookup(consulTransparent); set && isFalse(v) {
-		m.optOut = new(b.annotationFinding("port-not-captured", consulTransparent, "turns the transparent proxy off, so Consul captures nothing of this pod"))
-	} else if ns := b.namespace(); !set && isFalse(ns.Labels.Get(consulTransparent)) {
+func refineConsul(p passiveProxy, v *view, m *inspection) {
+	m.warnings = redirectedUser(v)
+	if value, set := v.annotations().Lookup(consulTransparent); set && isFalse(value) {
+		m.optOut = new(v.annotationFinding("port-not-captured", consulTransparent, "turns the transparent proxy off, so Consul captures nothing of this pod"))
+	} else if ns := v.namespace(); !set && isFalse(ns.Labels.Get(consulTransparent)) {
 		m.optOut = new(NewFinding("port-not-captured", nil, "Namespace %q has the label `%s: %s`, so Consul captures nothing of this pod", ns.Name, consulTransparent, ns.Labels.Get(consulTransparent)))
 	}
-	rewrites := !p.off.isOff(b.annotations())
-	m.outcome = m.capturedOutcome(b, func(s *handlerSite) (world.Fate, string) {
+	rewrites := !p.off.isOff(v.annotations())
+	m.outcome = m.capturedOutcome(v, func(s *site) (world.Fate, string) {
 		switch kind := s.current.Kind(); {
 		case s.name.IsHook():
 		case kind == pod.KindGRPC:
@@ -100,7 +100,7 @@ func refineConsul(p passiveProxy, b *view, m *inspection) {
 		case kind == pod.KindHTTPGet && s.current.HTTPGet.Scheme == "HTTPS" && rewrites && !s.at.Init:
 			return world.Failing("Consul rewrites the probe to a port where its proxy speaks no TLS"), ""
 		}
-		return p.fate(b, s), ""
+		return p.fate(v, s), ""
 	})
 }
 
@@ -113,14 +113,14 @@ const consulOriginalPod = "consul.hashicorp.com/original-pod"
 var consulStarts = map[prober.ProbeType]int64{prober.Liveness: 20300, prober.Readiness: 20400, prober.Startup: 20500}
 
 // consulOriginal is the findOriginal of Consul, whose injector changes only the port.
-func consulOriginal(b *template, s *handlerSite) (*pod.Handler, bool) {
+func consulOriginal(t *template, s *site) (*pod.Handler, bool) {
 	h := s.current.HTTPGet
 	start, ok := consulStarts[s.name]
 	if !ok || h.Port.IsString || h.Port.Int < start || h.Port.Int >= start+100 || s.at.Init {
 		return nil, false
 	}
-	said, has := b.annotations().Lookup(consulOriginalPod)
-	if _, injected := b.annotations().Lookup("consul.hashicorp.com/connect-inject-status"); !has && !injected {
+	said, has := t.annotations().Lookup(consulOriginalPod)
+	if _, injected := t.annotations().Lookup("consul.hashicorp.com/connect-inject-status"); !has && !injected {
 		return nil, false
 	}
 	var kept struct {

@@ -46,13 +46,13 @@ func badIstioStatus(annotations field.KeyValues) bool {
 	return err != nil || n < 1 || n > 65535 || slices.Contains(istioData.reserved, n)
 }
 
-func (d istio) proxyConflicts(b *view, badStatus bool) []Finding {
+func (d istio) proxyConflicts(v *view, badStatus bool) []Finding {
 	var found []Finding
 	if badStatus {
-		found = append(found, b.annotationFinding("status-port-invalid", istioStatusPort, "must be a port from 1 to 65535 that is none of %s", joinPorts(istioData.reserved)))
+		found = append(found, v.annotationFinding("status-port-invalid", istioStatusPort, "must be a port from 1 to 65535 that is none of %s", joinPorts(istioData.reserved)))
 	}
-	if at, c := b.proxyOf(istioData.isProxy); c != nil && c.Image == autoImage && at.Init {
-		found = append(found, containerFinding("proxy-in-init-containers", b.containerPath(at), c.Name,
+	if at, c := v.proxyOf(istioData.isProxy); c != nil && c.Image == autoImage && at.Init {
+		found = append(found, containerFinding("proxy-in-init-containers", v.containerPath(at), c.Name,
 			"is the placeholder of the injected istio-proxy, which only an injector in native-sidecar mode finds here; under `containers` either mode finds it"))
 	}
 	return found
@@ -60,30 +60,30 @@ func (d istio) proxyConflicts(b *view, badStatus bool) []Finding {
 
 // optOut returns why the probes of the pod need no rewriting, or must not be
 // rewritten; nil if they are to be.
-func (d istio) optOut(b *view, said membership, known *world.Facts, report func(Finding)) *Finding {
-	ours := slices.ContainsFunc(b.previousAnswerers(), func(a answerer) bool { return d.needsRewriterOff(b.annotations(), a) })
-	off, invalid := optOutSource{&b.in.Template.Metadata, b.metadata, "the pods"}.switchedOff(istioRewrite, "istio-opt-out")
+func (d istio) optOut(v *view, said membership, open *world.Facts, report func(Finding)) *Finding {
+	ours := slices.ContainsFunc(v.previousAnswerers(), func(a answerer) bool { return d.needsRewriterOff(v.annotations(), a) })
+	off, invalid := optOutSource{&v.in.Template.Metadata, v.metadata, "the pods"}.switchedOff(istioRewrite, "istio-opt-out")
 	if invalid != nil {
 		report(*invalid)
 	}
 	if off != nil && !ours {
 		return off
 	}
-	b.checkMisplaced(istioRewrite, report)
-	if f := d.capturesNothing(b); f != nil {
+	v.checkMisplaced(istioRewrite, report)
+	if f := d.capturesNothing(v); f != nil {
 		return f
 	}
-	if said.off != nil && (b.opts.AnsweredBy != AnsweredByProbeProxy || slices.Contains(istioNeverInjected, b.in.NamespaceName)) {
+	if said.off != nil && (v.opts.AnsweredBy != AnsweredByProbeProxy || slices.Contains(istioNeverInjected, v.in.NamespaceName)) {
 		return said.off
 	}
-	if mode, key := istioMode(b.annotations()); mode == "NONE" {
-		return new(b.annotationFinding("interception-none", key, "turns Istio's redirection off, so that the mesh captures no connection to this pod"))
+	if mode, key := istioMode(v.annotations()); mode == "NONE" {
+		return new(v.annotationFinding("interception-none", key, "turns Istio's redirection off, so that the mesh captures no connection to this pod"))
 	}
-	if f := d.passesProbes(b, said.injected); f != nil {
+	if f := d.passesProbes(v, said.injected); f != nil {
 		return f
 	}
-	if _, done := b.annotations().Lookup(istioInjected); known.Injected.Is == certain.Always && known.Rewrites.Is == certain.Always && !done {
-		return new(NewFinding("injector-rewrites", nil, "Istio's injector rewrites the probes of this pod (%s)", known.Rewrites.At))
+	if _, done := v.annotations().Lookup(istioInjected); open.Injected.Is == certain.Always && open.Rewrites.Is == certain.Always && !done {
+		return new(NewFinding("injector-rewrites", nil, "Istio's injector rewrites the probes of this pod (%s)", open.Rewrites.At))
 	}
 	return nil
 }
@@ -107,12 +107,12 @@ func otherTemplates(annotations field.KeyValues) []string {
 
 // capturesNothing returns a finding if an annotation has the injector use
 // templates that capture nothing.
-func (istio) capturesNothing(b *view) *Finding {
-	names := otherTemplates(b.annotations())
+func (istio) capturesNothing(v *view) *Finding {
+	names := otherTemplates(v.annotations())
 	if len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(istioNoCapture, name) }) {
 		return nil
 	}
-	return new(b.annotationFinding("not-sidecar-template", istioTemplates, "injects no sidecar that captures what comes in"))
+	return new(v.annotationFinding("not-sidecar-template", istioTemplates, "injects no sidecar that captures what comes in"))
 }
 
 // listsPorts reports whether the annotation istioIncluded lists the only ports that the mesh
@@ -124,14 +124,14 @@ func listsPorts(annotations field.KeyValues) bool {
 
 // checkPortLists warns of items that are no port, empty ones included: the injector
 // refuses such a pod.
-func (istio) checkPortLists(b *view, report func(Finding)) {
+func (istio) checkPortLists(v *view, report func(Finding)) {
 	for _, l := range []portList{istioIncluded, istioData.excluded} {
-		v := strings.TrimSpace(b.annotations().Get(l.key))
-		if v == "" || v == "*" && l.key == istioIncludePorts {
+		value := strings.TrimSpace(v.annotations().Get(l.key))
+		if value == "" || value == "*" && l.key == istioIncludePorts {
 			continue
 		}
-		if item, bad := l.badItem(b.annotations()); bad {
-			report(b.annotationFinding("port-list-invalid", l.key, "%s, and %q is none", l.allowed(), item))
+		if item, bad := l.badItem(v.annotations()); bad {
+			report(v.annotationFinding("port-list-invalid", l.key, "%s, and %q is none", l.allowed(), item))
 		}
 	}
 }

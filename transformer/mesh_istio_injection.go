@@ -17,13 +17,13 @@ const istioDataplaneMode = "istio.io/dataplane-mode"
 var istioNeverInjected = []string{"kube-system", "kube-public", "kube-node-lease", "local-path-storage"}
 
 // membership: a pod in ambient mode is in the mesh too.
-func (d istio) membership(b *view) membership {
-	m := d.sidecarMembership(b)
+func (d istio) membership(v *view) membership {
+	m := d.sidecarMembership(v)
 	m.off = nil // its optOut says so, unless the options want the pod rewritten all the same
 	if m.injected == certain.Always {
 		return m
 	}
-	if at, on := d.ambient(b); on {
+	if at, on := d.ambient(v); on {
 		return membership{injected: certain.Always, at: at}
 	}
 	return m
@@ -35,52 +35,52 @@ func (d istio) membership(b *view) membership {
 // (manifests/charts/istio-control/istio-discovery/templates/mutatingwebhook.yaml,
 // injectRequired in pkg/kube/inject/inject.go). An annotation can only switch
 // injection off, since no selector of the webhooks reads it.
-func (d istio) sidecarMembership(b *view) membership {
-	_, proxy := b.proxyOf(istioData.isProxy)
+func (d istio) sidecarMembership(v *view) membership {
+	_, proxy := v.proxyOf(istioData.isProxy)
 	if proxy != nil && proxy.Image != autoImage {
 		return memberBy(proxy)
 	}
-	if m := d.neverInjected(b); m.injected != certain.Maybe {
+	if m := d.neverInjected(v); m.injected != certain.Maybe {
 		return m
 	}
 	if proxy != nil {
 		return memberBy(proxy)
 	}
-	labels, ns := b.in.Template.Metadata.Labels, b.namespace()
-	switch kind, value := istioInjectSwitch(b); {
+	labels, ns := v.in.Template.Metadata.Labels, v.namespace()
+	switch kind, value := istioInjectSwitch(v); {
 	case pod.IsVariable(value), pod.IsVariable(ns.Labels.Get(istioInjection)):
 		return membership{} // whatever else is said: it may switch injection off
 	case ns.Labels.Get(istioInjection) != "":
-		return membership{injected: certain.Always, at: b.namespaceLabel(istioInjection)}
+		return membership{injected: certain.Always, at: v.namespaceLabel(istioInjection)}
 	case ns.Labels.Get(istioRevision) != "":
-		return membership{injected: certain.Always, at: b.namespaceLabel(istioRevision)}
+		return membership{injected: certain.Always, at: v.namespaceLabel(istioRevision)}
 	case labels.Get(istioRevision) != "":
 		return membership{injected: certain.Always, at: entryWords("labels", istioRevision, labels.Get(istioRevision))}
 	case kind == "labels" && value == "true":
 		return membership{injected: certain.Always, at: entryWords(kind, istioInject, value)}
 	}
-	switch at := "`istio.injectedNamespaces` of the functionConfig"; b.opts.Istio.injects(b.in.NamespaceName) {
+	switch at := "`istio.injectedNamespaces` of the functionConfig"; v.opts.Istio.injects(v.in.NamespaceName) {
 	case certain.Always:
 		return membership{injected: certain.Always, at: at}
 	case certain.Never:
-		return d.notInjected(at, "%s does not name namespace %q", at, b.in.NamespaceName)
+		return d.notInjected(at, "%s does not name namespace %q", at, v.in.NamespaceName)
 	}
-	if b.in.Around.Namespace != nil && b.in.Around.OthersInjected {
-		at := b.namespaceWords()
+	if v.in.Around.Namespace != nil && v.in.Around.OthersInjected {
+		at := v.namespaceWords()
 		return d.notInjected(at, "%s has no label for Istio's injection, and another Namespace has one", at)
 	}
-	return d.declaredMembership(b)
+	return d.declaredMembership(v)
 }
 
 // declaredMembership returns the membership of a container istio-proxy that an earlier run
 // declared: without injection the pod could not start, since nothing else replaces its
 // image. It counts only while it stays, so that the next run finds what this one did.
-func (d istio) declaredMembership(b *view) membership {
-	if b.in.Around.Namespace != nil || !slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.ours && k.used() && k.answerer().who == AnsweredByIstioProxy }) {
+func (d istio) declaredMembership(v *view) membership {
+	if v.in.Around.Namespace != nil || !slices.ContainsFunc(v.holders, func(h *holder) bool { return h.ours && h.used() && h.answerer().who == AnsweredByIstioProxy }) {
 		return membership{}
 	}
 	said := membership{injected: certain.Always, at: "the declared container `" + istioProxyName + "`", byName: true}
-	if a, _ := d.answerer(b, d.facts(b, said)); a.who != AnsweredByIstioProxy {
+	if a, _ := d.answerer(v, d.openFacts(v, said)); a.who != AnsweredByIstioProxy {
 		return membership{}
 	}
 	return said
@@ -88,18 +88,18 @@ func (d istio) declaredMembership(b *view) membership {
 
 // neverInjected returns the membership of a pod that the injector leaves alone whatever
 // else is said.
-func (d istio) neverInjected(b *view) membership {
-	kind, value := istioInjectSwitch(b)
-	inNamespace, set := b.namespace().Labels.Lookup(istioInjection)
+func (d istio) neverInjected(v *view) membership {
+	kind, value := istioInjectSwitch(v)
+	inNamespace, set := v.namespace().Labels.Lookup(istioInjection)
 	switch {
-	case b.in.Template.Spec.HostNetwork:
+	case v.in.Template.Spec.HostNetwork:
 		return membership{injected: certain.Never, at: "`hostNetwork`"}
-	case slices.Contains(istioNeverInjected, b.in.NamespaceName):
-		return membership{injected: certain.Never, at: "namespace \"" + b.in.NamespaceName + "\"", off: new(NewFinding("namespace-not-injected", nil, "namespace %q is never injected, so the mesh does not capture this pod", b.in.NamespaceName))}
+	case slices.Contains(istioNeverInjected, v.in.NamespaceName):
+		return membership{injected: certain.Never, at: "namespace \"" + v.in.NamespaceName + "\"", off: new(NewFinding("namespace-not-injected", nil, "namespace %q is never injected, so the mesh does not capture this pod", v.in.NamespaceName))}
 	case value == "false":
-		return b.switchIn(kind, istioInject, "", isEnabled)
+		return v.switchIn(kind, istioInject, "", isEnabled)
 	case set && inNamespace != "enabled" && !pod.IsVariable(inNamespace):
-		at := b.namespaceLabel(istioInjection)
+		at := v.namespaceLabel(istioInjection)
 		return d.notInjected(at, "%s switches injection off for all its pods", at)
 	}
 	return membership{}
@@ -113,49 +113,49 @@ func (istio) notInjected(at, format string, args ...any) membership {
 // istioInjectSwitch returns the injection switch of a template: the label if there
 // is one, even if it is empty, else the annotation. The injector ignores values
 // other than "true" and "false".
-func istioInjectSwitch(b *view) (kind, value string) {
+func istioInjectSwitch(v *view) (kind, value string) {
 	kind = "labels"
-	value, labelled := b.in.Template.Metadata.Labels.Lookup(istioInject)
+	value, labelled := v.in.Template.Metadata.Labels.Lookup(istioInject)
 	if !labelled {
-		kind, value = "annotations", b.annotations().Get(istioInject)
+		kind, value = "annotations", v.annotations().Get(istioInject)
 	}
 	return kind, value
 }
 
 // checkInjectSwitch warns of a value that switches nothing.
-func (istio) checkInjectSwitch(b *view, report func(Finding)) {
-	if kind, v := istioInjectSwitch(b); v != "" && v != "true" && v != "false" && !pod.IsVariable(v) {
-		report(metadataFinding("inject-unclear", b.metadata.Key(kind, istioInject), v, "must be \"true\" or \"false\"; with any other value Istio does what it does without one"))
+func (istio) checkInjectSwitch(v *view, report func(Finding)) {
+	if kind, value := istioInjectSwitch(v); value != "" && value != "true" && value != "false" && !pod.IsVariable(value) {
+		report(metadataFinding("inject-unclear", v.metadata.Key(kind, istioInject), value, "must be \"true\" or \"false\"; with any other value Istio does what it does without one"))
 	}
 }
 
 // ambient reports whether the pod is in ambient mode unless it has a sidecar, and
 // where that is said. Only the value "none" takes a pod out
 // (cni/pkg/util/podutil.go).
-func (istio) ambient(b *view) (at string, on bool) {
-	switch v := b.in.Template.Metadata.Labels.Get(istioDataplaneMode); {
-	case v == "ambient":
-		return entryWords("labels", istioDataplaneMode, v), true
-	case v != "none" && b.namespace().Labels.Get(istioDataplaneMode) == "ambient":
-		return b.namespaceLabel(istioDataplaneMode), true
+func (istio) ambient(v *view) (at string, on bool) {
+	switch value := v.in.Template.Metadata.Labels.Get(istioDataplaneMode); {
+	case value == "ambient":
+		return entryWords("labels", istioDataplaneMode, value), true
+	case value != "none" && v.namespace().Labels.Get(istioDataplaneMode) == "ambient":
+		return v.namespaceLabel(istioDataplaneMode), true
 	}
 	return "", false
 }
 
 // passesProbes returns a finding if the pod has no sidecar of Istio's and is in
 // ambient mode, which lets the kubelet's probes through, or was taken out of it.
-func (d istio) passesProbes(b *view, sidecar certain.Certainty) *Finding {
-	if sidecar == certain.Always || b.in.Template.Spec.HostNetwork {
+func (d istio) passesProbes(v *view, sidecar certain.Certainty) *Finding {
+	if sidecar == certain.Always || v.in.Template.Spec.HostNetwork {
 		return nil
 	}
-	at, on := d.ambient(b)
-	switch v := b.in.Template.Metadata.Labels.Get(istioDataplaneMode); {
-	case v == "ambient":
-		return new(metadataFinding("ambient", b.metadata.Key("labels", istioDataplaneMode), v, "puts the pod into ambient mode, which lets the kubelet's probes through"))
+	at, on := d.ambient(v)
+	switch value := v.in.Template.Metadata.Labels.Get(istioDataplaneMode); {
+	case value == "ambient":
+		return new(metadataFinding("ambient", v.metadata.Key("labels", istioDataplaneMode), value, "puts the pod into ambient mode, which lets the kubelet's probes through"))
 	case on:
 		return new(NewFinding("ambient", nil, "%s puts its pods into ambient mode, which lets the kubelet's probes through", at))
-	case b.namespace().Labels.Get(istioDataplaneMode) == "ambient":
-		return new(metadataFinding("ambient", b.metadata.Key("labels", istioDataplaneMode), v, "takes the pod out of ambient mode, and no sidecar captures it"))
+	case v.namespace().Labels.Get(istioDataplaneMode) == "ambient":
+		return new(metadataFinding("ambient", v.metadata.Key("labels", istioDataplaneMode), value, "takes the pod out of ambient mode, and no sidecar captures it"))
 	}
 	return nil
 }
@@ -184,15 +184,15 @@ func (i Istio) injects(namespace string) certain.Certainty {
 }
 
 // namespaceWords names the pod's Namespace, and where it is.
-func (b *template) namespaceWords() string {
-	words := "Namespace \"" + b.in.Around.Namespace.Name + "\""
-	if x := b.in.Around.NamespaceAt; x != nil && x.String() != "" {
+func (t *template) namespaceWords() string {
+	words := "Namespace \"" + t.in.Around.Namespace.Name + "\""
+	if x := t.in.Around.NamespaceAt; x != nil && x.String() != "" {
 		words += " (" + x.String() + ")"
 	}
 	return words
 }
 
 // namespaceLabel words a label of the pod's Namespace.
-func (b *template) namespaceLabel(key string) string {
-	return entryWords("labels", key, b.in.Around.Namespace.Labels.Get(key)) + " of " + b.namespaceWords()
+func (t *template) namespaceLabel(key string) string {
+	return entryWords("labels", key, t.in.Around.Namespace.Labels.Get(key)) + " of " + t.namespaceWords()
 }

@@ -51,37 +51,37 @@ var kuma = passiveProxy{
 			return err == nil && n == 0
 		}},
 	},
-	serves:   func(s *handlerSite) bool { return !s.name.IsHook() },
-	never:    []string{"kube-system"},
-	switched: kumaSwitched,
-	refine:   refineKuma,
+	serves:               func(s *site) bool { return !s.name.IsHook() },
+	uninjectedNamespaces: []string{"kube-system"},
+	switched:             kumaSwitched,
+	refine:               refineKuma,
 }
 
 const kumaInject = "kuma.io/sidecar-injection"
 
 // kumaSwitched reads the switch of injection. A pod's own counts only if the webhook is
 // called for the pod.
-func kumaSwitched(b *view) membership {
-	m := b.switchIn("labels", kumaInject, "enabled, true, yes, disabled, false or no", isEnabled)
-	ns := b.in.Around.Namespace
-	if m.injected != certain.Always || ns == nil || b.in.Template.Metadata.Labels.Get(kumaInject) == "enabled" {
+func kumaSwitched(v *view) membership {
+	m := v.switchIn("labels", kumaInject, "enabled, true, yes, disabled, false or no", isEnabled)
+	ns := v.in.Around.Namespace
+	if m.injected != certain.Always || ns == nil || v.in.Template.Metadata.Labels.Get(kumaInject) == "enabled" {
 		return m
 	}
-	if v := ns.Labels.Get(kumaInject); v != "enabled" && v != "true" {
-		m.injected, m.off = certain.Never, new(NewFinding("namespace-not-injected", nil, "Kuma's webhook gets only pods with the label `%s: enabled` and those of a Namespace with that label or `%s: \"true\"`, and %s has neither, so the mesh does not capture this pod", kumaInject, kumaInject, b.namespaceWords()))
+	if value := ns.Labels.Get(kumaInject); value != "enabled" && value != "true" {
+		m.injected, m.off = certain.Never, new(NewFinding("namespace-not-injected", nil, "Kuma's webhook gets only pods with the label `%s: enabled` and those of a Namespace with that label or `%s: \"true\"`, and %s has neither, so the mesh does not capture this pod", kumaInject, kumaInject, v.namespaceWords()))
 	}
 	return m
 }
 
 // kumaUnless words what decides whether Kuma injects a pod that has the switch on; "" if
 // it certainly does.
-func kumaUnless(b *view) string {
-	_, proxy := b.proxyOf(b.mesh.isProxy)
-	_, set := b.namespace().Labels.Lookup(kumaInject)
-	if proxy != nil || b.in.Around.Namespace == nil || set || b.in.Template.Metadata.Labels.Get(kumaInject) != "enabled" {
+func kumaUnless(v *view) string {
+	_, proxy := v.proxyOf(v.mesh.isProxy)
+	_, set := v.namespace().Labels.Lookup(kumaInject)
+	if proxy != nil || v.in.Around.Namespace == nil || set || v.in.Template.Metadata.Labels.Get(kumaInject) != "enabled" {
 		return ""
 	}
-	return "Kuma is older than 2.11, which is not known (from 2.11 it injects nothing here, since " + b.namespaceWords() + " has no label `" + kumaInject + "`; with one it is known)"
+	return "Kuma is older than 2.11, which is not known (from 2.11 it injects nothing here, since " + v.namespaceWords() + " has no label `" + kumaInject + "`; with one it is known)"
 }
 
 const (
@@ -95,8 +95,8 @@ const kumaVirtualPort = 9000
 
 // redirectedHosts warns of probes with a Host header of their own: the redirect
 // of virtual probes goes to that host, where the kubelet does not follow.
-func redirectedHosts(b *view) (found []Finding) {
-	for _, s := range b.sites {
+func redirectedHosts(v *view) (found []Finding) {
+	for _, s := range v.sites {
 		h := s.original.HTTPGet
 		if h == nil || s.name.IsHook() || !slices.ContainsFunc(h.HTTPHeaders, func(x pod.HTTPHeader) bool { return strings.EqualFold(x.Name, "Host") }) {
 			continue
@@ -107,24 +107,24 @@ func redirectedHosts(b *view) (found []Finding) {
 	return found
 }
 
-func refineKuma(p passiveProxy, b *view, m *inspection) {
-	m.warnings = redirectedHosts(b)
-	if gateway, _ := isEnabled(b.annotations().Get(kumaGateway)); gateway {
-		m.optOut = new(b.annotationFinding("port-not-captured", kumaGateway, "makes the pod a gateway, of which Kuma captures nothing that comes in"))
+func refineKuma(p passiveProxy, v *view, m *inspection) {
+	m.warnings = redirectedHosts(v)
+	if gateway, _ := isEnabled(v.annotations().Get(kumaGateway)); gateway {
+		m.optOut = new(v.annotationFinding("port-not-captured", kumaGateway, "makes the pod a gateway, of which Kuma captures nothing that comes in"))
 	}
-	if m.answerer.who != AnsweredByApp && b.uses(kumaVirtualPort) {
+	if m.answerer.who != AnsweredByApp && v.uses(kumaVirtualPort) {
 		free := prober.DefaultPort - 1
-		for free == b.opts.Port || b.uses(free) {
+		for free == v.opts.Port || v.uses(free) {
 			free--
 		}
 		m.inherited = field.KeyValues{{Key: kumaVirtualProbePort, Value: strconv.Itoa(free)}}
 	}
-	rewrites, unless := !p.off.isOff(b.annotations()), kumaUnless(b)
-	m.outcome = m.capturedOutcome(b, func(s *handlerSite) (world.Fate, string) {
+	rewrites, unless := !p.off.isOff(v.annotations()), kumaUnless(v)
+	m.outcome = m.capturedOutcome(v, func(s *site) (world.Fate, string) {
 		if unless == "" && rewrites && s.at.Init && !s.name.IsHook() {
-			return p.fate(b, s), "Kuma's sidecar is no native one, which is not known (it is by default from 2.14 on, and Kuma then rewrites the probes of the native sidecars after it)"
+			return p.fate(v, s), "Kuma's sidecar is no native one, which is not known (it is by default from 2.14 on, and Kuma then rewrites the probes of the native sidecars after it)"
 		}
-		return p.fate(b, s), unless
+		return p.fate(v, s), unless
 	})
 }
 
@@ -137,13 +137,13 @@ const kumaHeader = "X-Kuma-Probes-"
 // (pkg/plugins/runtime/k8s/probes/probe_converter.go:31-131). Kuma's injector
 // writes the port of the probe proxy into the pod's annotations, and also that of
 // virtual probes, which have no headers.
-func kumaOriginal(b *template, s *handlerSite) (*pod.Handler, bool) {
+func kumaOriginal(t *template, s *site) (*pod.Handler, bool) {
 	h := s.current.HTTPGet
 	goesTo := func(key string) bool {
-		n, ok := portIn(b.annotations().Get(key))
+		n, ok := portIn(t.annotations().Get(key))
 		return ok && h.Port == n
 	}
-	if s.name.IsHook() || !goesTo(kumaProbeProxyPort) && !(goesTo(kumaVirtualProbePort) && b.annotations().Get("kuma.io/virtual-probes") == "enabled") {
+	if s.name.IsHook() || !goesTo(kumaProbeProxyPort) && !(goesTo(kumaVirtualProbePort) && t.annotations().Get("kuma.io/virtual-probes") == "enabled") {
 		return nil, false
 	}
 	kind, rest, _ := strings.Cut(strings.TrimPrefix(h.Path, "/"), "/")

@@ -39,12 +39,12 @@ var linkerd = passiveProxy{
 		reserved: []int{4140, 4143, 4190, 4191},
 		excluded: portList{key: "config.linkerd.io/skip-inbound-ports", ranges: true},
 	},
-	free:     []int{4190, 4191},
-	inherits: true,
-	never:    []string{"kube-system", "cert-manager"},
-	keepOut:  field.KeyValues{{Key: "config.linkerd.io/admission-webhooks", Value: "disabled"}},
-	switched: linkerdSwitched,
-	refine:   refineLinkerd,
+	uncapturedPorts:         []int{4190, 4191},
+	inherits:                true,
+	uninjectedNamespaces:    []string{"kube-system", "cert-manager"},
+	excludedNamespaceLabels: field.KeyValues{{Key: "config.linkerd.io/admission-webhooks", Value: "disabled"}},
+	switched:                linkerdSwitched,
+	refine:                  refineLinkerd,
 }
 
 // linkerdSkipped are the ports that the mesh's default does not capture: Galera's.
@@ -63,48 +63,48 @@ const (
 
 // linkerdSwitched reads the switch of injection. A Namespace's value that Linkerd does
 // not know switches it off even for a pod that has it on.
-func linkerdSwitched(b *view) membership {
-	read := func(v string) (on, ok bool) {
-		return v == "enabled" || v == "ingress", v == "enabled" || v == "ingress" || v == "disabled"
+func linkerdSwitched(v *view) membership {
+	read := func(value string) (on, ok bool) {
+		return value == "enabled" || value == "ingress", value == "enabled" || value == "ingress" || value == "disabled"
 	}
-	m := b.switchIn("annotations", linkerdInject, linkerdValues, read)
-	v, _ := b.namespace().Annotations.Lookup(linkerdInject)
-	if _, ok := read(v); ok || v == "" || m.off != nil || m.unclear != nil {
+	m := v.switchIn("annotations", linkerdInject, linkerdValues, read)
+	value, _ := v.namespace().Annotations.Lookup(linkerdInject)
+	if _, ok := read(value); ok || value == "" || m.off != nil || m.unclear != nil {
 		return m
 	}
-	unclear := NewFinding("inject-unclear", nil, "%s has %s, which must be %s; with another value Linkerd injects nothing there, whatever a pod says", b.namespaceWords(), entryWords("annotations", linkerdInject, v), linkerdValues)
-	off := NewFinding("namespace-not-injected", nil, "%s has %s, which Linkerd does not know, so it does not capture this pod", b.namespaceWords(), entryWords("annotations", linkerdInject, v))
+	unclear := NewFinding("inject-unclear", nil, "%s has %s, which must be %s; with another value Linkerd injects nothing there, whatever a pod says", v.namespaceWords(), entryWords("annotations", linkerdInject, value), linkerdValues)
+	off := NewFinding("namespace-not-injected", nil, "%s has %s, which Linkerd does not know, so it does not capture this pod", v.namespaceWords(), entryWords("annotations", linkerdInject, value))
 	m.injected, m.off, m.unclear = certain.Never, &off, &unclear
 	return m
 }
 
-func refineLinkerd(p passiveProxy, b *view, m *inspection) {
-	if said := p.membership(b); said.unclear != nil && m.optOut == nil {
-		m.optOut = new(b.annotationFinding("injection-off", linkerdInject, "is no value that Linkerd knows, so it injects nothing and does not capture this pod"))
+func refineLinkerd(p passiveProxy, v *view, m *inspection) {
+	if said := p.membership(v); said.unclear != nil && m.optOut == nil {
+		m.optOut = new(v.annotationFinding("injection-off", linkerdInject, "is no value that Linkerd knows, so it injects nothing and does not capture this pod"))
 	}
-	if len(m.inherited) == 0 && slices.ContainsFunc(linkerdSkipped, b.declares) {
+	if len(m.inherited) == 0 && slices.ContainsFunc(linkerdSkipped, v.declares) {
 		for _, port := range linkerdSkipped {
 			m.inherited = p.excluded.with(m.inherited, port)
 		}
 	}
-	letsIn, unless := linkerdLetsIn(b)
-	_, listed := linkerdAnnotation(b, p.excluded.key)
-	m.outcome = m.capturedOutcome(b, func(s *handlerSite) (f world.Fate, captures string) {
+	letsIn, unless := linkerdLetsIn(v)
+	_, listed := linkerdAnnotation(v, p.excluded.key)
+	m.outcome = m.capturedOutcome(v, func(s *site) (f world.Fate, captures string) {
 		if !listed && slices.Contains(linkerdSkipped, s.dialed()) {
 			captures = fmt.Sprintf("Linkerd captures port %d, which by default it does not (`proxyInit.ignoreInboundPorts`; the annotation `%s` would say)", s.dialed(), p.excluded.key)
 		}
-		if policy, _ := linkerdAnnotation(b, linkerdPolicy); letsIn && policy != "audit" && linkerdListed(b, linkerdStrict, s.dialed()) {
-			return linkerdFate(b, s, false, " (its port is in `"+linkerdStrict+"`)"), captures
+		if policy, _ := linkerdAnnotation(v, linkerdPolicy); letsIn && policy != "audit" && linkerdListed(v, linkerdStrict, s.dialed()) {
+			return linkerdFate(v, s, false, " (its port is in `"+linkerdStrict+"`)"), captures
 		}
-		return linkerdFate(b, s, letsIn, unless), captures
+		return linkerdFate(v, s, letsIn, unless), captures
 	})
 }
 
 // linkerdLetsIn reports whether the default policy for what comes in, that of the pod or else
 // of its Namespace, certainly lets in the kubelet, which is in the cluster's network and
 // has no certificate. If neither has one, unless words how it would be said.
-func linkerdLetsIn(b *view) (letsIn bool, unless string) {
-	switch v, _ := linkerdAnnotation(b, linkerdPolicy); v {
+func linkerdLetsIn(v *view) (letsIn bool, unless string) {
+	switch value, _ := linkerdAnnotation(v, linkerdPolicy); value {
 	case "all-unauthenticated", "cluster-unauthenticated", "audit":
 		return true, ""
 	case "all-authenticated", "cluster-authenticated", "deny":
@@ -114,36 +114,36 @@ func linkerdLetsIn(b *view) (letsIn bool, unless string) {
 }
 
 // linkerdAnnotation returns an annotation of the pod or else of its Namespace, as Linkerd does.
-func linkerdAnnotation(b *view, key string) (string, bool) {
-	if v, own := b.annotations().Lookup(key); own {
-		return v, true
+func linkerdAnnotation(v *view, key string) (string, bool) {
+	if value, own := v.annotations().Lookup(key); own {
+		return value, true
 	}
-	return b.namespace().Annotations.Lookup(key)
+	return v.namespace().Annotations.Lookup(key)
 }
 
 // linkerdListed reports whether an annotation that lists ports has one.
-func linkerdListed(b *view, key string, port int) bool {
-	v, _ := linkerdAnnotation(b, key)
-	return portList{key: key, ranges: true}.has(field.KeyValues{{Key: key, Value: v}}, port)
+func linkerdListed(v *view, key string, port int) bool {
+	value, _ := linkerdAnnotation(v, key)
+	return portList{key: key, ranges: true}.has(field.KeyValues{{Key: key, Value: value}}, port)
 }
 
-func linkerdOpaqueTo(b *view, port int) bool {
-	if _, set := linkerdAnnotation(b, linkerdOpaque); set {
-		return linkerdListed(b, linkerdOpaque, port)
+func linkerdOpaqueTo(v *view, port int) bool {
+	if _, set := linkerdAnnotation(v, linkerdOpaque); set {
+		return linkerdListed(v, linkerdOpaque, port)
 	}
-	return slices.Contains(linkerdOpaqueDefault, port) && b.declares(port)
+	return slices.Contains(linkerdOpaqueDefault, port) && v.declares(port)
 }
 
 // linkerdFate: the proxy answers 403 to a hook that it does not let in, and to the
 // kubelet any answer to a hook is a success.
-func linkerdFate(b *view, s *handlerSite, letsIn bool, unless string) world.Fate {
+func linkerdFate(v *view, s *site, letsIn bool, unless string) world.Fate {
 	kind := s.current.Kind()
 	switch {
 	case kind == pod.KindTCPSocket:
 		return world.FalselyPassing("Linkerd's proxy accepts the connection before it knows whether the app does")
 	case letsIn:
 		return world.Spared
-	case kind == pod.KindHTTPGet && linkerdOpaqueTo(b, s.dialed()):
+	case kind == pod.KindHTTPGet && linkerdOpaqueTo(v, s.dialed()):
 		return world.Failing("Linkerd's policy lets in no request from the kubelet on port " + strconv.Itoa(s.dialed()) + ", since the port is opaque and its proxy cannot see the path" + unless)
 	case s.name.IsHook() && s.current.HTTPGet.Scheme != "HTTPS":
 		return world.FalselyPassing("Linkerd's proxy answers the hook with 403, which the kubelet takes for success, and the app never gets it" + unless)

@@ -25,13 +25,13 @@ func osmProfile(domain string, data meshData) passiveProxy {
 	data.excluded = portList{key: domain + "/inbound-port-exclusion-list"}
 	inject := domain + "/sidecar-injection"
 	return passiveProxy{
-		meshData: data,
-		free:     append([]int{15000, 15001, 15003, 15010}, prober.OSMPorts()...),
-		never:    []string{"kube-system", "kube-public"},
-		keepOut:  field.KeyValues{{Key: domain + "/ignore"}, {Key: "control-plane"}},
-		switched: func(b *view) membership {
-			return b.switchIn("annotations", inject, "enabled, yes, true, disabled, no or false", func(v string) (on, ok bool) {
-				return isEnabled(strings.ToLower(v))
+		meshData:                data,
+		uncapturedPorts:         append([]int{15000, 15001, 15003, 15010}, prober.OSMPorts()...),
+		uninjectedNamespaces:    []string{"kube-system", "kube-public"},
+		excludedNamespaceLabels: field.KeyValues{{Key: domain + "/ignore"}, {Key: "control-plane"}},
+		switched: func(v *view) membership {
+			return v.switchIn("annotations", inject, "enabled, yes, true, disabled, no or false", func(value string) (on, ok bool) {
+				return isEnabled(strings.ToLower(value))
 			})
 		},
 		refine: refineOSM,
@@ -40,19 +40,19 @@ func osmProfile(domain string, data meshData) passiveProxy {
 
 // refineOSM: the mesh's injector rewrites the probes of the pods that it gets, and does not
 // know rewritten ones.
-func refineOSM(p passiveProxy, b *view, m *inspection) {
-	said := p.membership(b)
+func refineOSM(p passiveProxy, v *view, m *inspection) {
+	said := p.membership(v)
 	var injects *Finding
 	if said.injected == certain.Always {
 		injects = new(NewFinding(p.name+"-injector", nil, "%s has %s's own injector rewrite the probes of this pod; it would send rewritten ones to themselves", said.at, p.title))
 	}
-	switch _, proxy := b.proxyOf(p.isProxy); {
+	switch _, proxy := v.proxyOf(p.isProxy); {
 	case proxy != nil: // it is in the template, so its injection is switched off
 		if m.optOut = nil; injects != nil {
 			m.warnings = []Finding{*injects}
 		}
 	case injects != nil:
-		m.optOut, m.outcome = injects, m.capturedOutcome(b, func(s *handlerSite) (world.Fate, string) {
+		m.optOut, m.outcome = injects, m.capturedOutcome(v, func(s *site) (world.Fate, string) {
 			if s.name.IsHook() || s.original.Kind() == pod.KindGRPC {
 				return world.Failing(whyNoCertificate), ""
 			}

@@ -16,65 +16,65 @@ import (
 // leave the probes alone.
 type passiveProxy struct {
 	meshData
-	free     []int                   // the ports that are never captured
-	inherits bool                    // a pod without the annotation of excluded ports has its Namespace's
-	never    []string                // the namespaces into which the mesh injects nothing, whatever its switches say there
-	keepOut  field.KeyValues         // the labels of others; an empty value stands for any
-	serves   func(*handlerSite) bool // the mesh's own rewriter does, for a captured probe as it was read; nil if there is none
-	switched func(*view) membership  // reads the switch of injection in the template and its Namespace
+	uncapturedPorts         []int                  // the ports that are never captured
+	inherits                bool                   // a pod without the annotation of excluded ports has its Namespace's
+	uninjectedNamespaces    []string               // the namespaces into which the mesh injects nothing, whatever its switches say there
+	excludedNamespaceLabels field.KeyValues        // the labels of others; an empty value stands for any
+	serves                  func(*site) bool       // the mesh's own rewriter does, for a captured probe as it was read; nil if there is none
+	switched                func(*view) membership // reads the switch of injection in the template and its Namespace
 	// refine changes what is different in the mesh; nil if nothing is.
-	refine func(p passiveProxy, b *view, m *inspection)
+	refine func(p passiveProxy, v *view, m *inspection)
 }
 
-func (p passiveProxy) membership(b *view) membership {
-	if _, proxy := b.proxyOf(p.isProxy); proxy != nil && !p.commonName {
+func (p passiveProxy) membership(v *view) membership {
+	if _, proxy := v.proxyOf(p.isProxy); proxy != nil && !p.commonName {
 		return memberBy(proxy)
 	}
-	m := p.switched(b)
+	m := p.switched(v)
 	if m.injected == certain.Always {
-		if off := p.neverInjects(b); off != nil {
+		if off := p.neverInjects(v); off != nil {
 			m.injected, m.off = certain.Never, off
 		}
 	}
 	return m
 }
 
-func (p passiveProxy) inspect(b *view) inspection {
-	said := p.membership(b)
-	m := inspection{answerer: answerer{AnsweredByProbeProxy, b.answersOn()}}
-	if b.opts.AnsweredBy == AnsweredByApp {
+func (p passiveProxy) inspect(v *view) inspection {
+	said := p.membership(v)
+	m := inspection{answerer: answerer{AnsweredByProbeProxy, v.answersOn()}}
+	if v.opts.AnsweredBy == AnsweredByApp {
 		m.answerer = answerer{who: AnsweredByApp}
 	}
-	user := b.userAnnotations
-	if v, set := b.namespace().Annotations.Lookup(p.excluded.key); p.inherits && set {
-		m.inherited = field.KeyValues{{Key: p.excluded.key, Value: v}}
+	user := v.userAnnotations
+	if value, set := v.namespace().Annotations.Lookup(p.excluded.key); p.inherits && set {
+		m.inherited = field.KeyValues{{Key: p.excluded.key, Value: value}}
 		if _, own := user.Lookup(p.excluded.key); !own {
 			user = m.inherited
 		}
 	}
-	m.captures = func(port int) bool { return !slices.Contains(p.free, port) && !p.excluded.has(user, port) }
+	m.captures = func(port int) bool { return !slices.Contains(p.uncapturedPorts, port) && !p.excluded.has(user, port) }
 	switch item, bad := p.excluded.badItem(user); {
 	case bad && p.port == 0:
-		m.conflicts = append(m.conflicts, b.unreadableList(p.excluded, item))
+		m.conflicts = append(m.conflicts, v.unreadableList(p.excluded, item))
 	case bad:
-		m.report(b.annotationFinding("port-list-invalid", p.excluded.key, "%s, and %q is none", p.excluded.allowed(), item))
+		m.report(v.annotationFinding("port-list-invalid", p.excluded.key, "%s, and %q is none", p.excluded.allowed(), item))
 	}
 	if m.optOut = said.off; said.off == nil && said.injected != certain.Always {
-		m.optOut = p.neverInjects(b)
+		m.optOut = p.neverInjects(v)
 	}
-	m.outcome = m.capturedOutcome(b, func(s *handlerSite) (world.Fate, string) { return p.fate(b, s), "" })
+	m.outcome = m.capturedOutcome(v, func(s *site) (world.Fate, string) { return p.fate(v, s), "" })
 	if p.refine != nil {
-		p.refine(p, b, &m)
+		p.refine(p, v, &m)
 	}
 	return m
 }
 
 // fate returns what becomes of a captured probe, unless the mesh's own rewriter serves it.
-func (p passiveProxy) fate(b *view, s *handlerSite) world.Fate {
+func (p passiveProxy) fate(v *view, s *site) world.Fate {
 	switch {
 	case p.serves != nil && s.name.IsHook():
 		return world.Failing(p.title + " rewrites no hooks, and " + whyNoCertificate)
-	case p.serves != nil && p.serves(s) && !s.at.Init && !p.off.isOff(b.annotations()):
+	case p.serves != nil && p.serves(s) && !s.at.Init && !p.off.isOff(v.annotations()):
 		return world.Spared
 	}
 	return atStrictProxy(s)
@@ -82,21 +82,21 @@ func (p passiveProxy) fate(b *view, s *handlerSite) world.Fate {
 
 // neverInjects returns the finding about the namespace of a pod into which nothing is
 // injected; nil if it is another.
-func (p passiveProxy) neverInjects(b *view) *Finding {
+func (p passiveProxy) neverInjects(v *view) *Finding {
 	const text = "the mesh injects nothing into %s, so it does not capture this pod"
-	if slices.Contains(p.never, b.in.NamespaceName) {
-		return new(NewFinding("namespace-not-injected", nil, text, "namespace \""+b.in.NamespaceName+"\""))
+	if slices.Contains(p.uninjectedNamespaces, v.in.NamespaceName) {
+		return new(NewFinding("namespace-not-injected", nil, text, "namespace \""+v.in.NamespaceName+"\""))
 	}
-	for _, l := range p.keepOut {
-		if v, set := b.namespace().Labels.Lookup(l.Key); set && (l.Value == "" || l.Value == v) {
-			return new(NewFinding("namespace-not-injected", nil, text, b.namespaceWords()+", which has "+entryWords("labels", l.Key, v)))
+	for _, l := range p.excludedNamespaceLabels {
+		if value, set := v.namespace().Labels.Lookup(l.Key); set && (l.Value == "" || l.Value == value) {
+			return new(NewFinding("namespace-not-injected", nil, text, v.namespaceWords()+", which has "+entryWords("labels", l.Key, value)))
 		}
 	}
 	return nil
 }
 
 // atStrictProxy returns what becomes of a probe at a proxy that only accepts mTLS.
-func atStrictProxy(s *handlerSite) world.Fate {
+func atStrictProxy(s *site) world.Fate {
 	if s.current.Kind() == pod.KindTCPSocket {
 		return world.FalselyPassing(whyAccepted)
 	}
@@ -105,13 +105,13 @@ func atStrictProxy(s *handlerSite) world.Fate {
 
 // capturedOutcome returns the function for [inspection].outcome in a mesh whose proxy is in
 // every pod: captured says the same of a probe whose port the mesh captures.
-func (m *inspection) capturedOutcome(b *view, captured func(*handlerSite) (f world.Fate, unless string)) func(*handlerSite) (world.Fate, string) {
-	captures, excluded := m.captures, b.mesh.excluded
-	return func(s *handlerSite) (world.Fate, string) {
+func (m *inspection) capturedOutcome(v *view, captured func(*site) (f world.Fate, unless string)) func(*site) (world.Fate, string) {
+	captures, excluded := m.captures, v.mesh.excluded
+	return func(s *site) (world.Fate, string) {
 		port := s.dialed()
 		_, host := s.current.Endpoint()
 		byTheMesh := s.alreadyRewritten && s.holder == nil
-		if byTheMesh || host != "" || !captures(port) || excluded.has(b.annotations(), port) { // also by an earlier run
+		if byTheMesh || host != "" || !captures(port) || excluded.has(v.annotations(), port) { // also by an earlier run
 			return world.Spared, ""
 		}
 		f, unless := captured(s)
@@ -127,13 +127,13 @@ func (m *inspection) capturedOutcome(b *view, captured func(*handlerSite) (f wor
 
 // unreadableList returns the finding about a list with a bad item, of the
 // template or of its Namespace.
-func (b *template) unreadableList(l portList, item string) Finding {
+func (t *template) unreadableList(l portList, item string) Finding {
 	const text = "%s, and %q is none; the port of the rewritten probes must be added to it"
-	if _, own := b.annotations().Lookup(l.key); !own {
-		v, _ := b.namespace().Annotations.Lookup(l.key)
-		return NewFinding("port-list-unreadable", nil, "annotation `%s` of Namespace %q: %q "+text, l.key, b.in.Around.Namespace.Name, v, l.allowed(), item)
+	if _, own := t.annotations().Lookup(l.key); !own {
+		v, _ := t.namespace().Annotations.Lookup(l.key)
+		return NewFinding("port-list-unreadable", nil, "annotation `%s` of Namespace %q: %q "+text, l.key, t.in.Around.Namespace.Name, v, l.allowed(), item)
 	}
-	return b.annotationFinding("port-list-unreadable", l.key, text, l.allowed(), item)
+	return t.annotationFinding("port-list-unreadable", l.key, text, l.allowed(), item)
 }
 
 func (p passiveProxy) undo(annotations field.KeyValues, past []answerer, recorded field.KeyValues) field.KeyValues {

@@ -45,18 +45,18 @@ func newView(s *setting, t *template, user field.KeyValues) *view {
 
 // native reports whether probe-proxy must be a native sidecar: as the options
 // say, unless the kind's API has none.
-func (b *view) native() bool {
-	return b.opts.ProbeProxy.Placement == PlacementNative && !b.in.Shape.NoNativeSidecars
+func (v *view) native() bool {
+	return v.opts.ProbeProxy.Placement == PlacementNative && !v.in.Shape.NoNativeSidecars
 }
 
 // firstIsApp reports whether the first container is taken for the app.
-func (b *view) firstIsApp() bool { return b.in.Shape.FirstIsApp || b.mesh.firstIsApp }
+func (v *view) firstIsApp() bool { return v.in.Shape.FirstIsApp || v.mesh.firstIsApp }
 
-func (b *view) onOpenShift() bool {
-	if p := b.opts.Platform; p == PlatformOpenShift || p == PlatformKubernetes {
+func (v *view) onOpenShift() bool {
+	if p := v.opts.Platform; p == PlatformOpenShift || p == PlatformKubernetes {
 		return p == PlatformOpenShift
 	}
-	return b.in.Around.OpenShift || surroundings.IsOpenShift(b.in.APIVersion, b.in.Kind)
+	return v.in.Around.OpenShift || surroundings.IsOpenShift(v.in.APIVersion, v.in.Kind)
 }
 
 // sidecarContext returns the securityContext of probe-proxy, without what OpenShift has to
@@ -66,27 +66,27 @@ func (b *view) onOpenShift() bool {
 // ids under which probe-proxy cannot run; whatever constraint admits those admits ours. An
 // AppArmor profile that the pod has from its node is made for the app and may let no other
 // program run.
-func (b *view) sidecarContext() field.Map {
-	context := sidecarDefaults(cmp.Or(b.mesh.sidecarUser, nobody))
-	if b.onOpenShift() {
-		unfit := func(id *int64) bool { return id != nil && (*id == 0 || *id == b.mesh.uid) }
-		pod := b.in.Template.Spec.SecurityContext
+func (v *view) sidecarContext() field.Map {
+	context := sidecarDefaults(cmp.Or(v.mesh.sidecarUser, nobody))
+	if v.onOpenShift() {
+		unfit := func(id *int64) bool { return id != nil && (*id == 0 || *id == v.mesh.uid) }
+		pod := v.in.Template.Spec.SecurityContext
 		chooses := pod == nil || !unfit(pod.RunAsUser) && !unfit(pod.RunAsGroup)
 		context = slices.DeleteFunc(context, func(e field.Entry) bool {
 			return chooses && (e.Key == "runAsUser" || e.Key == "runAsGroup") || e.Key == "seccompProfile"
 		})
 	}
-	if profile := b.sourceMap(b.spec.Key("securityContext", appArmorField)); field.As[string](profile, "type") == "Localhost" {
+	if profile := v.sourceMap(v.spec.Key("securityContext", appArmorField)); field.As[string](profile, "type") == "Localhost" {
 		context = append(context, field.Entry{Key: appArmorField, Value: field.Map{{Key: "type", Value: "RuntimeDefault"}}})
 	}
-	return field.Merge(context, b.opts.ProbeProxy.SecurityContext)
+	return field.Merge(context, v.opts.ProbeProxy.SecurityContext)
 }
 
 // readResources returns the requirements of the template's own containers. A proxy whose
 // resources the mesh's injector fills in is not counted.
-func (b *view) readResources() *resources.Pod {
-	filledLater := func(c *pod.Container) bool { return c.Image == autoImage && b.mesh.isProxy(c) }
-	return resources.Read(b.spec, b.containers(), b.in.Around.LimitRanges, filledLater, b.sourceMap)
+func (v *view) readResources() *resources.Pod {
+	filledLater := func(c *pod.Container) bool { return c.Image == autoImage && v.mesh.isProxy(c) }
+	return resources.Read(v.spec, v.containers(), v.in.Around.LimitRanges, filledLater, v.sourceMap)
 }
 
 const appArmorField = "appArmorProfile"
@@ -94,15 +94,15 @@ const appArmorField = "appArmorProfile"
 // switchIn returns the membership that a switch of injection makes: an annotation or a
 // label, by kind, of the template or else of its Namespace. read returns what a
 // value switches; ok and on are false for one that the mesh does not know.
-func (b *template) switchIn(kind, key, allowed string, read func(value string) (on, ok bool)) membership {
+func (t *template) switchIn(kind, key, allowed string, read func(value string) (on, ok bool)) membership {
 	values := func(m *field.Metadata) field.KeyValues {
 		if kind == "labels" {
 			return m.Labels
 		}
 		return m.Annotations
 	}
-	ns := b.namespace()
-	v, own := values(&b.in.Template.Metadata).Lookup(key)
+	ns := t.namespace()
+	v, own := values(&t.in.Template.Metadata).Lookup(key)
 	if !own {
 		if v = values(ns).Get(key); v == "" {
 			return membership{}
@@ -112,9 +112,9 @@ func (b *template) switchIn(kind, key, allowed string, read func(value string) (
 	m := membership{injected: certain.Of(on), at: entryWords(kind, key, v)}
 	switch {
 	case own && !ok:
-		m.unclear = new(metadataFinding("inject-unclear", b.metadata.Key(kind, key), v, "must be %s; with another value nothing is injected, or the injector refuses the pod", allowed))
+		m.unclear = new(metadataFinding("inject-unclear", t.metadata.Key(kind, key), v, "must be %s; with another value nothing is injected, or the injector refuses the pod", allowed))
 	case own && !on:
-		m.off = new(metadataFinding("injection-off", b.metadata.Key(kind, key), v, "switches injection off, so the mesh does not capture this pod"))
+		m.off = new(metadataFinding("injection-off", t.metadata.Key(kind, key), v, "switches injection off, so the mesh does not capture this pod"))
 	case !own && !ok:
 		return membership{}
 	case !own && !on:
@@ -182,13 +182,13 @@ func (s optOutSource) switchedOff(key, reason string) (off, invalid *Finding) {
 // matters for native sidecars, since the pod waits for their startup probes and postStart
 // hooks and would wait for ever, and liveness probes restart them, and for postStart
 // hooks of any container.
-func (b *view) runsBefore(w world.World, s *handlerSite, a answerer) bool {
-	at, proxy := b.proxyOf(b.mesh.isProxy)
+func (v *view) runsBefore(w world.World, s *site, a answerer) bool {
+	at, proxy := v.proxyOf(v.mesh.isProxy)
 	switch {
 	case a.who == AnsweredByApp || !s.atStart():
 		return true
 	case a.who == AnsweredByProbeProxy: // an ordinary probe-proxy would have to be first
-		return b.native() || !s.at.Init && !b.firstIsApp()
+		return v.native() || !s.at.Init && !v.firstIsApp()
 	case proxy != nil && proxy.Image != autoImage: // the injector neither replaces nor moves it
 		return s.at.StartsAfter(at)
 	}
@@ -197,14 +197,14 @@ func (b *view) runsBefore(w world.World, s *handlerSite, a answerer) bool {
 
 // lateIn returns the fact that decides whether an answerer runs when the kubelet makes
 // the rewritten probe; "" if it does in every world.
-func (b *view) lateIn(f *world.Facts, s *handlerSite, a answerer) string {
+func (v *view) lateIn(f *world.Facts, s *site, a answerer) string {
 	if !s.atStart() {
 		return "" // nearly always
 	}
-	var fates []world.Foretold
+	var fates []world.WorldFate
 	for _, w := range f.Worlds() {
-		x := world.Foretold{World: w, Fate: world.Spared}
-		if (w.Injected || a.who == AnsweredByProbeProxy) && !b.runsBefore(w, s, a) {
+		x := world.WorldFate{World: w, Fate: world.Spared}
+		if (w.Injected || a.who == AnsweredByProbeProxy) && !v.runsBefore(w, s, a) {
 			x.Outcome = world.Fails
 		}
 		fates = append(fates, x)
@@ -218,31 +218,31 @@ func (b *view) lateIn(f *world.Facts, s *handlerSite, a answerer) string {
 
 // refusedFate returns what AuthorizationPolicies make of a request without mTLS; mode is ""
 // if the mesh does not capture the port.
-func (b *view) refusedFate(port int, mode string) world.Fate {
+func (v *view) refusedFate(port int, mode string) world.Fate {
 	if mode == "" {
 		return world.Spared
 	}
-	if at := b.in.Around.Denied(b.opts.Istio.RootNamespace, b.in.NamespaceName, b.in.Template.Metadata.Labels, port); at != "" {
+	if at := v.in.Around.Denied(v.opts.Istio.RootNamespace, v.in.NamespaceName, v.in.Template.Metadata.Labels, port); at != "" {
 		return world.Failing(at + " refuses the kubelet, which has no identity")
 	}
 	return world.Spared
 }
 
 // mtls returns the modes of mutual TLS that may hold for a port.
-func (b *view) mtls(port int) []surroundings.MTLSMode {
-	o := &b.opts.Istio
-	return b.in.Around.MTLS(o.RootNamespace, b.in.NamespaceName, b.in.Template.Metadata.Labels, port, o.MTLS)
+func (v *view) mtls(port int) []surroundings.MTLSMode {
+	o := &v.opts.Istio
+	return v.in.Around.MTLS(o.RootNamespace, v.in.NamespaceName, v.in.Template.Metadata.Labels, port, o.MTLS)
 }
 
 // knownMTLS says which mode of mutual TLS the manifests demand for the probes' ports.
-func (b *view) knownMTLS() (words []string) {
-	for _, s := range b.sites {
+func (v *view) knownMTLS() (words []string) {
+	for _, s := range v.sites {
 		if !s.current.Dials() {
 			continue
 		}
 		var modes []string
 		said := false
-		for _, m := range b.mtls(s.dialed()) {
+		for _, m := range v.mtls(s.dialed()) {
 			said = said || m.At != ""
 			modes = append(modes, m.Mode+": "+cmp.Or(m.At, "by default"))
 		}
@@ -254,21 +254,21 @@ func (b *view) knownMTLS() (words []string) {
 }
 
 // checkMisplaced warns of a pod's annotation that the workload has instead of its template.
-func (b *view) checkMisplaced(key string, report func(Finding)) {
-	if value, set := b.in.Workload.Annotations.Lookup(key); set && b.hasOwnMetadata() && b.metadata != nil {
+func (v *view) checkMisplaced(key string, report func(Finding)) {
+	if value, set := v.in.Workload.Annotations.Lookup(key); set && v.hasOwnMetadata() && v.metadata != nil {
 		report(metadataFinding("annotation-misplaced", field.NewPath("metadata", "annotations").Key(key), value,
-			"has no effect here; it must be under `%s`", b.metadata.Key("annotations")))
+			"has no effect here; it must be under `%s`", v.metadata.Key("annotations")))
 	}
 }
 
 // injectionCure words what would say whether Istio injects, where nothing does.
-func (b *view) injectionCure() string {
-	switch _, value := istioInjectSwitch(b); {
-	case pod.IsVariable(value), pod.IsVariable(b.in.NamespaceName), pod.IsVariable(b.namespace().Labels.Get(istioInjection)):
+func (v *view) injectionCure() string {
+	switch _, value := istioInjectSwitch(v); {
+	case pod.IsVariable(value), pod.IsVariable(v.in.NamespaceName), pod.IsVariable(v.namespace().Labels.Get(istioInjection)):
 		return "the manifest after the substitution of its variables"
-	case b.in.NamespaceName == "":
+	case v.in.NamespaceName == "":
 		return "`istio.injectedNamespaces: [\"*\"]`, or a `metadata.namespace` with its Namespace,"
-	case b.in.Around.Namespace != nil:
+	case v.in.Around.Namespace != nil:
 		return "the label `" + istioInjection + "` of its Namespace, or `istio.injectedNamespaces`,"
 	}
 	return "its Namespace, or `istio.injectedNamespaces`,"
@@ -276,11 +276,11 @@ func (b *view) injectionCure() string {
 
 // portCure returns the other cure for a port that is taken; "" if there is none. The port
 // on which istio-proxy answers is a fact of the mesh, which another `port` would only deny.
-func (b *view) portCure() string {
+func (v *view) portCure() string {
 	switch {
-	case b.mesh.port != 0:
+	case v.mesh.port != 0:
 		return ""
-	case b.opts.AnsweredBy == AnsweredByIstioProxy:
+	case v.opts.AnsweredBy == AnsweredByIstioProxy:
 		return ", or probe-proxy must answer (`answeredBy: probe-proxy`)"
 	}
 	return ", or the functionConfig another `port`"

@@ -25,11 +25,11 @@ var phases = [][]string{
 	{"know"},
 	{"decide", "rule", "rules"},
 	{"write"},
-	{"planner", "facts"},
+	{"planner", "policy"},
 }
 
 // made are the types that a phase makes, and that no later one changes.
-var made = map[string]int{"template": 1, "handlerSite": 1, "originalsHolder": 1, "view": 2, "inspection": 2, "knowledge": 3, "decision": 4, "ruling": 4, "draft": 5}
+var made = map[string]int{"template": 1, "site": 1, "holder": 1, "view": 2, "inspection": 2, "knowledge": 3, "decision": 4, "ruling": 4, "draft": 5}
 
 const mostMethods = 30
 

@@ -39,12 +39,12 @@ type Input struct {
 // which textsOf returns. What is kept may need an annotation, whose edits replace a text too.
 func WithTexts(plan func([]field.Text) Plan, textsOf func([]field.Edit) []field.Text) Plan {
 	p := plan(nil)
-	for known := 0; ; {
+	for kept := 0; ; {
 		texts := textsOf(p.Edits)
-		if len(texts) <= known {
+		if len(texts) <= kept {
 			return p
 		}
-		p, known = plan(texts), len(texts)
+		p, kept = plan(texts), len(texts)
 	}
 }
 

@@ -70,12 +70,12 @@ type OriginalProbe struct {
 // ReadinessProbes returns the readiness probes of a template as their authors
 // wrote them. It fails if an original cannot be known.
 func (p *Planner) ReadinessProbes(in Input) ([]OriginalProbe, error) {
-	b := p.read(&in)
-	if f := FirstError(b.mistakes); f != nil {
+	t := p.read(&in)
+	if f := FirstError(t.mistakes); f != nil {
 		return nil, errors.New(f.Message)
 	}
 	var all []OriginalProbe
-	for _, s := range b.sites {
+	for _, s := range t.sites {
 		if s.name != prober.Readiness {
 			continue
 		}

@@ -23,6 +23,6 @@ func read(o *Options, finders []originalFinder, in *Input) *template {
 		}
 	}
 	b.keepOriginals()
-	b.holders = slices.DeleteFunc(b.holders, func(k *originalsHolder) bool { return !k.goes() })
+	b.holders = slices.DeleteFunc(b.holders, func(h *holder) bool { return !h.isRemovable() })
 	return t
 }

@@ -31,7 +31,7 @@ func (r Record) handler(key string, original *pod.Handler) field.Map {
 
 // decodeEnv returns the originals in the env var of a container; nil if the container has no
 // such env var.
-func decodeEnv(c *pod.Container) (map[string]*prober.Prober, error) {
+func decodeEnv(c *pod.Container) (map[string]*prober.Original, error) {
 	at := c.EnvVars(prober.EnvName)
 	if len(at) == 0 {
 		return nil, nil
@@ -44,7 +44,7 @@ func decodeEnv(c *pod.Container) (map[string]*prober.Prober, error) {
 }
 
 // decodeOriginals returns the originals in a text; an entry that is wrong is an error.
-func decodeOriginals(text string) (map[string]*prober.Prober, error) {
+func decodeOriginals(text string) (map[string]*prober.Original, error) {
 	originals, bad, err := prober.Decode(text)
 	if len(bad) > 0 {
 		err = bad[0]
@@ -52,13 +52,13 @@ func decodeOriginals(text string) (map[string]*prober.Prober, error) {
 	return originals, err
 }
 
-// An originalsHolder is a container with an env var that carries the originals of rewritten
+// A holder is a container with an env var that carries the originals of rewritten
 // probes.
-type originalsHolder struct {
+type holder struct {
 	at        pod.Ref
 	container *pod.Container
 	path      field.Path
-	originals map[string]*prober.Prober
+	originals map[string]*prober.Original
 	claimed   []string // the keys of originals by which a probe was recognised
 	listens   []int
 	port      int  // where the probes that it answers go
@@ -67,59 +67,59 @@ type originalsHolder struct {
 	raw       field.Map
 }
 
-// goes reports whether the originals in k are removed unless they are written anew: an
+// isRemovable reports whether the originals in h may be removed if they are not written anew: an
 // env var that no probe refers to, outside of containers that we added, may be the
 // user's, and stays.
-func (k *originalsHolder) goes() bool { return k.ours || k.used() || k.proxy }
+func (h *holder) isRemovable() bool { return h.ours || h.used() || h.proxy }
 
-// used reports whether k carries the original of a probe.
-func (k *originalsHolder) used() bool { return len(k.claimed) > 0 }
+// used reports whether h carries the original of a probe.
+func (h *holder) used() bool { return len(h.claimed) > 0 }
 
-func (k *originalsHolder) answerer() answerer {
-	if k.proxy {
-		return answerer{AnsweredByIstioProxy, k.port}
+func (h *holder) answerer() answerer {
+	if h.proxy {
+		return answerer{AnsweredByIstioProxy, h.port}
 	}
-	return answerer{AnsweredByProbeProxy, k.port}
+	return answerer{AnsweredByProbeProxy, h.port}
 }
 
-// answersOn reports whether rewritten probes are answered on a port, if k carries their originals.
-func (k *originalsHolder) answersOn(port int) bool { return slices.Contains(k.listens, port) }
+// answersOn reports whether rewritten probes are answered on a port, if h carries their originals.
+func (h *holder) answersOn(port int) bool { return slices.Contains(h.listens, port) }
 
 // name returns the name of the container for messages.
-func (k *originalsHolder) name() string { return "container `" + k.container.Name + "`" }
+func (h *holder) name() string { return "container `" + h.container.Name + "`" }
 
 // findHolders finds the containers that carry originals.
-func (b *reader) findHolders() {
+func (r *reader) findHolders() {
 	var err error
-	if b.record, err = ReadRecord(b.annotations()); err != nil {
-		b.addUnreadable(b.metadata.Key("annotations", OriginalsAnnotation), "", fmt.Errorf("%s %w", OriginalsAnnotation, err))
+	if r.record, err = ReadRecord(r.annotations()); err != nil {
+		r.addUnreadable(r.metadata.Key("annotations", OriginalsAnnotation), "", fmt.Errorf("%s %w", OriginalsAnnotation, err))
 	}
-	for at, c := range b.in.Template.Spec.All() {
+	for at, c := range r.in.Template.Spec.All() {
 		originals, err := decodeEnv(c)
 		switch {
 		case err != nil:
-			b.addUnreadable(b.containerPath(at).Key("env"), c.Name, err)
+			r.addUnreadable(r.containerPath(at).Key("env"), c.Name, err)
 		case originals != nil:
-			b.holders = append(b.holders, b.holderIn(at, c, originals))
+			r.holders = append(r.holders, r.holderIn(at, c, originals))
 		}
 	}
 }
 
 // holderIn returns a container with originals in the env var as their holder.
-func (b *reader) holderIn(at pod.Ref, c *pod.Container, originals map[string]*prober.Prober) *originalsHolder {
-	path := b.containerPath(at)
-	k := &originalsHolder{at: at, container: c, path: path, originals: originals, raw: b.sourceMap(path)}
-	k.listens = []int{probeProxyPort(c)}
+func (r *reader) holderIn(at pod.Ref, c *pod.Container, originals map[string]*prober.Original) *holder {
+	path := r.containerPath(at)
+	h := &holder{at: at, container: c, path: path, originals: originals, raw: r.sourceMap(path)}
+	h.listens = []int{probeProxyPort(c)}
 	if istioData.isProxy(c) { // the template may have been rewritten for another port
-		k.proxy, k.listens = true, []int{istioStatusOr(b.annotations()), prober.StatusPort, b.opts.Port}
+		h.proxy, h.listens = true, []int{istioStatusOr(r.annotations()), prober.StatusPort, r.opts.Port}
 	}
-	k.port = k.listens[0]
-	k.ours = b.opts.isOurs(k, field.As[bool](field.Map(b.record), recordDeclared))
-	return k
+	h.port = h.listens[0]
+	h.ours = r.opts.isOurs(h, field.As[bool](field.Map(r.record), recordDeclared))
+	return h
 }
 
-func (b *reader) addUnreadable(path field.Path, container string, err error) {
-	b.report(containerFinding("env-unreadable", path, container, "%v; the originals of the rewritten probes cannot be known", err))
+func (r *reader) addUnreadable(path field.Path, container string, err error) {
+	r.report(containerFinding("env-unreadable", path, container, "%v; the originals of the rewritten probes cannot be known", err))
 }
 
 // recognise finds the original of a rewritten probe by its path, whatever its
@@ -127,77 +127,77 @@ func (b *reader) addUnreadable(path field.Path, container string, err error) {
 // has changed since. If several containers carry an original for the path, those
 // that answer on the probe's port count; if their originals differ, that is an
 // error.
-func (b *reader) recognise(s *handlerSite) {
+func (r *reader) recognise(s *site) {
 	if s.current.Kind() != pod.KindHTTPGet {
 		return
 	}
 	port := int(s.current.HTTPGet.Port.Int) // 0 if it is a name
-	onPort := slices.DeleteFunc(slices.Clone(b.holders), func(k *originalsHolder) bool { return !k.answersOn(port) })
-	if !b.recogniseIn(onPort, s) && !b.recogniseIn(b.holders, s) {
-		b.findMeshOriginal(s)
+	onPort := slices.DeleteFunc(slices.Clone(r.holders), func(h *holder) bool { return !h.answersOn(port) })
+	if !r.recogniseIn(onPort, s) && !r.recogniseIn(r.holders, s) {
+		r.findMeshOriginal(s)
 	}
 }
 
 // recogniseIn finds the original of a rewritten probe among those that holders carry, and
 // reports whether there is one.
-func (b *reader) recogniseIn(holders []*originalsHolder, s *handlerSite) bool {
-	var holder *originalsHolder
+func (r *reader) recogniseIn(holders []*holder, s *site) bool {
+	var holder *holder
 	var key string
-	var entry *prober.Prober
-	for _, k := range holders {
-		at, p := k.original(s, b.names)
+	var entry *prober.Original
+	for _, h := range holders {
+		at, p := h.original(s, r.names)
 		switch {
 		case p == nil:
 		case holder == nil:
-			holder, key, entry = k, at, p
+			holder, key, entry = h, at, p
 		case !reflect.DeepEqual(entry, p):
-			b.report(containerFinding("originals-ambiguous", s.path, s.container.Name,
-				"looks rewritten, and %s and %s carry different originals for its path; only one of them may", holder.name(), k.name()))
+			r.report(containerFinding("originals-ambiguous", s.path, s.container.Name,
+				"looks rewritten, and %s and %s carry different originals for its path; only one of them may", holder.name(), h.name()))
 			return true
 		}
 	}
 	if holder == nil {
 		return false
 	}
-	h := s.current.HTTPGet
-	s.original = pod.HandlerOf(entry, h)
+	get := s.current.HTTPGet
+	s.original = pod.HandlerOf(entry, get)
 	s.alreadyRewritten, s.holder, s.entry = true, holder, entry
 	holder.claimed = append(holder.claimed, key)
-	if port := int(h.Port.Int); holder.answersOn(port) {
+	if port := int(get.Port.Int); holder.answersOn(port) {
 		holder.port = port
 	}
-	s.form, s.texts = b.record.handler(key, s.original), field.As[field.Map](b.record.Section(RecordTexts), key).KeyValues()
+	s.form, s.texts = r.record.handler(key, s.original), field.As[field.Map](r.record.Section(RecordTexts), key).KeyValues()
 	return true
 }
 
-// original returns the original of a rewritten probe that k carries, and its key; nil if there
+// original returns the original of a rewritten probe that h carries, and its key; nil if there
 // is none. A path belongs to the probe that it names. If it names a container that the pod does
 // not have, it belongs to the probe that has the path: a renamed container keeps the paths of
 // its old name.
-func (k *originalsHolder) original(s *handlerSite, names []string) (key string, p *prober.Prober) {
+func (h *holder) original(s *site, names []string) (key string, p *prober.Original) {
 	key = s.current.HTTPGet.Path
 	if container, _, _ := prober.ParseKey(key); key != s.key && slices.Contains(names, container) {
 		return "", nil
 	}
-	return key, k.originals[key]
+	return key, h.originals[key]
 }
 
 // keepOriginals refuses the template if a probe seems to be rewritten, was not
 // recognised, and a holder carries an original that may be the probe's: without
 // the holder the only copy of the original would be lost.
-func (b *reader) keepOriginals() {
-	for _, s := range b.sites {
+func (r *reader) keepOriginals() {
+	for _, s := range r.sites {
 		if s.alreadyRewritten {
 			continue
 		}
-		for _, k := range b.holders {
-			if key, ok := b.candidate(k, s); ok {
+		for _, h := range r.holders {
+			if key, ok := r.candidate(h, s); ok {
 				cure := "the probe must have that path, or its original back"
-				if h := s.current.HTTPGet; h != nil && h.Path == key {
+				if get := s.current.HTTPGet; get != nil && get.Path == key {
 					cure = "the probe must have its original back" // it has that path
 				}
-				b.report(containerFinding("originals-ambiguous", s.path, s.container.Name,
-					"looks rewritten, and %s carries the original of `%s`, which may be that of this probe or not; %s", k.name(), key, cure))
+				r.report(containerFinding("originals-ambiguous", s.path, s.container.Name,
+					"looks rewritten, and %s carries the original of `%s`, which may be that of this probe or not; %s", h.name(), key, cure))
 				break
 			}
 		}
@@ -206,10 +206,10 @@ func (b *reader) keepOriginals() {
 
 // seemsRewritten reports whether a probe that was not recognised looks rewritten, or
 // goes to where rewritten probes are answered.
-func (b *reader) seemsRewritten(s *handlerSite) bool {
+func (r *reader) seemsRewritten(s *site) bool {
 	n := s.dialed()
-	answers := func(k *originalsHolder) bool { return k.answersOn(n) }
-	return s.isDangling() || n != 0 && slices.ContainsFunc(b.holders, answers)
+	answers := func(h *holder) bool { return h.answersOn(n) }
+	return s.isDangling() || n != 0 && slices.ContainsFunc(r.holders, answers)
 }
 
 // resembles reports whether a path may be a rewritten one with a mistake: the two
@@ -231,27 +231,27 @@ func resembles(path, rewritten string) bool {
 // recognised: one with the probe's path or nearly so, or, if the probe seems to be
 // rewritten, one for the same container or probe type. One by which another probe was
 // recognised, or that is back in its probe, is only that of a probe with its path.
-func (b *reader) candidate(k *originalsHolder, s *handlerSite) (key string, ok bool) {
+func (r *reader) candidate(h *holder, s *site) (key string, ok bool) {
 	path := ""
 	if s.current.HTTPGet != nil {
 		path = s.current.HTTPGet.Path
 	}
-	seems := b.seemsRewritten(s)
-	if seems && k.originals[path] != nil {
+	seems := r.seemsRewritten(s)
+	if seems && h.originals[path] != nil {
 		return path, true
 	}
-	return k.unclaimed(func(key string) bool {
-		isBack := func(s *handlerSite) bool { return key == s.key && s.has(k.originals[key]) }
+	return h.unclaimed(func(key string) bool {
+		isBack := func(s *site) bool { return key == s.key && s.has(h.originals[key]) }
 		container, of, _ := prober.ParseKey(key)
-		return !slices.ContainsFunc(b.sites, isBack) && (seems && (of == s.name || container == s.container.Name) || resembles(path, key))
+		return !slices.ContainsFunc(r.sites, isBack) && (seems && (of == s.name || container == s.container.Name) || resembles(path, key))
 	})
 }
 
 // unclaimed returns the first key, in their order, of an original by which no probe was
 // recognised and that fits.
-func (k *originalsHolder) unclaimed(fits func(key string) bool) (key string, ok bool) {
-	for _, key := range slices.Sorted(maps.Keys(k.originals)) {
-		if !slices.Contains(k.claimed, key) && fits(key) {
+func (h *holder) unclaimed(fits func(key string) bool) (key string, ok bool) {
+	for _, key := range slices.Sorted(maps.Keys(h.originals)) {
+		if !slices.Contains(h.claimed, key) && fits(key) {
 			return key, true
 		}
 	}
@@ -260,9 +260,9 @@ func (k *originalsHolder) unclaimed(fits func(key string) bool) (key string, ok 
 
 // findMeshOriginal sets the original of a probe to the one that a mesh's own tool has left in
 // the template.
-func (b *reader) findMeshOriginal(s *handlerSite) {
-	for _, find := range b.finders {
-		original, found := find(b.template, s)
+func (r *reader) findMeshOriginal(s *site) {
+	for _, find := range r.finders {
+		original, found := find(r.template, s)
 		if !found {
 			continue
 		}
@@ -307,21 +307,21 @@ func probeProxyPort(c *pod.Container) int {
 // name or its startup probe, a mesh's proxy by having only what we declare for
 // it, and what the API server fills in. declared is set if the template says that we
 // declared the proxy: then its image and its resources may be any.
-func (o *Options) isOurs(k *originalsHolder, declared bool) bool {
-	if !k.proxy {
-		c := k.container
+func (o *Options) isOurs(h *holder, declared bool) bool {
+	if !h.proxy {
+		c := h.container
 		return c.Name == o.ProbeProxy.Name || c.Name == Defaults().ProbeProxy.Name ||
 			c.StartupProbe != nil && c.StartupProbe.HTTPGet != nil && c.StartupProbe.HTTPGet.Path == prober.HealthPath
 	}
 	for _, e := range istioPlaceholder {
-		if v, _ := k.raw.Get(e.Key); v != e.Value && !(declared && e.Key == "image") {
+		if v, _ := h.raw.Get(e.Key); v != e.Value && !(declared && e.Key == "image") {
 			return false
 		}
 	}
-	return len(k.container.Env) == 1 && !slices.ContainsFunc(k.raw, func(e field.Entry) bool {
+	return len(h.container.Env) == 1 && !slices.ContainsFunc(h.raw, func(e field.Entry) bool {
 		_, placed := istioPlaceholder.Get(e.Key)
 		return !placed && e.Key != "env" && !(e.Key == "securityContext" && isRestrictedContext(e.Value)) &&
-			!(e.Key == "resources" && declared) && !isFilledIn(e, k.raw)
+			!(e.Key == "resources" && declared) && !isFilledIn(e, h.raw)
 	})
 }
 

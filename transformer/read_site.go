@@ -11,7 +11,7 @@ import (
 )
 
 // readForm returns the fields of the handler as they were read, without its headers.
-func (s *handlerSite) readForm() field.Map {
+func (s *site) readForm() field.Map {
 	form := field.As[field.Map](s.source, s.current.Kind())
 	if headers, _ := form.Get(pod.HeadersField); headers != nil {
 		return field.Merge(form, field.Map{{Key: pod.HeadersField, Value: field.List{}}})
@@ -19,9 +19,9 @@ func (s *handlerSite) readForm() field.Map {
 	return form
 }
 
-// A handlerSite is one probe or hook of a container as it was read, with its original. It does
+// A site is one probe or hook of a container as it was read, with its original. It does
 // not change after [read].
-type handlerSite struct {
+type site struct {
 	at        pod.Ref
 	container *pod.Container
 	name      prober.ProbeType
@@ -33,11 +33,11 @@ type handlerSite struct {
 	source           field.Map        // the whole probe or hook as it was read
 	original         *pod.Handler     // as its author wrote it: current, unless that is our rewriting
 	form             field.Map        // its fields as they were written; nil if not known
-	texts            field.KeyValues  // what its text was, of fields that restore would write in another way
+	texts            field.KeyValues  // how the author wrote the fields that restore would write in another way, such as with other quotes
 	alreadyRewritten bool             // current is our rewriting of original
 	foreign          bool             // it is of another form than ours
-	holder           *originalsHolder // carries the original; nil if there is none
-	entry            *prober.Prober   // the original as the holder has it; nil without a holder
+	holder           *holder          // carries the original; nil if there is none
+	entry            *prober.Original // the original as the holder has it; nil without a holder
 	lost             bool             // a mesh's own tool has rewritten it, and the template does not have its original
 	port             int              // of original, resolved; 0 if it has none
 	portErr          error            // why it has none
@@ -45,33 +45,33 @@ type handlerSite struct {
 
 // atStart reports whether containers that start later wait for the probe or hook, or the
 // kubelet restarts its own container because of it before they have started.
-func (s *handlerSite) atStart() bool {
+func (s *site) atStart() bool {
 	return s.gates() || s.at.Init && s.name == prober.Liveness
 }
 
 // gates reports whether the containers after that of the probe or hook wait for it.
-func (s *handlerSite) gates() bool {
+func (s *site) gates() bool {
 	return s.name == prober.PostStart || s.at.Init && s.name == prober.Startup
 }
 
 // needsStart reports whether the probe or hook depends on what happens while init containers
 // start: it gates them, or a native probe-proxy, which has a startupProbe, answers it.
-func (s *handlerSite) needsStart() bool {
-	k := s.holder
-	return s.at.Init && s.gates() || k != nil && !k.proxy && k.at.Init
+func (s *site) needsStart() bool {
+	h := s.holder
+	return s.at.Init && s.gates() || h != nil && !h.proxy && h.at.Init
 }
 
 // neverWorks reports whether nobody makes the probe or hook of a kind: the API server allows
 // none on an init container that ends, and the kubelet has no hooks but httpGet that dial.
-func (s *handlerSite) neverWorks(kind string) bool {
+func (s *site) neverWorks(kind string) bool {
 	return s.at.Init && !pod.IsSidecar(s.at, s.container) || s.name.IsHook() && kind != pod.KindHTTPGet
 }
 
 // containers returns the containers of the template that we did not add.
-func (b *template) containers() iter.Seq2[pod.Ref, *pod.Container] {
+func (t *template) containers() iter.Seq2[pod.Ref, *pod.Container] {
 	return func(yield func(pod.Ref, *pod.Container) bool) {
-		for at, c := range b.in.Template.Spec.All() {
-			if !b.isOurs(at) && !yield(at, c) {
+		for at, c := range t.in.Template.Spec.All() {
+			if !t.isOurs(at) && !yield(at, c) {
 				return
 			}
 		}
@@ -79,11 +79,11 @@ func (b *template) containers() iter.Seq2[pod.Ref, *pod.Container] {
 }
 
 // sitesOf returns the probes and hooks that a container of a pod spec has.
-func sitesOf(spec field.Path, at pod.Ref, c *pod.Container) []*handlerSite {
-	var sites []*handlerSite
+func sitesOf(spec field.Path, at pod.Ref, c *pod.Container) []*site {
+	var sites []*site
 	container := spec.Item(at.List(), at.Index)
 	add := func(name prober.ProbeType, current *pod.Handler, timeout int, keys ...string) {
-		s := &handlerSite{at: at, container: c, name: name, key: prober.Key(c.Name, name), path: container.Key(keys...), timeout: timeout, current: current}
+		s := &site{at: at, container: c, name: name, key: prober.Key(c.Name, name), path: container.Key(keys...), timeout: timeout, current: current}
 		sites = append(sites, s)
 	}
 	for _, x := range [...]struct {
@@ -109,17 +109,17 @@ func sitesOf(spec field.Path, at pod.Ref, c *pod.Container) []*handlerSite {
 }
 
 // dialed returns the port to which a probe goes as it was read; 0 if there is none.
-func (s *handlerSite) dialed() int {
+func (s *site) dialed() int {
 	n, _ := s.current.Resolve(s.container)
 	return n
 }
 
-func (s *handlerSite) isHTTPS() bool {
+func (s *site) isHTTPS() bool {
 	return s.original.HTTPGet != nil && s.original.HTTPGet.Scheme == "HTTPS"
 }
 
 // before returns a field of the original, as it was written if that is known.
-func (s *handlerSite) before(key string) (v field.Value, had bool) {
+func (s *site) before(key string) (v field.Value, had bool) {
 	if s.form != nil {
 		return s.form.Get(key)
 	}
@@ -127,7 +127,7 @@ func (s *handlerSite) before(key string) (v field.Value, had bool) {
 }
 
 // isDangling reports whether a probe looks rewritten and was not recognised.
-func (s *handlerSite) isDangling() bool {
+func (s *site) isDangling() bool {
 	h := s.current.HTTPGet
 	if h == nil || s.alreadyRewritten {
 		return s.lost
@@ -138,7 +138,7 @@ func (s *handlerSite) isDangling() bool {
 
 // has reports whether a probe, as it was read, is an original. Headers and the
 // timeout are not compared: rewriting leaves them in the probe.
-func (s *handlerSite) has(original *prober.Prober) bool {
+func (s *site) has(original *prober.Original) bool {
 	n := s.dialed()
 	if s.current.Kind() == "" || n == 0 {
 		return false
@@ -150,7 +150,7 @@ func (s *handlerSite) has(original *prober.Prober) bool {
 }
 
 // in returns the path of a field of the original's handler.
-func (s *handlerSite) in(keys ...string) field.Path {
+func (s *site) in(keys ...string) field.Path {
 	return s.path.Key(slices.Concat([]string{s.original.Kind()}, keys)...)
 }
 
@@ -158,7 +158,7 @@ const danglingText = "looks like a rewritten probe, but no container of the pod 
 
 // rewritten returns what the handler becomes: an httpGet of a path that names its container
 // and type, on one port for all. It is what Istio's injector makes of it.
-func (s *handlerSite) rewritten(port int) *pod.HTTPGet {
+func (s *site) rewritten(port int) *pod.HTTPGet {
 	h := &pod.HTTPGet{Path: s.key, Port: field.Number(port)}
 	if o := s.original.HTTPGet; o != nil {
 		h.Scheme, h.HTTPHeaders = o.Scheme, o.HTTPHeaders

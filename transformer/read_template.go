@@ -15,10 +15,10 @@ type template struct {
 	metadata field.Path // with the pods' labels and annotations; nil if not known
 	spec     field.Path
 	names    []string // of all containers
-	sites    []*handlerSite
-	holders  []*originalsHolder // what carries originals
-	record   Record             // what the annotations carry for an exact restore
-	mistakes []Finding          // in what carries originals
+	sites    []*site
+	holders  []*holder // what carries originals
+	record   Record    // what the annotations carry for an exact restore
+	mistakes []Finding // in what carries originals
 }
 
 // A reader makes a template.
@@ -31,43 +31,43 @@ type reader struct {
 // An originalFinder understands a probe that a mesh's own tool has rewritten in another form
 // than ours, and for which no container of the template carries originals. found reports
 // whether the probe is one; original is nil if the template does not say what it was.
-type originalFinder func(b *template, s *handlerSite) (original *pod.Handler, found bool)
+type originalFinder func(t *template, s *site) (original *pod.Handler, found bool)
 
-func (b *reader) report(f Finding) { b.mistakes = append(b.mistakes, f) }
+func (r *reader) report(f Finding) { r.mistakes = append(r.mistakes, f) }
 
-func (b *template) containerPath(at pod.Ref) field.Path {
-	return b.spec.Item(at.List(), at.Index)
+func (t *template) containerPath(at pod.Ref) field.Path {
+	return t.spec.Item(at.List(), at.Index)
 }
 
 // sourceMap returns the mapping at a path; nil if there is none.
-func (b *template) sourceMap(path field.Path) field.Map {
-	v, _ := b.in.Source(path)
+func (t *template) sourceMap(path field.Path) field.Map {
+	v, _ := t.in.Source(path)
 	m, _ := v.(field.Map)
 	return m
 }
 
 // previousAnswerers returns the answerers of the probes that were rewritten.
-func (b *template) previousAnswerers() []answerer {
+func (t *template) previousAnswerers() []answerer {
 	var past []answerer
-	for _, k := range b.holders {
-		past = append(past, k.answerer())
+	for _, h := range t.holders {
+		past = append(past, h.answerer())
 	}
 	return past
 }
 
 // hasOurs reports whether the template carries our rewriting.
-func (b *template) hasOurs() bool {
-	return len(b.record) > 0 || slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.used() || k.ours })
+func (t *template) hasOurs() bool {
+	return len(t.record) > 0 || slices.ContainsFunc(t.holders, func(h *holder) bool { return h.used() || h.ours })
 }
 
-func (b *template) isOurs(at pod.Ref) bool {
-	return slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.ours && k.at == at })
+func (t *template) isOurs(at pod.Ref) bool {
+	return slices.ContainsFunc(t.holders, func(h *holder) bool { return h.ours && h.at == at })
 }
 
-func (b *template) annotations() field.KeyValues { return b.in.Template.Metadata.Annotations }
+func (t *template) annotations() field.KeyValues { return t.in.Template.Metadata.Annotations }
 
-func (b *template) declares(port int) bool {
-	for _, c := range b.containers() {
+func (t *template) declares(port int) bool {
+	for _, c := range t.containers() {
 		if c.Declares(port) {
 			return true
 		}
@@ -76,22 +76,22 @@ func (b *template) declares(port int) bool {
 }
 
 // exposed returns a Service that leads to a port of the pod, or may do so; "" if there is none.
-func (b *template) exposed(port int) (service string) {
-	t := &b.in.Template
-	return b.in.Around.Exposed(t.Metadata.Labels, &t.Spec, port)
+func (t *template) exposed(port int) (service string) {
+	own := &t.in.Template
+	return t.in.Around.Exposed(own.Metadata.Labels, &own.Spec, port)
 }
 
 // uses reports whether one of the containers declares a port, or a Service leads to it.
-func (b *template) uses(port int) bool { return b.declares(port) || b.exposed(port) != "" }
+func (t *template) uses(port int) bool { return t.declares(port) || t.exposed(port) != "" }
 
 // hasOwnMetadata reports whether the object has other metadata than its pods: a Pod
 // has not.
-func (b *template) hasOwnMetadata() bool { return len(b.metadata) != 1 }
+func (t *template) hasOwnMetadata() bool { return len(t.metadata) != 1 }
 
 // proxyOf returns a mesh's proxy that the template has, and where; nil if it has none, or we
 // added the container.
-func (b *template) proxyOf(isProxy func(*pod.Container) bool) (at pod.Ref, proxy *pod.Container) {
-	for at, c := range b.containers() {
+func (t *template) proxyOf(isProxy func(*pod.Container) bool) (at pod.Ref, proxy *pod.Container) {
+	for at, c := range t.containers() {
 		if isProxy(c) {
 			return at, c
 		}
@@ -100,12 +100,12 @@ func (b *template) proxyOf(isProxy func(*pod.Container) bool) (at pod.Ref, proxy
 }
 
 // namespace returns the metadata of the pod's Namespace; empty if that is not known.
-func (b *template) namespace() *field.Metadata {
-	return cmp.Or(b.in.Around.Namespace, unknownNamespace)
+func (t *template) namespace() *field.Metadata {
+	return cmp.Or(t.in.Around.Namespace, unknownNamespace)
 }
 
 var unknownNamespace = &field.Metadata{}
 
-func (b *template) annotationFinding(reason, key, format string, args ...any) Finding {
-	return metadataFinding(reason, b.metadata.Key("annotations", key), b.annotations().Get(key), format, args...)
+func (t *template) annotationFinding(reason, key, format string, args ...any) Finding {
+	return metadataFinding(reason, t.metadata.Key("annotations", key), t.annotations().Get(key), format, args...)
 }

@@ -26,14 +26,14 @@ func over(scheme string, h *pod.HTTPGet) *pod.HTTPGet {
 
 func TestTheOriginalsOfRequestsAreFoundByPath(t *testing.T) {
 	const own, other, old, ready = "/app-health/app/livez", "/app-health/other/livez", "/app-health/old/livez", "/app-health/app/readyz"
-	p, q := &prober.Prober{HTTPGet: request("/p", 80)}, &prober.Prober{HTTPGet: request("/q", 81)}
-	all := map[string]*prober.Prober{own: p, other: q, old: q, ready: q}
+	p, q := &prober.Original{HTTPGet: request("/p", 80)}, &prober.Original{HTTPGet: request("/q", 81)}
+	all := map[string]*prober.Original{own: p, other: q, old: q, ready: q}
 	for _, c := range []struct {
 		name      string
-		originals map[string]*prober.Prober
+		originals map[string]*prober.Original
 		request   *pod.HTTPGet
 		key       string // "" if there is none
-		want      *prober.Prober
+		want      *prober.Original
 	}{
 		{"its path", all, request(own, 15020), own, p},
 		{"the path of another container", all, request(other, 15020), "", nil},
@@ -42,9 +42,9 @@ func TestTheOriginalsOfRequestsAreFoundByPath(t *testing.T) {
 		{"a path without an entry", nil, request(own, 15020), own, nil},
 		{"another path", all, request("/osm-liveness-probe", 15901), "/osm-liveness-probe", nil},
 	} {
-		k := &originalsHolder{originals: c.originals}
-		s := &handlerSite{container: &pod.Container{Name: "app"}, name: prober.Liveness, key: own, current: &pod.Handler{HTTPGet: c.request}}
-		key, got := k.original(s, []string{"app", "other"})
+		h := &holder{originals: c.originals}
+		s := &site{container: &pod.Container{Name: "app"}, name: prober.Liveness, key: own, current: &pod.Handler{HTTPGet: c.request}}
+		key, got := h.original(s, []string{"app", "other"})
 		if d := cmp.Diff(c.want, got); d != "" || key != c.key {
 			t.Errorf("%s: %q, want %q; -want +got\n%s", c.name, key, c.key, d)
 		}
@@ -71,7 +71,7 @@ func TestARequestLooksRewrittenByItsPathAndWhereThatSaysNothingByItsHeaders(t *t
 		{request("/fsm-healthcheck", 15901, "a", "b"), false},
 		{request("/x", 15901, "Original-Tcp-Port", "1"), false},
 	} {
-		s := &handlerSite{current: &pod.Handler{HTTPGet: c.request}}
+		s := &site{current: &pod.Handler{HTTPGet: c.request}}
 		if got := s.isDangling(); got != c.want {
 			t.Errorf("%+v: %t", c.request, got)
 		}
@@ -91,7 +91,7 @@ func TestAProbeBecomesARequestOfItsOwnPath(t *testing.T) {
 		{prober.Startup, pod.Handler{GRPC: &pod.GRPC{}}, request("/app-health/app/startupz", 15904)},
 		{prober.PreStop, pod.Handler{HTTPGet: request("/stop", 80)}, request("/app-lifecycle/app/prestopz", 15904)},
 	} {
-		s := &handlerSite{key: prober.Key("app", c.probeType), original: &c.original}
+		s := &site{key: prober.Key("app", c.probeType), original: &c.original}
 		if d := cmp.Diff(c.want, s.rewritten(15904)); d != "" {
 			t.Errorf("%s: -want +got\n%s", c.original.String(), d)
 		}

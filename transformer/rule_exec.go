@@ -15,8 +15,8 @@ import (
 
 // findExecWorkarounds adds a finding for each exec probe whose command makes a request to
 // the pod itself that the kubelet could make, with that probe as the proposed value.
-func findExecWorkarounds(b *decision, report func(Finding)) {
-	for _, s := range b.sites {
+func findExecWorkarounds(d *decision, report func(Finding)) {
+	for _, s := range d.sites {
 		if s.name.IsHook() || s.current.Exec == nil {
 			continue
 		}
@@ -84,9 +84,9 @@ func nativeHandler(command []string) (tool string, native *pod.Handler) {
 		return "", nil
 	}
 	tool = path.Base(command[0])
-	form, known := requestTools[tool]
+	form, isTool := requestTools[tool]
 	args := " " + strings.Join(command[1:], " ")
-	if !known || !slices.Equal(strings.Fields(args), command[1:]) || !form().MatchString(args) || !neededOption().MatchString(args) {
+	if !isTool || !slices.Equal(strings.Fields(args), command[1:]) || !form().MatchString(args) || !neededOption().MatchString(args) {
 		return tool, nil
 	}
 	part := func(name string) string { return form().ReplaceAllString(args, "${"+name+"}") }

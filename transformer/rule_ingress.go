@@ -9,14 +9,14 @@ import (
 
 // checkIngresses warns of the first probe from which a load balancer takes its health
 // check only as long as it is not rewritten.
-func checkIngresses(b *decision, report func(Finding)) {
-	t := &b.in.Template
-	for _, s := range b.toRewrite {
+func checkIngresses(d *decision, report func(Finding)) {
+	t := &d.in.Template
+	for _, s := range d.toRewrite {
 		path := healthPath(s)
 		if path == "" {
 			continue
 		}
-		if v, cure := b.in.Around.HealthCheckBy(t.Metadata.Labels, &t.Spec, s.port, path, s.name == prober.Readiness); v != nil {
+		if v, cure := d.in.Around.HealthCheckBy(t.Metadata.Labels, &t.Spec, s.port, path, s.name == prober.Readiness); v != nil {
 			report(containerFinding("ingress-health-check", s.path, s.container.Name,
 				"%s has its load balancer ask for the path of this probe as long as it goes to port %d; of the rewritten one it does not, and asks for / instead of %s: %s",
 				v.Words(), s.port, path, cure))
@@ -27,7 +27,7 @@ func checkIngresses(b *decision, report func(Finding)) {
 
 // healthPath returns the path that a load balancer takes from a probe for its health check
 // in place of /; "" if it takes none.
-func healthPath(s *handlerSite) string {
+func healthPath(s *site) string {
 	h := s.original.HTTPGet
 	switch {
 	case h == nil, s.at.Init, s.name != prober.Readiness && s.name != prober.Liveness,

@@ -4,13 +4,13 @@ import "github.com/rewrite-probes/rewrite-probes/internal/field"
 
 // checkJob reports where a Job counts an end of probe-proxy as one of the app's. It ends
 // with 0 when it is told to, which no rule matches, but not if it is killed.
-func checkJob(b *decision, report func(Finding)) {
-	if !b.answeredByUs() || !b.in.JobLike || !b.native() {
+func checkJob(d *decision, report func(Finding)) {
+	if !d.answeredByUs() || !d.in.JobLike || !d.native() {
 		return
 	}
-	spec := b.in.Path[:len(b.in.Path)-1] // of the Job, which the template is in
+	spec := d.in.Path[:len(d.in.Path)-1] // of the Job, which the template is in
 	value := func(keys ...string) field.Value {
-		v, _ := b.in.Source(spec.Key(keys...))
+		v, _ := d.in.Source(spec.Key(keys...))
 		return v
 	}
 	rules, _ := value("podFailurePolicy", "rules").(field.List)
@@ -23,17 +23,17 @@ func checkJob(b *decision, report func(Finding)) {
 				"has no `containerName`, so the rule also matches the exit code of a probe-proxy that is killed; it should name the container that it means"))
 		}
 	}
-	if value("backoffLimit") == 0 && b.in.Template.Spec.RestartPolicy == "OnFailure" {
+	if value("backoffLimit") == 0 && d.in.Template.Spec.RestartPolicy == "OnFailure" {
 		report(NewFinding("job-restarts", spec.Key("backoffLimit"),
 			"is 0 with `restartPolicy: OnFailure`, so the Job fails if any container restarts, probe-proxy among them; 1 or more allows that"))
 	}
 }
 
 // checkFinishes refuses an ordinary probe-proxy in a pod that has to finish.
-func checkFinishes(b *decision, report func(Finding)) {
-	policy := b.in.Template.Spec.RestartPolicy
-	if b.answeredByUs() && !b.native() && (policy == "Never" || policy == "OnFailure" || b.in.JobLike) {
-		report(NewFinding("job-never-finishes", b.spec,
+func checkFinishes(d *decision, report func(Finding)) {
+	policy := d.in.Template.Spec.RestartPolicy
+	if d.answeredByUs() && !d.native() && (policy == "Never" || policy == "OnFailure" || d.in.JobLike) {
+		report(NewFinding("job-never-finishes", d.spec,
 			"the pod has to finish, and with probe-proxy as an ordinary container it never would; probe-proxy must be a native sidecar (`placement: native`)"))
 	}
 }

@@ -3,7 +3,7 @@ package transformer
 import "slices"
 
 // probesMadeElsewhere leaves alone the probes of a template whose controller makes others of them.
-func probesMadeElsewhere(k *knowledge, s *handlerSite) leave {
+func probesMadeElsewhere(k *knowledge, s *site) leave {
 	if k.in.Shape.ProbesMadeBy == "" || s.isDangling() {
 		return leave{}
 	}
@@ -12,14 +12,14 @@ func probesMadeElsewhere(k *knowledge, s *handlerSite) leave {
 
 // optedOut leaves alone all probes of a template that has opted out; [decision.reportOptOut] says
 // so once.
-func optedOut(k *knowledge, s *handlerSite) leave {
+func optedOut(k *knowledge, s *site) leave {
 	if k.off == nil {
 		return leave{}
 	}
 	return leave{reason: k.off.Reason}
 }
 
-func inSkippedContainer(k *knowledge, s *handlerSite) leave {
+func inSkippedContainer(k *knowledge, s *site) leave {
 	name := s.container.Name
 	if !slices.Contains(k.skipped, name) {
 		return leave{}
@@ -28,15 +28,15 @@ func inSkippedContainer(k *knowledge, s *handlerSite) leave {
 }
 
 // reportOptOut reports the reason to leave the whole template alone, if it is that of a probe.
-func (b *decision) reportOptOut() {
-	if b.off == nil || !slices.ContainsFunc(b.rulings, func(r ruling) bool { return r.reason == b.off.Reason }) {
+func (d *decision) reportOptOut() {
+	if d.off == nil || !slices.ContainsFunc(d.rulings, func(r ruling) bool { return r.reason == d.off.Reason }) {
 		return
 	}
 	verb := "left alone"
-	if b.hasOurs() {
+	if d.hasOurs() {
 		verb = "restored"
 	}
-	off := *b.off
+	off := *d.off
 	off.Message += "; its probes are " + verb
-	b.addFinding(off)
+	d.addFinding(off)
 }

@@ -9,15 +9,15 @@ import (
 // checkPaths refuses a template in which a probe that was not recognised has the
 // path to which another probe is rewritten: the next run could not know to which
 // of the two the original belongs.
-func checkPaths(b *decision, report func(Finding)) {
-	for _, s := range b.sites {
+func checkPaths(d *decision, report func(Finding)) {
+	for _, s := range d.sites {
 		if !s.isDangling() {
 			continue
 		}
-		i := slices.IndexFunc(b.toRewrite, func(c *handlerSite) bool { return c.key == s.current.HTTPGet.Path })
+		i := slices.IndexFunc(d.toRewrite, func(c *site) bool { return c.key == s.current.HTTPGet.Path })
 		if i >= 0 {
 			report(containerFinding("originals-ambiguous", s.path, s.container.Name,
-				"looks rewritten, and has the path at which that of container %q is answered (`%s`); it must have its original back", b.toRewrite[i].container.Name, b.toRewrite[i].path))
+				"looks rewritten, and has the path at which that of container %q is answered (`%s`); it must have its original back", d.toRewrite[i].container.Name, d.toRewrite[i].path))
 		}
 	}
 }
@@ -26,24 +26,24 @@ func checkPaths(b *decision, report func(Finding)) {
 // hand, and its original would be lost: only a probe that is rewritten in its turn
 // takes the place of its original. The entry of a probe or a container that is no
 // longer there goes.
-func keepReplaced(b *decision, report func(Finding)) {
-	if b.failed() {
+func keepReplaced(d *decision, report func(Finding)) {
+	if d.failed() {
 		return
 	}
-	for _, s := range b.rulings {
+	for _, s := range d.rulings {
 		if s.alreadyRewritten || s.target != nil {
 			continue
 		}
-		if _, noted := b.record.Section(recordHandlers).Get(s.key); noted && s.isDangling() {
+		if _, noted := d.record.Section(recordHandlers).Get(s.key); noted && s.isDangling() {
 			report(containerFinding("original-replaced", s.path, s.container.Name,
 				"looks rewritten, and the annotation `%s` has all that is left of its original; the probe must have its original back, or the annotation must go", OriginalsAnnotation))
 			continue
 		}
-		for _, k := range b.holders {
-			if key, ok := k.unclaimed(func(key string) bool { return key == s.key && !s.has(k.originals[key]) }); ok {
+		for _, h := range d.holders {
+			if key, ok := h.unclaimed(func(key string) bool { return key == s.key && !s.has(h.originals[key]) }); ok {
 				report(containerFinding("original-replaced", s.path, s.container.Name,
 					"is %s since it was rewritten, and %s carries its original under `%s` (%s), which would be lost; the probe must have that path or that original again, or the entry must be removed from there",
-					s.current, k.name(), key, pod.HandlerOf(k.originals[key], &pod.HTTPGet{})))
+					s.current, h.name(), key, pod.HandlerOf(h.originals[key], &pod.HTTPGet{})))
 				break
 			}
 		}

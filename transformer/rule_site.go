@@ -11,7 +11,7 @@ import (
 )
 
 // skip leaves a probe or hook alone and reports the reason.
-func skip(s *handlerSite, reason string, path field.Path, format string, args ...any) leave {
+func skip(s *site, reason string, path field.Path, format string, args ...any) leave {
 	return leave{reason, new(containerFinding(reason, path, s.container.Name, format, args...))}
 }
 
@@ -23,22 +23,22 @@ func because(applies bool, reason string) leave {
 	return leave{reason: reason}
 }
 
-func noNetwork(k *knowledge, s *handlerSite) leave {
+func noNetwork(k *knowledge, s *site) leave {
 	return because(s.original.Kind() != "" && !s.original.Dials(), "no-network")
 }
 
-func notOneHandler(k *knowledge, s *handlerSite) leave {
+func notOneHandler(k *knowledge, s *site) leave {
 	if s.original.Kind() != "" {
 		return leave{}
 	}
 	return skip(s, "not-one-handler", s.path, "must have exactly one handler (exec, httpGet, tcpSocket, grpc, and for hooks sleep), and has %s", s.original)
 }
 
-func ofProxy(k *knowledge, s *handlerSite) leave {
+func ofProxy(k *knowledge, s *site) leave {
 	return because(k.mesh.isProxy(s.container), "proxy-container")
 }
 
-func isLost(k *knowledge, s *handlerSite) leave {
+func isLost(k *knowledge, s *site) leave {
 	if !s.isDangling() {
 		return leave{}
 	}
@@ -46,13 +46,13 @@ func isLost(k *knowledge, s *handlerSite) leave {
 }
 
 // notRewritten is a rule of restoring.
-func notRewritten(k *knowledge, s *handlerSite) leave {
+func notRewritten(k *knowledge, s *site) leave {
 	return because(!s.alreadyRewritten, "not-rewritten")
 }
 
 // notSelected asks whether [Options].Rewrite names the handler. A hook that never works is left
 // alone for that reason, which is the better one.
-func notSelected(k *knowledge, s *handlerSite) leave {
+func notSelected(k *knowledge, s *site) leave {
 	kind := s.original.Kind()
 	switch {
 	case s.name.IsHook() && kind == pod.KindHTTPGet:
@@ -63,7 +63,7 @@ func notSelected(k *knowledge, s *handlerSite) leave {
 	return because(!slices.Contains(k.opts.Rewrite, kind), "not-selected")
 }
 
-func hookNeverWorks(k *knowledge, s *handlerSite) leave {
+func hookNeverWorks(k *knowledge, s *site) leave {
 	kind := s.original.Kind()
 	if !s.name.IsHook() || kind == pod.KindHTTPGet {
 		return leave{}
@@ -71,14 +71,14 @@ func hookNeverWorks(k *knowledge, s *handlerSite) leave {
 	return skip(s, "hook-never-works", s.in(), "the kubelet has no %s hooks: this one always fails", kind)
 }
 
-func onInitContainer(k *knowledge, s *handlerSite) leave {
+func onInitContainer(k *knowledge, s *site) leave {
 	if !s.at.Init || pod.IsSidecar(s.at, s.container) {
 		return leave{}
 	}
 	return skip(s, "init-container", s.path, "the API server allows probes and hooks on an init container only with `restartPolicy: Always`")
 }
 
-func nameNotUnique(k *knowledge, s *handlerSite) leave {
+func nameNotUnique(k *knowledge, s *site) leave {
 	name := s.container.Name
 	first := slices.Index(k.names, name)
 	if name != "" && !strings.Contains(name, "/") && !slices.Contains(k.names[first+1:], name) {
@@ -87,14 +87,14 @@ func nameNotUnique(k *knowledge, s *handlerSite) leave {
 	return skip(s, "container-name", k.containerPath(s.at).Key("name"), "%q must be the name of this container alone, without a slash", name)
 }
 
-func nameIsVariable(k *knowledge, s *handlerSite) leave {
+func nameIsVariable(k *knowledge, s *site) leave {
 	if !pod.IsVariable(s.container.Name) {
 		return leave{}
 	}
 	return skip(s, "variable", k.containerPath(s.at).Key("name"), "%q has what looks like a variable, and rewritten probes and their originals are known by this name; rewrite-probes must run after the substitution, and the probe is left alone", s.container.Name)
 }
 
-func goesToHost(k *knowledge, s *handlerSite) leave {
+func goesToHost(k *knowledge, s *site) leave {
 	_, host := s.original.Endpoint()
 	if host == "" {
 		return leave{}
@@ -102,7 +102,7 @@ func goesToHost(k *knowledge, s *handlerSite) leave {
 	return skip(s, "host-set", s.in("host"), "%q is where the probe goes, so it is left alone; without `host` it goes to the pod and can be rewritten", host)
 }
 
-func textIsVariable(k *knowledge, s *handlerSite) leave {
+func textIsVariable(k *knowledge, s *site) leave {
 	key, text := s.original.Carried()
 	if !pod.IsVariable(text) {
 		return leave{}
@@ -110,7 +110,7 @@ func textIsVariable(k *knowledge, s *handlerSite) leave {
 	return skip(s, "variable", s.in(key), "%q has what looks like a variable, which nothing would substitute in the env var that carries the original; rewrite-probes must run after the substitution, and the probe is left alone", text)
 }
 
-func schemeInvalid(k *knowledge, s *handlerSite) leave {
+func schemeInvalid(k *knowledge, s *site) leave {
 	h := s.original.HTTPGet
 	if h == nil || slices.Contains([]string{"", "HTTP", "HTTPS"}, h.Scheme) {
 		return leave{}
@@ -118,14 +118,14 @@ func schemeInvalid(k *knowledge, s *handlerSite) leave {
 	return skip(s, "scheme-invalid", s.in("scheme"), "%q must be HTTP or HTTPS", h.Scheme)
 }
 
-func timeoutInvalid(k *knowledge, s *handlerSite) leave {
+func timeoutInvalid(k *knowledge, s *site) leave {
 	if 0 <= s.timeout && s.timeout <= math.MaxInt32 {
 		return leave{}
 	}
 	return skip(s, "timeout-invalid", s.path.Key("timeoutSeconds"), "%d must be a number of seconds from 1 to %d", s.timeout, math.MaxInt32)
 }
 
-func portUnresolved(k *knowledge, s *handlerSite) leave {
+func portUnresolved(k *knowledge, s *site) leave {
 	if s.portErr == nil {
 		return leave{}
 	}
@@ -144,7 +144,7 @@ func portUnresolved(k *knowledge, s *handlerSite) leave {
 	return l
 }
 
-func atProbePort(k *knowledge, s *handlerSite) leave {
+func atProbePort(k *knowledge, s *site) leave {
 	if s.port != k.inspection.answerer.port {
 		return leave{}
 	}
@@ -152,14 +152,14 @@ func atProbePort(k *knowledge, s *handlerSite) leave {
 	return skip(s, "aims-at-probe-port", s.in("port"), "%s is the port of the rewritten probes, and the probe is not one of them", port)
 }
 
-func notCaptured(k *knowledge, s *handlerSite) leave {
+func notCaptured(k *knowledge, s *site) leave {
 	if k.inspection.captures(s.port) {
 		return leave{}
 	}
 	return skip(s, "port-not-captured", s.in("port"), "the mesh does not capture port %d, so the probe works as it is", s.port)
 }
 
-func startsTooEarly(k *knowledge, s *handlerSite) leave {
+func startsTooEarly(k *knowledge, s *site) leave {
 	if !s.at.Init && !k.answeredByUs() || k.lateIn(&k.inspection.facts, s, k.inspection.answerer) == "" {
 		return leave{}
 	}
@@ -167,7 +167,7 @@ func startsTooEarly(k *knowledge, s *handlerSite) leave {
 }
 
 // newerThanProxy leaves alone what the mesh's proxy would have to make but does not support.
-func newerThanProxy(k *knowledge, s *handlerSite) leave {
+func newerThanProxy(k *knowledge, s *site) leave {
 	newer := s.original.Newer(s.name.IsHook())
 	if k.answeredByUs() || newer == "" {
 		return leave{}
@@ -176,7 +176,7 @@ func newerThanProxy(k *knowledge, s *handlerSite) leave {
 }
 
 // unknownFieldIn leaves alone what has a field that the planner does not know.
-func unknownFieldIn(k *knowledge, s *handlerSite) leave {
+func unknownFieldIn(k *knowledge, s *site) leave {
 	path, known := pod.UnknownField(s.source)
 	if path == nil {
 		return leave{}
@@ -185,7 +185,7 @@ func unknownFieldIn(k *knowledge, s *handlerSite) leave {
 }
 
 // unsupportedValue leaves alone what has a value that the planner does not know.
-func unsupportedValue(k *knowledge, s *handlerSite) leave {
+func unsupportedValue(k *knowledge, s *site) leave {
 	name, problem := s.original.Unsupported()
 	if s.original.Kind() == "" || name == "" {
 		return leave{}
@@ -193,11 +193,11 @@ func unsupportedValue(k *knowledge, s *handlerSite) leave {
 	return skip(s, "handler-unknown", s.in(name), "%s", problem)
 }
 
-func (b *knowledge) startsEarlierCure(s *handlerSite) string {
+func (k *knowledge) startsEarlierCure(s *site) string {
 	switch {
-	case b.in.Shape.NoNativeSidecars:
-		return "a " + b.in.Kind + " can have no native sidecars, which would start first"
-	case b.answeredByUs():
+	case k.in.Shape.NoNativeSidecars:
+		return "a " + k.in.Kind + " can have no native sidecars, which would start first"
+	case k.answeredByUs():
 		return "`placement: native` starts probe-proxy first"
 	}
 	return "probe-proxy with `placement: native`, on a port of its own, would start first"

@@ -9,8 +9,8 @@ import (
 )
 
 // siteFor returns a probe or hook of the container "app" with a handler.
-func siteFor(name prober.ProbeType, h pod.Handler) *handlerSite {
-	return &handlerSite{container: &pod.Container{Name: "app"}, name: name, current: &h, original: &h, timeout: 1}
+func siteFor(name prober.ProbeType, h pod.Handler) *site {
+	return &site{container: &pod.Container{Name: "app"}, name: name, current: &h, original: &h, timeout: 1}
 }
 
 func TestSiteRules_handler(t *testing.T) {
@@ -18,7 +18,7 @@ func TestSiteRules_handler(t *testing.T) {
 	get := pod.Handler{HTTPGet: &pod.HTTPGet{Port: field.Number(80)}}
 	for name, c := range map[string]struct {
 		rule siteRule
-		site *handlerSite
+		site *site
 		want string
 	}{
 		"a handler that is selected":    {notSelected, siteFor(prober.Liveness, get), ""},

@@ -23,28 +23,28 @@ var podRules = []podRule{
 
 // decide decides what is rewritten.
 func decide(k *knowledge) *decision {
-	b := &decision{knowledge: k, findings: slices.Concat(k.mistakes, k.detected.unclear, k.inspection.findings, k.invalid)}
-	b.rule(siteRules)
-	b.reportOptOut()
-	if b.answersItself() {
-		b.excludePorts()
+	d := &decision{knowledge: k, findings: slices.Concat(k.mistakes, k.detected.unclear, k.inspection.findings, k.invalid)}
+	d.rule(siteRules)
+	d.reportOptOut()
+	if d.answersItself() {
+		d.excludePorts()
 	} else {
-		b.rule(answererRules)
-		b.rewriteTheRest()
+		d.rule(answererRules)
+		d.rewriteTheRest()
 	}
-	if len(b.toRewrite) > 0 && !b.failed() {
-		b.ask(podRules...)
+	if len(d.toRewrite) > 0 && !d.failed() {
+		d.ask(podRules...)
 	}
-	if !b.in.OnlyEdits {
-		b.ask(findExecWorkarounds)
+	if !d.in.OnlyEdits {
+		d.ask(findExecWorkarounds)
 	}
-	return b.finish()
+	return d.finish()
 }
 
 // decideToRestore decides that nothing is rewritten. What the mesh's labels and annotations say
 // does not matter then.
 func decideToRestore(k *knowledge) *decision {
-	b := &decision{knowledge: k, findings: slices.Clone(k.mistakes)}
-	b.rule(restoreRules)
-	return b.finish()
+	d := &decision{knowledge: k, findings: slices.Clone(k.mistakes)}
+	d.rule(restoreRules)
+	return d.finish()
 }

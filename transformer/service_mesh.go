@@ -7,14 +7,14 @@ import (
 )
 
 // A serviceMesh is a mesh's profile. Only the files of meshes know a mesh's ports, uids,
-// labels and annotations; the options for Istio and [FactsOfIstio] are the exception.
+// labels and annotations; the options for Istio and [PolicyFacts] are the exception.
 type serviceMesh struct {
 	meshData
 	meshProfile
 	findOriginal originalFinder // nil if there is no such form
 	// serves reports whether the mesh's own rewriter serves a captured probe as it was read; nil if
 	// there is none, or worlds say it.
-	serves func(*handlerSite) bool
+	serves func(*site) bool
 }
 
 // A meshProfile says who is in a mesh, what the mesh captures, and which annotations
@@ -22,9 +22,9 @@ type serviceMesh struct {
 type meshProfile interface {
 	// membership returns what the template and its Namespace say of the mesh's
 	// injection.
-	membership(b *view) membership
+	membership(v *view) membership
 	// inspect reads the mesh's labels and annotations, and decides who answers.
-	inspect(b *view) inspection
+	inspect(v *view) inspection
 	// undo returns the annotations without what annotate added for past answerers. If
 	// recorded has the user's value of an annotation, that comes back.
 	undo(annotations field.KeyValues, past []answerer, recorded field.KeyValues) field.KeyValues
@@ -53,9 +53,9 @@ type inspection struct {
 	facts world.Facts
 	// because is why it does not answer although it is there; "" if the options say so.
 	because string
-	// inherited has what the rewritten pod needs unless its own annotations say it: those of
-	// the Namespace, or defaults of the mesh, that one of the template would replace, and the
-	// other port of what the mesh would put on one of the app's.
+	// inherited has annotations that the rewritten pod needs unless it has its own. An annotation
+	// of ours replaces that of the Namespace and the mesh's default, so their values are repeated
+	// in it. Where the mesh would listen on a port of the app, an annotation moves the mesh.
 	inherited field.KeyValues
 	// collisions are containers of ours in the template, as it was read, that
 	// cannot run next to the mesh's proxy.
@@ -68,7 +68,7 @@ type inspection struct {
 	warnings  []Finding
 	// outcome returns what becomes of a probe as it was read, and, if that is not so in
 	// every world, the fact that decides.
-	outcome func(s *handlerSite) (f world.Fate, unless string)
+	outcome func(s *site) (f world.Fate, unless string)
 	// findings are about the labels and annotations themselves.
 	findings []Finding
 }

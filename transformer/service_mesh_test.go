@@ -17,8 +17,8 @@ var toy = passiveProxy{
 		name: "toy", title: "Toy", proxy: "toy-proxy", uid: 2102,
 		reserved: []int{4143}, excluded: portList{key: "toy.io/skip-ports"},
 	},
-	free:     []int{4143},
-	switched: func(*view) membership { return membership{} },
+	uncapturedPorts: []int{4143},
+	switched:        func(*view) membership { return membership{} },
 }
 
 func TestIstiosProxyAnswersInIstioAlone(t *testing.T) {

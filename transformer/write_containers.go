@@ -10,18 +10,18 @@ import (
 
 // editContainers plans the env var for the answerer to read, and the removal of
 // whatever else we added.
-func (b *draft) editContainers(env string) {
+func (w *draft) editContainers(env string) {
 	var keep, added *pod.Ref // what stays of the holders, and where a container is inserted
 	var container field.Map
 	switch {
-	case env != "" && b.answeredByUs():
-		container = b.probeProxy(env, b.toRewrite)
+	case env != "" && w.answeredByUs():
+		container = w.probeProxy(env, w.toRewrite)
 		isOwned := func(key string) bool { return slices.Contains(ownedKeys, key) }
-		existing := b.existingProbeProxy()
-		at := b.probeProxyPlace(existing, b.toRewrite)
+		existing := w.existingProbeProxy()
+		at := w.probeProxyPlace(existing, w.toRewrite)
 		if existing != nil && existing.at == at {
 			keep = &existing.at
-			b.edit(diff(existing.path, existing.raw, b.withImmutable(container, existing.raw), isOwned)...)
+			w.edit(diff(existing.path, existing.raw, w.withImmutable(container, existing.raw), isOwned)...)
 			break
 		}
 		if existing != nil {
@@ -29,24 +29,24 @@ func (b *draft) editContainers(env string) {
 		}
 		added = &at
 	case env != "":
-		if keep = b.editProxy(env); keep == nil {
-			container = append(b.declaration(), field.Entry{Key: "env", Value: field.List{envVar(env)}})
-			added = &pod.Ref{Index: len(b.in.Template.Spec.Containers)}
+		if keep = w.editProxy(env); keep == nil {
+			container = append(w.declaration(), field.Entry{Key: "env", Value: field.List{envVar(env)}})
+			added = &pod.Ref{Index: len(w.in.Template.Spec.Containers)}
 		}
 	}
-	b.removeHolders(keep, added)
+	w.removeHolders(keep, added)
 	if added != nil {
-		b.edit(field.Edit{Op: field.Insert, Path: b.containerPath(*added), Before: "containers", Value: container})
+		w.edit(field.Edit{Op: field.Insert, Path: w.containerPath(*added), Before: "containers", Value: container})
 	}
 }
 
 // existingProbeProxy returns the probe-proxy to update. If there are several,
 // it prefers the one with the configured name.
-func (b *draft) existingProbeProxy() *originalsHolder {
-	var found *originalsHolder
-	for _, k := range b.holders {
-		if k.ours && !k.proxy && (found == nil || k.container.Name == b.opts.ProbeProxy.Name) {
-			found = k
+func (w *draft) existingProbeProxy() *holder {
+	var found *holder
+	for _, h := range w.holders {
+		if h.ours && !h.proxy && (found == nil || h.container.Name == w.opts.ProbeProxy.Name) {
+			found = h
 		}
 	}
 	return found
@@ -57,104 +57,104 @@ func (b *draft) existingProbeProxy() *originalsHolder {
 // before all other init containers. An ordinary container comes last, since
 // kubectl exec and logs take the first, unless a postStart hook needs probe-proxy:
 // then it comes first, because such a hook delays the containers that follow.
-func (b *draft) probeProxyPlace(existing *originalsHolder, toRewrite []*handlerSite) pod.Ref {
-	isLate := func(s *handlerSite) bool { return s.atStart() && existing.at.StartsAfter(s.at) }
+func (w *draft) probeProxyPlace(existing *holder, toRewrite []*site) pod.Ref {
+	isLate := func(s *site) bool { return s.atStart() && existing.at.StartsAfter(s.at) }
 	switch {
-	case existing != nil && existing.at.Init == b.native() && !slices.ContainsFunc(toRewrite, isLate):
+	case existing != nil && existing.at.Init == w.native() && !slices.ContainsFunc(toRewrite, isLate):
 		return existing.at
-	case b.native():
+	case w.native():
 		return pod.Ref{Init: true}
-	case !b.firstIsApp() && slices.ContainsFunc(toRewrite, func(s *handlerSite) bool { return s.name == prober.PostStart }):
+	case !w.firstIsApp() && slices.ContainsFunc(toRewrite, func(s *site) bool { return s.name == prober.PostStart }):
 		return pod.Ref{}
 	}
-	return pod.Ref{Index: len(b.in.Template.Spec.Containers)}
+	return pod.Ref{Index: len(w.in.Template.Spec.Containers)}
 }
 
 // editProxy plans the env var of the mesh's proxy and returns where the proxy is; nil if
 // there is none.
-func (b *draft) editProxy(value string) *pod.Ref {
-	at, proxy := b.proxyOf(b.mesh.isProxy)
+func (w *draft) editProxy(value string) *pod.Ref {
+	at, proxy := w.proxyOf(w.mesh.isProxy)
 	if proxy == nil { // use the one that we declared earlier
-		for _, k := range b.holders {
-			if k.proxy && k.ours && !k.at.Init {
-				at, proxy = k.at, k.container
-				b.editDeclared(k)
+		for _, h := range w.holders {
+			if h.proxy && h.ours && !h.at.Init {
+				at, proxy = h.at, h.container
+				w.editDeclared(h)
 			}
 		}
 	}
 	if proxy == nil {
 		return nil
 	}
-	b.setEnv(b.containerPath(at).Key("env"), proxy, value)
+	w.setEnv(w.containerPath(at).Key("env"), proxy, value)
 	return &at
 }
 
 // editDeclared updates the image, the resources and the securityContext of a proxy that we
 // declared.
-func (b *draft) editDeclared(k *originalsHolder) {
-	edits := diff(k.path, k.raw, b.declaration(), func(key string) bool { return key == "resources" || key == "securityContext" })
+func (w *draft) editDeclared(h *holder) {
+	edits := diff(h.path, h.raw, w.declaration(), func(key string) bool { return key == "resources" || key == "securityContext" })
 	for i := range edits {
 		edits[i].Before = "env" // where a new field comes
 	}
-	b.edit(edits...)
+	w.edit(edits...)
 }
 
 // setEnv sets the env var in a container's list at path. If there are several with its name,
 // the last stays.
-func (b *draft) setEnv(path field.Path, c *pod.Container, value string) {
+func (w *draft) setEnv(path field.Path, c *pod.Container, value string) {
 	at := c.EnvVars(prober.EnvName)
 	if len(at) == 0 {
-		b.edit(field.Edit{Op: field.Insert, Path: path.Index(len(c.Env)), Value: envVar(value)})
+		w.edit(field.Edit{Op: field.Insert, Path: path.Index(len(c.Env)), Value: envVar(value)})
 		return
 	}
 	last := len(at) - 1
 	for _, i := range at[:last] {
-		b.edit(field.Edit{Op: field.Delete, Path: path.Index(i)})
+		w.edit(field.Edit{Op: field.Delete, Path: path.Index(i)})
 	}
 	if pod.Deref(c.Env[at[last]].Value) != value {
-		b.edit(field.Edit{Op: field.Set, Path: path.Index(at[last]).Key("value"), Value: value})
+		w.edit(field.Edit{Op: field.Set, Path: path.Index(at[last]).Key("value"), Value: value})
 	}
 }
 
 // removeHolders plans the removal of every holder of originals except for the
 // container at keep (nil for none): of the whole container if it is ours, else of
 // its env var. A list that loses its last item goes too, unless a container is added to it.
-func (b *draft) removeHolders(keep, added *pod.Ref) {
-	spec := &b.in.Template.Spec
-	left := map[bool]int{true: len(spec.InitContainers), false: len(spec.Containers)} // by containerRef.init
+func (w *draft) removeHolders(keep, added *pod.Ref) {
+	spec := &w.in.Template.Spec
+	left := map[string]int{"initContainers": len(spec.InitContainers), "containers": len(spec.Containers)}
 	var gone []pod.Ref
-	for _, k := range b.holders {
-		kept := keep != nil && k.at == *keep
+	for _, h := range w.holders {
+		kept := keep != nil && h.at == *keep
 		switch {
 		case kept:
-		case !k.ours:
-			b.removeEnv(k)
-		case !slices.Contains(gone, k.at):
-			gone = append(gone, k.at)
-			left[k.at.Init]--
+		case !h.ours:
+			w.removeEnv(h)
+		case !slices.Contains(gone, h.at):
+			gone = append(gone, h.at)
+			left[h.at.List()]--
 		}
 	}
 	for _, at := range gone {
 		switch {
-		case left[at.Init] > 0 || added != nil && added.Init == at.Init:
-			b.edit(field.Edit{Op: field.Delete, Path: b.containerPath(at)})
-		case left[at.Init] == 0:
-			b.edit(b.record.Emptied(b.spec.Key(at.List())))
-			left[at.Init] = -1 // it is gone with its list
+		case left[at.List()] > 0 || added != nil && added.Init == at.Init:
+			w.edit(field.Edit{Op: field.Delete, Path: w.containerPath(at)})
+		case left[at.List()] == 0:
+			w.edit(w.record.Emptied(w.spec.Key(at.List())))
+			left[at.List()] = -1 // it is gone with its list
 		}
 	}
 }
 
 // removeEnv plans the removal of a holder's env var, and of its list if that has no
 // other.
-func (b *draft) removeEnv(k *originalsHolder) {
-	path, at := k.path.Key("env"), k.container.EnvVars(prober.EnvName)
-	if len(at) == len(k.container.Env) {
-		b.edit(b.record.Emptied(path))
+func (w *draft) removeEnv(h *holder) {
+	path, at := h.path.Key("env"), h.container.EnvVars(prober.EnvName)
+	if len(at) == len(h.container.Env) {
+		w.edit(w.record.Emptied(path))
 		return
 	}
 	for _, i := range at {
-		b.edit(field.Edit{Op: field.Delete, Path: path.Index(i)})
+		w.edit(field.Edit{Op: field.Delete, Path: path.Index(i)})
 	}
 }
 
@@ -166,8 +166,8 @@ var immutableKeys = []string{"image", "imagePullPolicy", "resources", "securityC
 // webhook of JobSet (pkg/webhooks/jobset_webhook.go, ValidateUpdate) that of one that is
 // not suspended, so that another version of probe-proxy would keep the manifest from being
 // applied.
-func (b *draft) withImmutable(want, have field.Map) field.Map {
-	if b.in.Kind != "Job" && b.in.Kind != "JobSet" {
+func (w *draft) withImmutable(want, have field.Map) field.Map {
+	if w.in.Kind != "Job" && w.in.Kind != "JobSet" {
 		return want
 	}
 	want = slices.DeleteFunc(want, func(e field.Entry) bool { return slices.Contains(immutableKeys, e.Key) })

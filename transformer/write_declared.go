@@ -15,15 +15,15 @@ import (
 // warning. A declared securityContext overrides that of the injector's template. So
 // none is declared if the template asks for a privileged proxy, and none of the
 // fields that the pod's own securityContext already has.
-func (b *draft) declaration() field.Map {
-	m := field.Merge(istioPlaceholder, field.Map{{Key: "image", Value: b.opts.IstioProxy.Image}})
-	if r := field.Merge(nil, b.opts.IstioProxy.Resources); len(r) > 0 {
+func (w *draft) declaration() field.Map {
+	m := field.Merge(istioPlaceholder, field.Map{{Key: "image", Value: w.opts.IstioProxy.Image}})
+	if r := field.Merge(nil, w.opts.IstioProxy.Resources); len(r) > 0 {
 		m = append(m, field.Entry{Key: "resources", Value: r})
 	}
-	if !b.opts.IstioProxy.Restricted || istioPrivileged(b.annotations()) {
+	if !w.opts.IstioProxy.Restricted || istioPrivileged(w.annotations()) {
 		return m
 	}
-	if context := b.restrictedContext(); context != nil {
+	if context := w.restrictedContext(); context != nil {
 		m = append(m, field.Entry{Key: "securityContext", Value: context})
 	}
 	return m
@@ -31,16 +31,16 @@ func (b *draft) declaration() field.Map {
 
 // restrictedContext returns the securityContext with which one more container
 // complies with "restricted"; nil if the user's own containers do not comply.
-func (b *draft) restrictedContext() field.Map {
-	pod := b.sourceMap(b.spec.Key("securityContext"))
+func (w *draft) restrictedContext() field.Map {
+	pod := w.sourceMap(w.spec.Key("securityContext"))
 	podRoot, hasRoot := pod.Get("runAsNonRoot")
 	podSeccomp, hasSeccomp := pod.Get("seccompProfile")
 	if hasRoot && podRoot != true || hasSeccomp && !restrictedSeccomp(podSeccomp) {
 		return nil
 	}
-	compliant, nonRoot := b.containersComply(hasRoot, hasSeccomp)
+	compliant, nonRoot := w.containersComply(hasRoot, hasSeccomp)
 	// In a user namespace of its own a container may run as root (Kubernetes 1.35).
-	if hostUsers, _ := b.in.Source(b.spec.Key("hostUsers")); !compliant || !nonRoot && hostUsers != false {
+	if hostUsers, _ := w.in.Source(w.spec.Key("hostUsers")); !compliant || !nonRoot && hostUsers != false {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(restrictedFields), func(e field.Entry) bool {
@@ -51,10 +51,10 @@ func (b *draft) restrictedContext() field.Map {
 // containersComply reports whether the user's own containers comply with "restricted", and
 // whether they run as another user than root; hasRoot and hasSeccomp say what the pod has
 // that is valid for all of them.
-func (b *draft) containersComply(hasRoot, hasSeccomp bool) (compliant, nonRoot bool) {
+func (w *draft) containersComply(hasRoot, hasSeccomp bool) (compliant, nonRoot bool) {
 	compliant, nonRoot = true, true
-	for at := range b.containers() {
-		c := b.sourceMap(b.containerPath(at).Key("securityContext"))
+	for at := range w.containers() {
+		c := w.sourceMap(w.containerPath(at).Key("securityContext"))
 		escalation, _ := c.Get("allowPrivilegeEscalation")
 		seccomp, ownSeccomp := c.Get("seccompProfile")
 		compliant = compliant && escalation == false && restrictedCapabilities(field.As[field.Map](c, "capabilities")) &&

@@ -10,4 +10,4 @@ type draft struct {
 	addedAnnotations field.KeyValues // those that the edits set
 }
 
-func (b *draft) edit(edits ...field.Edit) { b.edits = append(b.edits, edits...) }
+func (w *draft) edit(edits ...field.Edit) { w.edits = append(w.edits, edits...) }

@@ -10,22 +10,22 @@ import (
 )
 
 // editAll plans the edits: annotations, containers, probes.
-func (b *draft) editAll() {
-	b.editAnnotations()
-	b.editContainers(encode(b.toRewrite))
-	for i, s := range b.rulings {
+func (w *draft) editAll() {
+	w.editAnnotations()
+	w.editContainers(encode(w.toRewrite))
+	for i, s := range w.rulings {
 		switch {
 		case s.target != nil:
-			b.changes[i] = s.edits(s.target)
-			b.edit(b.changes[i]...)
+			w.changes[i] = s.edits(s.target)
+			w.edit(w.changes[i]...)
 		case s.alreadyRewritten:
-			b.edit(s.edits(s.original)...)
+			w.edit(s.edits(s.original)...)
 		}
 	}
 }
 
 // prober returns the env var's entry for the original of the probe.
-func (s *handlerSite) prober() *prober.Prober {
+func (s *site) prober() *prober.Original {
 	p := s.original.Entry(field.Number(s.port))
 	p.TimeoutSeconds = s.timeout
 	return p
@@ -33,7 +33,7 @@ func (s *handlerSite) prober() *prober.Prober {
 
 // edits returns the edits that make the handler want. If another form added a
 // scheme, that is removed.
-func (s *handlerSite) edits(want *pod.Handler) []field.Edit {
+func (s *site) edits(want *pod.Handler) []field.Edit {
 	var form field.Map
 	if s.original.Kind() == want.Kind() {
 		form = s.form
@@ -53,7 +53,7 @@ func (s *handlerSite) edits(want *pod.Handler) []field.Edit {
 
 // withTexts returns the edits that restore the original, with one for each field that has
 // been given its original value by hand, and whose text is known.
-func (s *handlerSite) withTexts(edits []field.Edit) []field.Edit {
+func (s *site) withTexts(edits []field.Edit) []field.Edit {
 	kind := s.current.Kind()
 	now := field.As[field.Map](s.source, kind)
 	for _, text := range s.texts {
@@ -68,8 +68,8 @@ func (s *handlerSite) withTexts(edits []field.Edit) []field.Edit {
 
 // encode returns the env var's value for the originals of probes; "" if there are none. The
 // kubelet expands $(NAME) in env values and makes one $ of $$.
-func encode(sites []*handlerSite) string {
-	entries := make(map[string]*prober.Prober, len(sites))
+func encode(sites []*site) string {
+	entries := make(map[string]*prober.Original, len(sites))
 	for _, s := range sites {
 		entries[s.key] = s.prober()
 	}

@@ -10,55 +10,55 @@ import (
 
 // write plans the edits of a decision, and says what becomes of each probe and hook.
 func write(d *decision) Plan {
-	b := &draft{decision: d, edits: make([]field.Edit, 0, 8), changes: make([][]field.Edit, len(d.rulings))}
-	plan := Plan{Probes: make([]Verdict, 0, len(b.rulings)), Findings: b.findings}
-	failed := b.failed()
+	w := &draft{decision: d, edits: make([]field.Edit, 0, 8), changes: make([][]field.Edit, len(d.rulings))}
+	plan := Plan{Probes: make([]Verdict, 0, len(w.rulings)), Findings: w.findings}
+	failed := w.failed()
 	if !failed {
-		b.editAll()
-		plan.Edits, plan.Repairs = b.edits, b.inspection.collisions
+		w.editAll()
+		plan.Edits, plan.Repairs = w.edits, w.inspection.collisions
 	}
-	for i := range b.rulings {
-		plan.Probes = append(plan.Probes, b.verdict(&b.rulings[i], failed, len(b.changes[i]) > 0))
+	for i := range w.rulings {
+		plan.Probes = append(plan.Probes, w.verdict(&w.rulings[i], failed, len(w.changes[i]) > 0))
 	}
-	plan.Answer = b.answer()
-	if !b.in.OnlyEdits {
-		plan.Known = b.known()
+	plan.Answer = w.answer()
+	if !w.in.OnlyEdits {
+		plan.Known = w.describeMesh()
 	}
 	return plan
 }
 
 // answer returns who answers the probes that the plan rewrites.
-func (b *draft) answer() Answer {
-	a := Answer{Injected: b.inspection.facts.Injected.Is == certain.Always}
-	if b.failed() || len(b.toRewrite)+len(b.excluded) == 0 {
+func (w *draft) answer() Answer {
+	a := Answer{Injected: w.inspection.facts.Injected.Is == certain.Always}
+	if w.failed() || len(w.toRewrite)+len(w.excluded) == 0 {
 		return a
 	}
-	a.By, a.Port = b.inspection.answerer.who, b.inspection.answerer.port
-	a.Mesh, a.Because, a.AddsAnnotations = b.detected.title, b.inspection.because, b.addedAnnotations
-	a.AppWouldDo = !b.in.OnlyEdits && a.By == AnsweredByProbeProxy && b.appWouldDo(b.toRewrite)
+	a.By, a.Port = w.inspection.answerer.who, w.inspection.answerer.port
+	a.Mesh, a.Because, a.AddsAnnotations = w.detected.title, w.inspection.because, w.addedAnnotations
+	a.AppWouldDo = !w.in.OnlyEdits && a.By == AnsweredByProbeProxy && w.appWouldDo(w.toRewrite)
 	container := istioProxyName
-	if b.answeredByUs() {
-		container = b.opts.ProbeProxy.Name
+	if w.answeredByUs() {
+		container = w.opts.ProbeProxy.Name
 	}
-	if len(b.toRewrite) > 0 && !slices.Contains(b.names, container) {
+	if len(w.toRewrite) > 0 && !slices.Contains(w.names, container) {
 		a.AddsContainer = container
 	}
 	return a
 }
 
 // verdict says what becomes of a probe or hook.
-func (b *decision) verdict(s *ruling, failed, changes bool) Verdict {
+func (d *decision) verdict(s *ruling, failed, changes bool) Verdict {
 	v := Verdict{
 		Container: s.container.Name, Init: s.at.Init, ProbeType: s.name, Field: s.path,
 		Before: s.original.String(), State: LeftAlone, Reason: s.reason,
 	}
-	if !b.in.OnlyEdits {
-		f, unless := b.outcome(s.handlerSite)
+	if !d.in.OnlyEdits {
+		f, unless := d.outcome(s.site)
 		v.StrictTLS, v.Why, v.If = f.Outcome, f.Why, unless
 	}
 	switch {
 	case failed && (s.target != nil || s.alreadyRewritten):
-		v.State, v.Reason = Refused, FirstError(b.findings).Reason
+		v.State, v.Reason = Refused, FirstError(d.findings).Reason
 	case s.target != nil:
 		_, v.After, _ = strings.Cut(s.target.String(), " ") // without the handler's name
 		v.State = WouldRewrite
@@ -74,6 +74,6 @@ func (b *decision) verdict(s *ruling, failed, changes bool) Verdict {
 // appWouldDo reports whether the app could answer all probes that the plan rewrites
 // (`answeredBy: app`), because Services among the manifests are known, and none leads to
 // the probes' ports.
-func (b *draft) appWouldDo(toRewrite []*handlerSite) bool {
-	return b.in.Around.HasServices() && !slices.ContainsFunc(toRewrite, func(s *handlerSite) bool { return b.exposed(s.port) != "" })
+func (w *draft) appWouldDo(toRewrite []*site) bool {
+	return w.in.Around.HasServices() && !slices.ContainsFunc(toRewrite, func(s *site) bool { return w.exposed(s.port) != "" })
 }

@@ -67,19 +67,19 @@ func fixedContainer(in *setting, native bool) field.Map {
 }
 
 // probeProxy returns the container that answers for the originals.
-func (b *draft) probeProxy(originals string, toRewrite []*handlerSite) field.Map {
-	once := &b.ordinary
-	if b.native() {
-		once = &b.sidecar
+func (w *draft) probeProxy(originals string, toRewrite []*site) field.Map {
+	once := &w.ordinary
+	if w.native() {
+		once = &w.sidecar
 	}
-	once.Do(func() { once.m = fixedContainer(b.setting, b.native()) })
+	once.Do(func() { once.m = fixedContainer(w.setting, w.native()) })
 	fixed := once.m
 	env := slices.Clip(field.As[field.List](fixed, "env"))
 	m := field.Merge(fixed, field.Map{{Key: "env", Value: append(env, envVar(originals))}})
-	if v := b.probeProxyResources(b.resources, toRewrite); len(v) > 0 {
+	if v := w.probeProxyResources(w.resources, toRewrite); len(v) > 0 {
 		m = append(m, field.Entry{Key: "resources", Value: v})
 	}
-	if v := b.sidecarContext(); len(v) > 0 {
+	if v := w.sidecarContext(); len(v) > 0 {
 		m = append(m, field.Entry{Key: "securityContext", Value: v})
 	}
 	return m

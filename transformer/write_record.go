@@ -10,7 +10,7 @@ import (
 
 // needsForm reports whether the env var, and what the rewritten request keeps,
 // would give back another handler than the one that was written.
-func (s *handlerSite) needsForm() bool {
+func (s *site) needsForm() bool {
 	if s.form == nil {
 		return false
 	}
@@ -24,7 +24,7 @@ func (s *handlerSite) needsForm() bool {
 // shortForm returns the form without the fields of an httpGet that the env var
 // and the rewritten request keep. If it has a protocol, all keys stay, because
 // they say where the protocol was.
-func (s *handlerSite) shortForm() field.Map {
+func (s *site) shortForm() field.Map {
 	if s.original.HTTPGet == nil || s.original.HTTPGet.Protocol != "" {
 		return s.form
 	}
@@ -35,19 +35,19 @@ func (s *handlerSite) shortForm() field.Map {
 
 // recordFor returns what the annotation must carry for the rewritten probes, given
 // the user's annotations, and all others that will be written.
-func (b *draft) recordFor(toRewrite []*handlerSite, user, written field.KeyValues) Record {
+func (w *draft) recordFor(toRewrite []*site, user, written field.KeyValues) Record {
 	var r Record
 	sorted := slices.Clone(toRewrite)
-	slices.SortFunc(sorted, func(s, t *handlerSite) int { return strings.Compare(s.key, t.key) })
+	slices.SortFunc(sorted, func(s, t *site) int { return strings.Compare(s.key, t.key) })
 	for _, s := range sorted {
 		if s.needsForm() {
 			r.Add(recordHandlers, field.Entry{Key: s.key, Value: field.Map{{Key: s.original.Kind(), Value: s.shortForm()}}})
 		}
-		if texts := b.textsOf(s); len(texts) > 0 {
+		if texts := w.textsOf(s); len(texts) > 0 {
 			r.Add(RecordTexts, field.Entry{Key: s.key, Value: texts.Map()})
 		}
 	}
-	undone := undoAll(written, []answerer{b.inspection.answerer}, nil)
+	undone := undoAll(written, []answerer{w.inspection.answerer}, nil)
 	r.Add(recordAnnotations, slices.DeleteFunc(user.Map(), func(e field.Entry) bool {
 		v, set := undone.Lookup(e.Key)
 		return set && v == e.Value
@@ -56,18 +56,18 @@ func (b *draft) recordFor(toRewrite []*handlerSite, user, written field.KeyValue
 		_, set := user.Lookup(e.Key)
 		return set
 	})...)
-	if b.native() && b.answeredByUs() {
-		b.noteEmpty(&r, b.spec.Key("initContainers"), len(b.in.Template.Spec.InitContainers) == 0)
+	if w.native() && w.answeredByUs() {
+		w.noteEmpty(&r, w.spec.Key("initContainers"), len(w.in.Template.Spec.InitContainers) == 0)
 	}
-	if !b.answeredByUs() {
-		if at, proxy := b.proxyOf(b.mesh.isProxy); proxy != nil {
-			b.noteEmpty(&r, b.containerPath(at).Key("env"), len(proxy.Env) == 0)
-		} else if b.opts.IstioProxy.Image != autoImage || len(field.Merge(nil, b.opts.IstioProxy.Resources)) > 0 {
+	if !w.answeredByUs() {
+		if at, proxy := w.proxyOf(w.mesh.isProxy); proxy != nil {
+			w.noteEmpty(&r, w.containerPath(at).Key("env"), len(proxy.Env) == 0)
+		} else if w.opts.IstioProxy.Image != autoImage || len(field.Merge(nil, w.opts.IstioProxy.Resources)) > 0 {
 			r.Set(recordDeclared, true)
 		}
 	}
 	if len(written)+len(r) > 0 {
-		b.noteEmptyMetadata(&r)
+		w.noteEmptyMetadata(&r)
 	}
 	return r
 }
@@ -75,9 +75,9 @@ func (b *draft) recordFor(toRewrite []*handlerSite, user, written field.KeyValue
 // textsOf returns the texts of a handler's fields that restore would write in another way,
 // and of an alias for the handler. A mesh's own tool may have left some of the fields as
 // their author wrote them.
-func (b *draft) textsOf(s *handlerSite) field.KeyValues {
+func (w *draft) textsOf(s *site) field.KeyValues {
 	texts := slices.Clip(s.texts)
-	for _, t := range b.in.Texts {
+	for _, t := range w.in.Texts {
 		key := t.Path[len(t.Path)-1].Key
 		if t.Path.HasPrefix(s.path) && (!s.alreadyRewritten || s.isOriginal(key)) || !s.alreadyRewritten && s.path.HasPrefix(t.Path) {
 			texts = append(texts, field.KeyValue{Key: key, Value: t.Text})
@@ -87,7 +87,7 @@ func (b *draft) textsOf(s *handlerSite) field.KeyValues {
 }
 
 // isOriginal reports whether a field of the rewritten request has its original value.
-func (s *handlerSite) isOriginal(key string) bool {
+func (s *site) isOriginal(key string) bool {
 	now, _ := field.As[field.Map](s.source, s.current.Kind()).Get(key)
 	before, had := s.before(key)
 	return had && field.Same(now, before)
@@ -95,18 +95,18 @@ func (s *handlerSite) isOriginal(key string) bool {
 
 // noteEmpty notes a mapping or list that will be filled, if it is empty or null
 // now, or was before an earlier run filled it. mayBe is false if it certainly is not empty now.
-func (b *draft) noteEmpty(r *Record, path field.Path, mayBe bool) {
+func (w *draft) noteEmpty(r *Record, path field.Path, mayBe bool) {
 	key := path[len(path)-1].Key
-	v, noted := b.record.Section(RecordEmpty).Get(key)
-	text := b.record.Values(RecordTexts).Get(key)
+	v, noted := w.record.Section(RecordEmpty).Get(key)
+	text := w.record.Values(RecordTexts).Get(key)
 	var now field.Value
 	found := false
 	if mayBe { // to read what is filled takes time
-		now, found = b.in.Source(path)
+		now, found = w.in.Source(path)
 	}
 	if found && isEmpty(now) {
 		v, noted, text = now, true, ""
-		for _, t := range b.in.Texts { // if restore would write it in another way
+		for _, t := range w.in.Texts { // if restore would write it in another way
 			if slices.Equal(t.Path, path) {
 				text = t.Text
 			}
@@ -122,9 +122,9 @@ func (b *draft) noteEmpty(r *Record, path field.Path, mayBe bool) {
 }
 
 // noteEmptyMetadata notes, last, the metadata and the annotations, which will be filled.
-func (b *draft) noteEmptyMetadata(r *Record) {
-	m := &b.in.Template.Metadata
-	b.noteEmpty(r, b.metadata, len(m.Labels)+len(m.Annotations) == 0)
-	b.noteEmpty(r, b.metadata.Key("annotations"), len(m.Annotations) == 0)
+func (w *draft) noteEmptyMetadata(r *Record) {
+	m := &w.in.Template.Metadata
+	w.noteEmpty(r, w.metadata, len(m.Labels)+len(m.Annotations) == 0)
+	w.noteEmpty(r, w.metadata.Key("annotations"), len(m.Annotations) == 0)
 	slices.SortFunc(r.Section(RecordTexts), func(x, y field.Entry) int { return strings.Compare(x.Key, y.Key) })
 }

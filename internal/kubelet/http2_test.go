@@ -227,7 +227,7 @@ func kubeletProbe(url string, timeout time.Duration) string {
 // ourProbe probes as we do.
 func ourProbe(t *testing.T, url string) string {
 	t.Helper()
-	a := probeOnce(t, live, url, &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: "/", Protocol: prober.HTTP2}})
+	a := probeOnce(t, live, url, &prober.Original{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: "/", Protocol: prober.HTTP2}})
 	if a.Cut {
 		return "thrown away"
 	}
@@ -318,7 +318,7 @@ func TestTheProtocolHTTP2IsSpokenWithoutTLSByProbesAlone(t *testing.T) {
 		s.Config.Protocols.SetHTTP1(true)
 		s.Config.Protocols.SetUnencryptedHTTP2(true)
 		s.Start()
-		a := probeOnce(t, test.probeType, s.URL, &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: "/a?b", Protocol: test.protocol}})
+		a := probeOnce(t, test.probeType, s.URL, &prober.Original{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: "/a?b", Protocol: test.protocol}})
 		s.Close()
 		if a.Status != 200 || got.Proto != test.want || got.RequestURI != "/a?b" || got.UserAgent() != "kube-probe/1.35" {
 			t.Errorf("%+v: %+v, app saw %+v", test, a, got)
@@ -341,7 +341,7 @@ func TestAStatusOfMoreThanThreeDigitsIsAFailure(t *testing.T) {
 		defer l.Close()
 		s := &h2Script{Listener: l, first: [][]byte{pieces["settings"], rawFrame(fHeaders, endHeaders|endStream, 1, fields(":status", status)...)}}
 		go s.serve()
-		a := probeOnce(t, live, "http://"+l.Addr().String(), &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: "/", Protocol: prober.HTTP2}})
+		a := probeOnce(t, live, "http://"+l.Addr().String(), &prober.Original{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: "/", Protocol: prober.HTTP2}})
 		if got := fmt.Sprint(a.Status, " ", a.Reason); got != want {
 			t.Errorf("%s: %q, want %q", status, got, want)
 		}
@@ -372,7 +372,7 @@ func TestAConnectionIsClosedBeforeTheNextAttempt(t *testing.T) {
 			conn.Close()
 		}
 	}()
-	a := probeOnce(t, live, "http://"+l.Addr().String(), &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: "/", Protocol: prober.HTTP2}})
+	a := probeOnce(t, live, "http://"+l.Addr().String(), &prober.Original{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: "/", Protocol: prober.HTTP2}})
 	if a.Status != 299 {
 		t.Errorf("%d %s", a.Status, a.Reason)
 	}
@@ -382,7 +382,7 @@ func TestAConnectionIsClosedBeforeTheNextAttempt(t *testing.T) {
 // the last one after an hour.
 func TestACallerThatLeavesEndsTheWaitForAnotherDial(t *testing.T) {
 	service := ""
-	target, err := NewTarget("127.0.0.1", live, &prober.Prober{GRPC: &prober.GRPC{Port: field.Number(1), Service: &service}, TimeoutSeconds: 3600})
+	target, err := NewTarget("127.0.0.1", live, &prober.Original{GRPC: &prober.GRPC{Port: field.Number(1), Service: &service}, TimeoutSeconds: 3600})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -404,7 +404,7 @@ func TestHTTP2WithoutTLSIsNotRedirectedToHTTPS(t *testing.T) {
 	s.Config.Protocols.SetUnencryptedHTTP2(true)
 	s.Start()
 	defer s.Close()
-	a := probeOnce(t, live, s.URL, &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: "/", Protocol: prober.HTTP2}})
+	a := probeOnce(t, live, s.URL, &prober.Original{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: "/", Protocol: prober.HTTP2}})
 	if a.Status != 502 || a.Reason != "app redirects from HTTP/2 without TLS to https" {
 		t.Errorf("%d %s", a.Status, a.Reason)
 	}
@@ -459,7 +459,7 @@ func TestTheModeTLSVerifiesNothingAndDemandsHTTP2(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url := startGRPC(t, test.config, serving)
-			a := probeOnce(t, live, url, &prober.Prober{GRPC: &prober.GRPC{Mode: test.mode}})
+			a := probeOnce(t, live, url, &prober.Original{GRPC: &prober.GRPC{Mode: test.mode}})
 			if a.Verdict(false) != test.want {
 				t.Errorf("%d %s, want %s", a.Status, a.Reason, test.want)
 			}
@@ -508,7 +508,7 @@ func TestTheSchemeOfACallIsThatOfItsConnection(t *testing.T) {
 			}
 			seen <- scheme
 		}()
-		probeOnce(t, live, "http://"+l.Addr().String(), &prober.Prober{GRPC: &prober.GRPC{Mode: mode}})
+		probeOnce(t, live, "http://"+l.Addr().String(), &prober.Original{GRPC: &prober.GRPC{Mode: mode}})
 		if got := <-seen; got != want {
 			t.Errorf("%s: %q, want %q", mode, got, want)
 		}
@@ -553,7 +553,7 @@ func TestACompressedAnswerIsRead(t *testing.T) {
 				w.Write(append(binary.BigEndian.AppendUint32([]byte{test.flag}, uint32(len(test.message))), test.message...))
 				w.Header().Set(http.TrailerPrefix+"Grpc-Status", "0")
 			})
-			a := probeOnce(t, live, url, &prober.Prober{GRPC: &prober.GRPC{}})
+			a := probeOnce(t, live, url, &prober.Original{GRPC: &prober.GRPC{}})
 			if a.Verdict(false) != test.want || a.Reason != test.reason {
 				t.Errorf("%s: %s", a.Verdict(false), a.Reason)
 			}
@@ -632,7 +632,7 @@ func TestACallWaitsUntilTheAppAllowsOne(t *testing.T) {
 		conn.Write(slices.Concat(allow(1), grpcHead(":status", "200")))
 		io.Copy(io.Discard, conn)
 	}()
-	if a := probeOnce(t, live, "http://"+l.Addr().String(), &prober.Prober{GRPC: &prober.GRPC{}}); a.Status != 200 {
+	if a := probeOnce(t, live, "http://"+l.Addr().String(), &prober.Original{GRPC: &prober.GRPC{}}); a.Status != 200 {
 		t.Errorf("%d %s, want 200", a.Status, a.Reason)
 	}
 }
@@ -687,7 +687,7 @@ func TestGRPCAnswersGetTheVerdictOfGRPCsClient(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url, conns := grpcScript(t, test.frames)
-			a := probeOnce(t, live, url, &prober.Prober{GRPC: &prober.GRPC{}})
+			a := probeOnce(t, live, url, &prober.Original{GRPC: &prober.GRPC{}})
 			if a.Verdict(false) != test.want || conns.Load() != test.conns {
 				t.Errorf("%s (%s) after %d connections, want %s after %d", a.Verdict(false), a.Reason, conns.Load(), test.want, test.conns)
 			}
@@ -703,7 +703,7 @@ func TestTheMessageOfAGRPCStatusIsDecoded(t *testing.T) {
 		"x":  "app's gRPC answer has no valid grpc-status",
 	} {
 		url, _ := grpcScript(t, slices.Concat(pieces["settings"], grpcAnswer(status, "", "grpc-message", "no service caf%C3%A9")))
-		a := probeOnce(t, live, url, &prober.Prober{GRPC: &prober.GRPC{}})
+		a := probeOnce(t, live, url, &prober.Original{GRPC: &prober.GRPC{}})
 		if a.Status != 503 || a.Reason != want {
 			t.Errorf("%d %s, want 503 %s", a.Status, a.Reason, want)
 		}
@@ -746,7 +746,7 @@ func TestARedirectLeavesThePortOnlyForTheKubelet(t *testing.T) {
 		"a header of the caller, to this port": {"/here", "127.0.0.1:15020", textproto.MIMEHeader{"X-Forwarded-Port": {otherPort}}, 200},
 	} {
 		port := s.Listener.Addr().(*net.TCPAddr).Port
-		target, err := NewTarget("127.0.0.1", live, &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: test.path, Port: field.Number(port)}, TimeoutSeconds: 5})
+		target, err := NewTarget("127.0.0.1", live, &prober.Original{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: test.path, Port: field.Number(port)}, TimeoutSeconds: 5})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -765,7 +765,7 @@ func TestTheAppKnowsTheDeadlineOfAGRPCCall(t *testing.T) {
 		got = r.Header.Get("Grpc-Timeout")
 		serving(w, r)
 	})
-	if a := probeOnce(t, live, url, &prober.Prober{GRPC: &prober.GRPC{}}); a.Status != 200 {
+	if a := probeOnce(t, live, url, &prober.Original{GRPC: &prober.GRPC{}}); a.Status != 200 {
 		t.Fatalf("%+v", a)
 	}
 	millis, err := strconv.Atoi(strings.TrimSuffix(got, "m"))
@@ -805,7 +805,7 @@ func TestTLSWithoutALPNIsNoConnectionForGRPC(t *testing.T) {
 		conn.Write(slices.Concat(pieces["settings"], grpcHead(":status", "200")))
 		io.Copy(io.Discard, conn)
 	})
-	a := probeOnce(t, live, "https://"+l.Addr().String(), &prober.Prober{GRPC: &prober.GRPC{Mode: prober.GRPCTLS}})
+	a := probeOnce(t, live, "https://"+l.Addr().String(), &prober.Original{GRPC: &prober.GRPC{Mode: prober.GRPCTLS}})
 	if want := "no connection: app's TLS does not offer HTTP/2 (ALPN)"; a.Status != 502 || a.Reason != want {
 		t.Errorf("%d %s, want 502 %s", a.Status, a.Reason, want)
 	}
@@ -840,7 +840,7 @@ func TestAWebSocketIsAskedForOverHTTP1(t *testing.T) {
 		s.EnableHTTP2 = true
 		s.StartTLS()
 		port := s.Listener.Addr().(*net.TCPAddr).Port
-		target, err := NewTarget("127.0.0.1", live, &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTPS", Path: "/", Port: field.Number(port)}, TimeoutSeconds: 5})
+		target, err := NewTarget("127.0.0.1", live, &prober.Original{HTTPGet: &prober.HTTPGet{Scheme: "HTTPS", Path: "/", Port: field.Number(port)}, TimeoutSeconds: 5})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -880,7 +880,7 @@ func TestTheReasonSaysHowAPeerViolatesHTTP2(t *testing.T) {
 			defer l.Close()
 			s := &h2Script{Listener: l, first: [][]byte{pieces["settings"], pieces[piece]}}
 			go s.serve()
-			a := probeOnce(t, live, "http://"+l.Addr().String(), &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: "/", Protocol: prober.HTTP2}})
+			a := probeOnce(t, live, "http://"+l.Addr().String(), &prober.Original{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: "/", Protocol: prober.HTTP2}})
 			if a.Status != 502 || a.Reason != want {
 				t.Errorf("%d %q, want %q", a.Status, a.Reason, want)
 			}
@@ -909,7 +909,7 @@ func TestTheReasonSaysHowAGRPCAnswerIsWrong(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url, _ := grpcScript(t, slices.Concat(pieces["settings"], test.answer))
-			a := probeOnce(t, live, url, &prober.Prober{GRPC: &prober.GRPC{}})
+			a := probeOnce(t, live, url, &prober.Original{GRPC: &prober.GRPC{}})
 			if a.Verdict(false) != Failure || a.Reason != test.want {
 				t.Errorf("%s %q, want %q", a.Verdict(false), a.Reason, test.want)
 			}

@@ -136,7 +136,7 @@ type Target struct {
 
 // NewTarget returns the target of a prober. The app is dialled at host, the pod's IP.
 // A prober from which the kubelet could not even make a request is an error.
-func NewTarget(host string, probeType prober.ProbeType, p *prober.Prober) (*Target, error) {
+func NewTarget(host string, probeType prober.ProbeType, p *prober.Original) (*Target, error) {
 	t := &Target{host: host, Hook: probeType.IsHook()}
 	if !t.Hook {
 		t.Timeout = time.Duration(p.TimeoutSeconds)*time.Second - margin

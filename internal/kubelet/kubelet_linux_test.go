@@ -39,8 +39,8 @@ func silent(t *testing.T) field.IntOrString {
 }
 
 // probers returns a prober of each kind for a port.
-func probers(port field.IntOrString) map[string]*prober.Prober {
-	return map[string]*prober.Prober{
+func probers(port field.IntOrString) map[string]*prober.Original {
+	return map[string]*prober.Original{
 		"httpGet":   {HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: "/", Port: port}, TimeoutSeconds: 1},
 		"https":     {HTTPGet: &prober.HTTPGet{Scheme: "HTTPS", Path: "/", Port: port}, TimeoutSeconds: 1},
 		"tcpSocket": {TCPSocket: &prober.TCPSocket{Port: port}, TimeoutSeconds: 1},
@@ -48,7 +48,7 @@ func probers(port field.IntOrString) map[string]*prober.Prober {
 	}
 }
 
-func begin(ctx context.Context, t *testing.T, p *prober.Prober, call *Call) *Answer {
+func begin(ctx context.Context, t *testing.T, p *prober.Original, call *Call) *Answer {
 	t.Helper()
 	target, err := NewTarget("127.0.0.1", live, p)
 	if err != nil {

@@ -28,14 +28,14 @@ const (
 )
 
 // probeOnce probes a server as the entry says, with the port filled in.
-func probeOnce(t *testing.T, probeType prober.ProbeType, server string, p *prober.Prober) *Answer {
+func probeOnce(t *testing.T, probeType prober.ProbeType, server string, p *prober.Original) *Answer {
 	t.Helper()
 	a, _ := probeMetered(t, probeType, server, p)
 	return a
 }
 
 // probeMetered also returns the bytes that the meter granted.
-func probeMetered(t *testing.T, probeType prober.ProbeType, server string, p *prober.Prober) (a *Answer, granted int) {
+func probeMetered(t *testing.T, probeType prober.ProbeType, server string, p *prober.Original) (a *Answer, granted int) {
 	t.Helper()
 	u, err := url.Parse(server)
 	if err != nil {
@@ -85,12 +85,12 @@ func TestEveryAnswerToACallIsMetered(t *testing.T) {
 	for name, test := range map[string]struct {
 		probeType prober.ProbeType
 		server    string
-		p         *prober.Prober
+		p         *prober.Original
 	}{
 		"the first":          {live, plain.URL, httpGet("HTTP", "/large")},
 		"after a redirect":   {live, plain.URL, httpGet("HTTP", "/redirect")},
 		"a hook without TLS": {prober.PreStop, plain.URL, httpGet("HTTPS", "/large")},
-		"gRPC":               {live, grpc, &prober.Prober{GRPC: &prober.GRPC{}}},
+		"gRPC":               {live, grpc, &prober.Original{GRPC: &prober.GRPC{}}},
 	} {
 		if a, granted := probeMetered(t, test.probeType, test.server, test.p); a.Status != 200 || granted < 30<<10 {
 			t.Errorf("%s: %d %s, %d bytes", name, a.Status, a.Reason, granted)
@@ -98,8 +98,8 @@ func TestEveryAnswerToACallIsMetered(t *testing.T) {
 	}
 }
 
-func httpGet(scheme, path string) *prober.Prober {
-	return &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: scheme, Path: path}}
+func httpGet(scheme, path string) *prober.Original {
+	return &prober.Original{HTTPGet: &prober.HTTPGet{Scheme: scheme, Path: path}}
 }
 
 func TestTheAppSeesItsOwnPortInTheHostAndTheCallersHeaders(t *testing.T) {
@@ -161,7 +161,7 @@ func TestTheURLIsTheOneThatTheKubeletMakesOfAPath(t *testing.T) {
 			}
 		}
 		seen = ""
-		target, err := NewTarget(address.Hostname(), live, &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: test.path, Port: field.Number(port)}, TimeoutSeconds: 10})
+		target, err := NewTarget(address.Hostname(), live, &prober.Original{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: test.path, Port: field.Number(port)}, TimeoutSeconds: 10})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -370,7 +370,7 @@ func TestARedirectHasTheHostThatTheKubeletSends(t *testing.T) {
 		{"/far", "127.0.0.1:15020", own + "/far " + strings.TrimPrefix(far.URL, "http://") + "/step " + strings.TrimPrefix(far.URL, "http://") + "/end"},
 	} {
 		hosts = nil
-		target, err := NewTarget("127.0.0.1", live, &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: c.path, Port: field.Number(n)}, TimeoutSeconds: 5})
+		target, err := NewTarget("127.0.0.1", live, &prober.Original{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: c.path, Port: field.Number(n)}, TimeoutSeconds: 5})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -500,7 +500,7 @@ func TestAFailureOfTheTransportDropsAHookAndFailsAProbe(t *testing.T) {
 	if a := probeOnce(t, stop, nobody, httpGet("HTTP", "/")); !a.Drop {
 		t.Errorf("hook: %+v, want it dropped", a)
 	}
-	for name, p := range map[string]*prober.Prober{"httpGet": httpGet("HTTP", "/"), "tcpSocket": {TCPSocket: &prober.TCPSocket{}}} {
+	for name, p := range map[string]*prober.Original{"httpGet": httpGet("HTTP", "/"), "tcpSocket": {TCPSocket: &prober.TCPSocket{}}} {
 		if a := probeOnce(t, live, nobody, p); a.Status != 502 || a.Reason != "app refused the connection" {
 			t.Errorf("%s: %+v, want 502 refused", name, a)
 		}
@@ -523,7 +523,7 @@ func TestAFailureOfTheTransportDropsAHookAndFailsAProbe(t *testing.T) {
 }
 
 func TestATCPSocketHookIsAnError(t *testing.T) {
-	if _, err := NewTarget("127.0.0.1", stop, &prober.Prober{TCPSocket: &prober.TCPSocket{Port: field.Number(80)}}); err == nil || err.Error() != "hook must be httpGet: the kubelet supports no other" {
+	if _, err := NewTarget("127.0.0.1", stop, &prober.Original{TCPSocket: &prober.TCPSocket{Port: field.Number(80)}}); err == nil || err.Error() != "hook must be httpGet: the kubelet supports no other" {
 		t.Errorf("a tcpSocket hook must be an error, as it always is for the kubelet: %v", err)
 	}
 }
@@ -547,7 +547,7 @@ func TestGRPCPassesOnlyWhenServing(t *testing.T) {
 		s.Config.Protocols = new(http.Protocols)
 		s.Config.Protocols.SetUnencryptedHTTP2(true)
 		s.Start()
-		a := probeOnce(t, live, s.URL, &prober.Prober{GRPC: &prober.GRPC{}})
+		a := probeOnce(t, live, s.URL, &prober.Original{GRPC: &prober.GRPC{}})
 		if a.Status != test.want || test.want == 503 && string(a.Body) != "probe-proxy: "+a.Reason+"\n" {
 			t.Errorf("%s: %d %s with %q, want %d", name, a.Status, a.Reason, a.Body, test.want)
 		}

@@ -27,7 +27,7 @@ func TestTheHealthRequestNamesTheService(t *testing.T) {
 			body, _ := io.ReadAll(r.Body)
 			got <- string(body)
 		})
-		probeOnce(t, live, url, &prober.Prober{GRPC: &prober.GRPC{Service: &service}})
+		probeOnce(t, live, url, &prober.Original{GRPC: &prober.GRPC{Service: &service}})
 		if got := <-got; got != want {
 			t.Errorf("service %.10q: got %d bytes %.20q, want %d bytes %.20q", service, len(got), got, len(want), want)
 		}

@@ -84,7 +84,7 @@ func nearest[T any](all []located[T], from place, key func(located[T]) string) [
 	best := make(map[string]int)
 	for _, o := range all {
 		d, k := from.distance(o.place), key(o)
-		if b, known := best[k]; !known || d < b {
+		if b, seen := best[k]; !seen || d < b {
 			best[k] = d
 		}
 	}

@@ -60,7 +60,7 @@ func headerEdits(path field.Path, have, want []HTTPHeader, form field.Map) []fie
 		return []field.Edit{{Op: field.Set, Path: path, Value: headerList(want)}}
 	}
 	var edits []field.Edit
-	same := 0 // how many of want are there, in front of the header at hand
+	same := 0 // how many headers of want have been found, in their order
 	for i, x := range have {
 		if same < len(want) && want[same] == x {
 			same++

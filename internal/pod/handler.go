@@ -84,14 +84,14 @@ func (h *Handler) Resolve(c *Container) (int, error) {
 		return 0, fmt.Errorf("is %q, which looks like a variable; rewrite-probes must run after the substitution", port.Str)
 	}
 	names := "has no named port"
-	var known []string
+	var named []string
 	for _, p := range c.Ports {
 		if p.Name != "" {
-			known = append(known, fmt.Sprintf("%q", p.Name))
+			named = append(named, fmt.Sprintf("%q", p.Name))
 		}
 	}
-	if len(known) > 0 {
-		names = "names " + strings.Join(known, ", ")
+	if len(named) > 0 {
+		names = "names " + strings.Join(named, ", ")
 	}
 	return 0, fmt.Errorf("names the port %q, but container %q %s; it must be a port's name or number", port.Str, c.Name, names)
 }
@@ -228,22 +228,22 @@ func (h *Handler) Carried() (key, text string) {
 
 // Entry returns the env var's entry for a handler that dials a port, with the API's
 // defaults and without the headers, which the kubelet sends.
-func (h *Handler) Entry(port field.IntOrString) *prober.Prober {
+func (h *Handler) Entry(port field.IntOrString) *prober.Original {
 	switch {
 	case h.HTTPGet != nil:
-		return &prober.Prober{HTTPGet: &HTTPGet{
+		return &prober.Original{HTTPGet: &HTTPGet{
 			Path: cmp.Or(h.HTTPGet.Path, "/"), Port: port, Scheme: cmp.Or(h.HTTPGet.Scheme, "HTTP"), Protocol: h.HTTPGet.Protocol,
 		}}
 	case h.TCPSocket != nil:
-		return &prober.Prober{TCPSocket: &TCPSocket{Port: port}}
+		return &prober.Original{TCPSocket: &TCPSocket{Port: port}}
 	}
 	service := Deref(h.GRPC.Service)
-	return &prober.Prober{GRPC: &GRPC{Port: port, Service: &service, Mode: h.GRPC.Mode}}
+	return &prober.Original{GRPC: &GRPC{Port: port, Service: &service, Mode: h.GRPC.Mode}}
 }
 
 // HandlerOf returns the handler that an entry of the env var carries. Headers, and
 // whether a path or scheme is absent, come from the rewritten request.
-func HandlerOf(p *prober.Prober, rewritten *HTTPGet) *Handler {
+func HandlerOf(p *prober.Original, rewritten *HTTPGet) *Handler {
 	switch {
 	case p.TCPSocket != nil:
 		t := *p.TCPSocket

@@ -52,7 +52,7 @@ func TestEveryHandlerHasARow(t *testing.T) {
 	if d := cmp.Diff(want, rows); d != "" {
 		t.Errorf("a message names the handlers %s", d)
 	}
-	entries := reflect.TypeFor[prober.Prober]()
+	entries := reflect.TypeFor[prober.Original]()
 	for _, f := range reflect.VisibleFields(entries) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "timeoutSeconds" {
@@ -62,7 +62,7 @@ func TestEveryHandlerHasARow(t *testing.T) {
 			t.Errorf("the env var's entries have %s, and no row that dials has", name)
 			continue
 		}
-		p := new(prober.Prober)
+		p := new(prober.Original)
 		entry := reflect.New(f.Type.Elem())
 		entry.Elem().FieldByName("Port").Set(reflect.ValueOf(field.Number(8080)))
 		reflect.ValueOf(p).Elem().FieldByIndex(f.Index).Set(entry)

@@ -21,7 +21,7 @@ var (
 
 // UnknownField returns the path of the first field of a probe or hook that is
 // not known, and the fields that are known there; nil if all are known.
-func UnknownField(probe field.Map) (path field.Path, known []string) {
+func UnknownField(probe field.Map) (path field.Path, fields []string) {
 	if key := keyNotIn(probe, probeFields); key != "" {
 		return field.NewPath(key), probeFields
 	}
@@ -44,11 +44,11 @@ func UnknownField(probe field.Map) (path field.Path, known []string) {
 	return nil, nil
 }
 
-// keyNotIn returns the first key of m that is not among the known ones; "" if
+// keyNotIn returns the first key of m that is none of the fields; "" if
 // all are. A null field counts as absent.
-func keyNotIn(m field.Map, known []string) string {
+func keyNotIn(m field.Map, fields []string) string {
 	for _, e := range m {
-		if e.Value != nil && !slices.Contains(known, e.Key) {
+		if e.Value != nil && !slices.Contains(fields, e.Key) {
 			return e.Key
 		}
 	}

@@ -23,7 +23,7 @@ func quotedList(items []string) string { return "[" + strings.Join(each(items, q
 
 // facts returns placeholders of the texts, each followed by the fact that it stands for.
 func facts(c *config.RewriteProbes) (pairs []string) {
-	f := transformer.FactsOfIstio(c.Spec.Options)
+	f := transformer.PolicyFacts(c.Spec.Options)
 	for _, name := range slices.Backward(slices.Sorted(maps.Keys(f))) { // $Injection before $Inject
 		switch v := f[name].(type) {
 		case string:

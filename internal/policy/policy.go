@@ -104,7 +104,7 @@ func onlyNamespaces(s *config.Selector) bool {
 
 // objects returns the objects that the engine needs.
 func objects(c *config.RewriteProbes, o Options) []field.Map {
-	neverInjected := list(transformer.FactsOfIstio(c.Spec.Options)["NeverInjected"].([]string)...)
+	neverInjected := list(transformer.PolicyFacts(c.Spec.Options)["NeverInjected"].([]string)...)
 	pods := append(rule("", "v1", "pods", "CREATE"), field.Entry{Key: "namespaceSelector", Value: field.Map{{Key: "matchExpressions", Value: field.List{field.Map{
 		{Key: "key", Value: "kubernetes.io/metadata.name"}, {Key: "operator", Value: "NotIn"}, {Key: "values", Value: neverInjected},
 	}}}}})

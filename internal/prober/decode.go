@@ -25,7 +25,7 @@ func (e *EntryError) Error() string { return fmt.Sprintf("%q: %v", e.Key, e.Err)
 // Encode returns the env value of the probers on one line, sorted by key, in
 // the form that Istio's injector writes. Without probers it returns "": then
 // no env var is written.
-func Encode(probers map[string]*Prober) string {
+func Encode(probers map[string]*Original) string {
 	if len(probers) == 0 {
 		return ""
 	}
@@ -37,12 +37,12 @@ func Encode(probers map[string]*Prober) string {
 // for probes, path "/", scheme HTTP, service ""). A value that is not a JSON
 // object is an error. An entry that cannot be used is left out and reported in
 // bad, sorted by key; the other entries are not affected.
-func Decode(value string) (probers map[string]*Prober, bad []*EntryError, err error) {
+func Decode(value string) (probers map[string]*Original, bad []*EntryError, err error) {
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(value), &raw); err != nil {
 		return nil, nil, fmt.Errorf("%s must be a JSON object of paths and probers: %w", EnvName, err)
 	}
-	probers = make(map[string]*Prober, len(raw))
+	probers = make(map[string]*Original, len(raw))
 	for key, msg := range raw {
 		p, err := decodeEntry(key, msg)
 		if err != nil {
@@ -55,7 +55,7 @@ func Decode(value string) (probers map[string]*Prober, bad []*EntryError, err er
 	return probers, bad, nil
 }
 
-func decodeEntry(key string, msg json.RawMessage) (*Prober, error) {
+func decodeEntry(key string, msg json.RawMessage) (*Original, error) {
 	_, probeType, ok := ParseKey(key)
 	if !ok {
 		return nil, errors.New("path must be /app-health/<container>/{readyz,livez,startupz} or /app-lifecycle/<container>/{prestopz,poststartz}")
@@ -63,7 +63,7 @@ func decodeEntry(key string, msg json.RawMessage) (*Prober, error) {
 	if bytes.Equal(bytes.TrimSpace(msg), []byte("null")) {
 		return nil, errors.New("entry must be an object, not null")
 	}
-	var p Prober
+	var p Original
 	if err := DecodeStrictly(msg, &p); err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func DecodeStrictly(text []byte, v any) error {
 }
 
 // complete sets the API's defaults and checks what remains.
-func (p *Prober) complete(probeType ProbeType) error {
+func (p *Original) complete(probeType ProbeType) error {
 	handlers := p.handlers()
 	if len(handlers) != 1 {
 		return fmt.Errorf("entry must have exactly one of httpGet, tcpSocket and grpc, and has %d", len(handlers))

@@ -37,7 +37,7 @@ func (r OSMRoute) IsTLS() bool { return r.Path == "" }
 // The form cannot express grpc probes and hooks, nor HTTPS at a second port of the app: all TLS
 // of a type goes to the port of the first key. Such probers have no routes. Several tcpSocket
 // probes of one port share a route, and so do several HTTPS probes of a type.
-func OSMRoutes(probers map[string]*Prober) map[string][]OSMRoute {
+func OSMRoutes(probers map[string]*Original) map[string][]OSMRoute {
 	routes := make(map[string][]OSMRoute, len(probers))
 	for key, p := range probers {
 		container, t, _ := ParseKey(key)
@@ -61,8 +61,8 @@ func OSMRoutes(probers map[string]*Prober) map[string][]OSMRoute {
 	return routes
 }
 
-func isTLS(p *Prober) bool   { return p.HTTPGet != nil && p.HTTPGet.Scheme == "HTTPS" }
-func isPlain(p *Prober) bool { return p.HTTPGet != nil && p.HTTPGet.Scheme != "HTTPS" }
+func isTLS(p *Original) bool   { return p.HTTPGet != nil && p.HTTPGet.Scheme == "HTTPS" }
+func isPlain(p *Original) bool { return p.HTTPGet != nil && p.HTTPGet.Scheme != "HTTPS" }
 
 // keysOfType are the keys of the probers of a type that have something in common.
 type keysOfType struct {
@@ -70,7 +70,7 @@ type keysOfType struct {
 	count int
 }
 
-func osmKeys(probers map[string]*Prober, t ProbeType, belongs func(*Prober) bool) (keys keysOfType) {
+func osmKeys(probers map[string]*Original, t ProbeType, belongs func(*Original) bool) (keys keysOfType) {
 	for key, p := range probers {
 		if _, of, _ := ParseKey(key); of != t || p == nil || !belongs(p) {
 			continue

@@ -11,12 +11,12 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-func http(scheme string, port int) *prober.Prober {
-	return &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/liveness", Port: field.Number(port), Scheme: scheme}}
+func http(scheme string, port int) *prober.Original {
+	return &prober.Original{HTTPGet: &prober.HTTPGet{Path: "/liveness", Port: field.Number(port), Scheme: scheme}}
 }
 
-func tcp(port int) *prober.Prober {
-	return &prober.Prober{TCPSocket: &prober.TCPSocket{Port: field.Number(port)}}
+func tcp(port int) *prober.Original {
+	return &prober.Original{TCPSocket: &prober.TCPSocket{Port: field.Number(port)}}
 }
 
 func TestTheFormOfOSMIsThatOfItsDocumentation(t *testing.T) {
@@ -26,11 +26,11 @@ func TestTheFormOfOSMIsThatOfItsDocumentation(t *testing.T) {
 		return prober.OSMRoute{Port: 15901, Path: "/osm-liveness-probe/" + container}
 	}
 	for name, c := range map[string]struct {
-		probers map[string]*prober.Prober
+		probers map[string]*prober.Original
 		want    map[string][]prober.OSMRoute
 	}{
 		"one of each type": {
-			map[string]*prober.Prober{liveness("a"): http("HTTP", 14001), readiness("a"): http("HTTPS", 14001), prober.Key("a", prober.Startup): tcp(14001)},
+			map[string]*prober.Original{liveness("a"): http("HTTP", 14001), readiness("a"): http("HTTPS", 14001), prober.Key("a", prober.Startup): tcp(14001)},
 			map[string][]prober.OSMRoute{
 				liveness("a"):                   {{Port: 15901, Path: "/osm-liveness-probe"}, named("a")},
 				readiness("a"):                  {{Port: 15902}},
@@ -38,15 +38,15 @@ func TestTheFormOfOSMIsThatOfItsDocumentation(t *testing.T) {
 			},
 		},
 		"several containers": {
-			map[string]*prober.Prober{liveness("a"): http("HTTP", 1), liveness("b"): http("", 2), liveness("c"): http("HTTPS", 3)},
+			map[string]*prober.Original{liveness("a"): http("HTTP", 1), liveness("b"): http("", 2), liveness("c"): http("HTTPS", 3)},
 			map[string][]prober.OSMRoute{liveness("a"): {named("a")}, liveness("b"): {named("b")}, liveness("c"): {{Port: 15901}}},
 		},
 		"TLS at two ports": {
-			map[string]*prober.Prober{readiness("a"): http("HTTPS", 1), readiness("b"): http("HTTPS", 2), readiness("c"): http("HTTPS", 1)},
+			map[string]*prober.Original{readiness("a"): http("HTTPS", 1), readiness("b"): http("HTTPS", 2), readiness("c"): http("HTTPS", 1)},
 			map[string][]prober.OSMRoute{readiness("a"): {{Port: 15902}}, readiness("c"): {{Port: 15902}}},
 		},
 		"what it has nothing for": {
-			map[string]*prober.Prober{liveness("a"): {GRPC: &prober.GRPC{Port: field.Number(1)}}, prober.Key("a", prober.PreStop): http("HTTP", 1), "other": http("HTTP", 1), liveness("b"): nil},
+			map[string]*prober.Original{liveness("a"): {GRPC: &prober.GRPC{Port: field.Number(1)}}, prober.Key("a", prober.PreStop): http("HTTP", 1), "other": http("HTTP", 1), liveness("b"): nil},
 			map[string][]prober.OSMRoute{},
 		},
 	} {
@@ -95,11 +95,11 @@ func TestARequestIsInTheFormOfOSMByItsPortAndPathOrTLS(t *testing.T) {
 func TestARouteOfOSMHasOneAnswer(t *testing.T) {
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		probers := make(map[string]*prober.Prober)
+		probers := make(map[string]*prober.Original)
 		for range r.IntN(8) {
 			key := prober.Key(fmt.Sprint("c", r.IntN(4)), prober.ProbeTypes()[r.IntN(5)])
 			port := 1 + r.IntN(2)
-			probers[key] = []*prober.Prober{http("HTTP", port), http("HTTPS", port), tcp(port), {GRPC: &prober.GRPC{Port: field.Number(port)}}}[r.IntN(4)]
+			probers[key] = []*prober.Original{http("HTTP", port), http("HTTPS", port), tcp(port), {GRPC: &prober.GRPC{Port: field.Number(port)}}}[r.IntN(4)]
 		}
 		answers := make(map[prober.OSMRoute]string)
 		for key, routes := range prober.OSMRoutes(probers) {

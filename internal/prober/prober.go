@@ -92,16 +92,16 @@ func ParseKey(key string) (container string, t ProbeType, ok bool) {
 	return name, of, true
 }
 
-// A Prober is one entry: exactly one handler and, for probes, the timeout.
+// An Original is one entry: exactly one handler and, for probes, the timeout.
 // The fields are in the order of Istio's output.
-type Prober struct {
+type Original struct {
 	HTTPGet        *HTTPGet   `json:"httpGet,omitempty"`
 	TCPSocket      *TCPSocket `json:"tcpSocket,omitempty"`
 	GRPC           *GRPC      `json:"grpc,omitempty"`
 	TimeoutSeconds int        `json:"timeoutSeconds,omitempty"`
 }
 
-// A handler is what a prober does. A new type of handler is a field of [Prober],
+// A handler is what an original does. A new type of handler is a field of [Original],
 // a line in handlers, and these methods.
 type handler interface {
 	// complete sets the API's defaults and checks what remains.
@@ -109,7 +109,7 @@ type handler interface {
 	String() string
 }
 
-func (p *Prober) handlers() []handler {
+func (p *Original) handlers() []handler {
 	var set []handler
 	if p.HTTPGet != nil {
 		set = append(set, p.HTTPGet)
@@ -124,7 +124,7 @@ func (p *Prober) handlers() []handler {
 }
 
 // String describes the handler, as in "HTTP GET :8080 /".
-func (p *Prober) String() string {
+func (p *Original) String() string {
 	var words []string
 	for _, h := range p.handlers() {
 		words = append(words, h.String())

@@ -13,7 +13,7 @@ import (
 func TestAPublishedValueIsReproducedByteForByte(t *testing.T) {
 	// Istio's documentation of application probes, for its liveness-http sample.
 	const want = `{"/app-health/liveness-http/livez":{"httpGet":{"path":"/foo","port":8001,"scheme":"HTTP"},"timeoutSeconds":1}}`
-	got := prober.Encode(map[string]*prober.Prober{
+	got := prober.Encode(map[string]*prober.Original{
 		prober.Key("liveness-http", prober.Liveness): {
 			HTTPGet: &prober.HTTPGet{Path: "/foo", Port: field.Number(8001), Scheme: "HTTP"}, TimeoutSeconds: 1,
 		},
@@ -25,7 +25,7 @@ func TestAPublishedValueIsReproducedByteForByte(t *testing.T) {
 
 func TestFieldsOfNewerKubernetesAreWrittenOnlyWhereTheyAreSet(t *testing.T) {
 	service := "s"
-	for want, p := range map[string]*prober.Prober{
+	for want, p := range map[string]*prober.Original{
 		`{"k":{"grpc":{"port":80,"service":"s"}}}`:                             {GRPC: &prober.GRPC{Port: field.Number(80), Service: &service}},
 		`{"k":{"grpc":{"port":80,"service":null,"mode":"TLS"}}}`:               {GRPC: &prober.GRPC{Port: field.Number(80), Mode: prober.GRPCTLS}},
 		`{"k":{"httpGet":{"path":"/a?b\u0026c","port":80}}}`:                   {HTTPGet: &prober.HTTPGet{Path: "/a?b&c", Port: field.Number(80)}},
@@ -34,7 +34,7 @@ func TestFieldsOfNewerKubernetesAreWrittenOnlyWhereTheyAreSet(t *testing.T) {
 		`{"k":{"httpGet":{"port":1,"httpHeaders":[{"name":"a","value":""}]}}}`: {HTTPGet: &prober.HTTPGet{Port: field.Number(1), HTTPHeaders: []prober.HTTPHeader{{Name: "a"}}}},
 		`{"k":null}`: nil,
 	} {
-		if got := prober.Encode(map[string]*prober.Prober{"k": p}); got != want {
+		if got := prober.Encode(map[string]*prober.Original{"k": p}); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
@@ -65,18 +65,18 @@ func TestDecodingFillsInTheDefaultsOfTheAPI(t *testing.T) {
 	empty := ""
 	for _, c := range []struct {
 		name, value string
-		want        *prober.Prober
+		want        *prober.Original
 	}{
-		{"/app-health/a/livez", `{"httpGet":{"port":80}}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(80), Scheme: "HTTP"}, TimeoutSeconds: 1}},
-		{"/app-health/a/livez", `{"HTTPGET":{"PORT":"80","Scheme":"https"}}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(80), Scheme: "HTTPS"}, TimeoutSeconds: 1}},
-		{"/app-health/a/livez", `{"tcpSocket":{"port":80},"timeoutSeconds":3}`, &prober.Prober{TCPSocket: &prober.TCPSocket{Port: field.Number(80)}, TimeoutSeconds: 3}},
-		{"/app-health/a/livez", `{"grpc":{"port":80,"service":null}}`, &prober.Prober{GRPC: &prober.GRPC{Port: field.Number(80), Service: &empty}, TimeoutSeconds: 1}},
-		{"/app-health/a/livez", `{"grpc":{"port":80,"mode":"TLS"}}`, &prober.Prober{GRPC: &prober.GRPC{Port: field.Number(80), Service: &empty, Mode: prober.GRPCTLS}, TimeoutSeconds: 1}},
-		{"/app-health/a/livez", `{"grpc":{"port":80,"mode":"Plaintext"}}`, &prober.Prober{GRPC: &prober.GRPC{Port: field.Number(80), Service: &empty, Mode: prober.GRPCPlaintext}, TimeoutSeconds: 1}},
-		{"/app-health/a/livez", `{"httpGet":{"port":80,"protocol":"HTTP2"}}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(80), Scheme: "HTTP", Protocol: prober.HTTP2}, TimeoutSeconds: 1}},
-		{"/app-health/a/livez", `{"httpGet":{"port":80,"scheme":"HTTPS","protocol":"HTTP1"}}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(80), Scheme: "HTTPS", Protocol: prober.HTTP1}, TimeoutSeconds: 1}},
-		{"/app-health/a/livez", `{"tcpSocket":{"port":80},"timeoutSeconds":2147483647}`, &prober.Prober{TCPSocket: &prober.TCPSocket{Port: field.Number(80)}, TimeoutSeconds: 2147483647}},
-		{"/app-lifecycle/a/prestopz", `{"httpGet":{"port":80}}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(80), Scheme: "HTTP"}}},
+		{"/app-health/a/livez", `{"httpGet":{"port":80}}`, &prober.Original{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(80), Scheme: "HTTP"}, TimeoutSeconds: 1}},
+		{"/app-health/a/livez", `{"HTTPGET":{"PORT":"80","Scheme":"https"}}`, &prober.Original{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(80), Scheme: "HTTPS"}, TimeoutSeconds: 1}},
+		{"/app-health/a/livez", `{"tcpSocket":{"port":80},"timeoutSeconds":3}`, &prober.Original{TCPSocket: &prober.TCPSocket{Port: field.Number(80)}, TimeoutSeconds: 3}},
+		{"/app-health/a/livez", `{"grpc":{"port":80,"service":null}}`, &prober.Original{GRPC: &prober.GRPC{Port: field.Number(80), Service: &empty}, TimeoutSeconds: 1}},
+		{"/app-health/a/livez", `{"grpc":{"port":80,"mode":"TLS"}}`, &prober.Original{GRPC: &prober.GRPC{Port: field.Number(80), Service: &empty, Mode: prober.GRPCTLS}, TimeoutSeconds: 1}},
+		{"/app-health/a/livez", `{"grpc":{"port":80,"mode":"Plaintext"}}`, &prober.Original{GRPC: &prober.GRPC{Port: field.Number(80), Service: &empty, Mode: prober.GRPCPlaintext}, TimeoutSeconds: 1}},
+		{"/app-health/a/livez", `{"httpGet":{"port":80,"protocol":"HTTP2"}}`, &prober.Original{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(80), Scheme: "HTTP", Protocol: prober.HTTP2}, TimeoutSeconds: 1}},
+		{"/app-health/a/livez", `{"httpGet":{"port":80,"scheme":"HTTPS","protocol":"HTTP1"}}`, &prober.Original{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(80), Scheme: "HTTPS", Protocol: prober.HTTP1}, TimeoutSeconds: 1}},
+		{"/app-health/a/livez", `{"tcpSocket":{"port":80},"timeoutSeconds":2147483647}`, &prober.Original{TCPSocket: &prober.TCPSocket{Port: field.Number(80)}, TimeoutSeconds: 2147483647}},
+		{"/app-lifecycle/a/prestopz", `{"httpGet":{"port":80}}`, &prober.Original{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(80), Scheme: "HTTP"}}},
 	} {
 		got, bad, err := prober.Decode(`{"` + c.name + `":` + c.value + `}`)
 		if err != nil || len(bad) > 0 {

@@ -73,15 +73,15 @@ func readQuantity(v field.Value) (q quantity, ok bool) {
 	}
 	number, suffix := s, strings.TrimLeft(s, ".0123456789")
 	number = number[:len(s)-len(suffix)]
-	unit, known := quantityUnits[suffix]
+	unit, isUnit := quantityUnits[suffix]
 	if exponent, isExponent := strings.CutPrefix(strings.ToLower(suffix), "e"); isExponent && len(exponent) <= 3 {
 		n, err := strconv.Atoi(exponent)
-		unit.ten, known = n+3, err == nil
+		unit.ten, isUnit = n+3, err == nil
 	}
 	whole, fraction, _ := strings.Cut(number, ".")
 	fraction = strings.TrimRight(fraction, "0")
 	digits, err := strconv.ParseUint("0"+whole+fraction, 10, 63)
-	if !known || err != nil || strings.Trim(number, ".") == "" {
+	if !isUnit || err != nil || strings.Trim(number, ".") == "" {
 		return quantity{}, false
 	}
 	high, low := bits.Mul64(digits, 1<<unit.two) // of 128 bits

@@ -61,54 +61,54 @@ func (s *Surroundings) MTLS(rootNamespace, namespace string, labels field.KeyVal
 			sure = sure || fits == certain.Always
 		}
 	}
-	known := namespace != ""
-	worlds := narrow([]MTLSMode{{Mode: byDefault}}, mesh, true, port)
-	worlds = narrow(worlds, wide, known, port)
-	return summary(narrow(worlds, workload, sure && known, port))
+	hasNamespace := namespace != ""
+	modes := narrow([]MTLSMode{{Mode: byDefault}}, mesh, true, port)
+	modes = narrow(modes, wide, hasNamespace, port)
+	return mergeModes(narrow(modes, workload, sure && hasNamespace, port))
 }
 
 // inherits reports whether the policy leaves the mode to the wider scope.
 func (p *PeerAuthentication) inherits() bool { return p.Mode == "" || p.Mode == mtlsUnset }
 
-// narrow returns the worlds that the policies of a scope leave of those of the wider
+// narrow returns the modes that the policies of a scope leave of those of the wider
 // scope. Istio takes the scope's oldest policy, which may be any. Unless it is certain that one is about
-// the pod, the wider scope's worlds stay.
+// the pod, the wider scope's modes stay.
 func narrow(wider []MTLSMode, scope []PeerAuthentication, sure bool, port int) []MTLSMode {
 	if len(scope) == 0 {
 		return wider
 	}
-	var worlds []MTLSMode
+	var modes []MTLSMode
 	if !sure {
-		worlds = slices.Clone(wider)
+		modes = slices.Clone(wider)
 	}
 	for _, p := range scope {
 		if m := p.Ports[port]; len(p.MatchLabels) > 0 && m != "" && m != mtlsUnset {
 			p.Mode = m
 		}
 		if p.inherits() {
-			worlds = append(worlds, wider...)
+			modes = append(modes, wider...)
 		} else {
-			worlds = append(worlds, MTLSMode{p.Mode, objectAt("PeerAuthentication", p.Namespace, p.Name, p.At)})
+			modes = append(modes, MTLSMode{p.Mode, objectAt("PeerAuthentication", p.Namespace, p.Name, p.At)})
 		}
 	}
-	return worlds
+	return modes
 }
 
-// summary returns each mode once, with all policies that say it.
-func summary(worlds []MTLSMode) []MTLSMode {
+// mergeModes returns each mode once, with all policies that say it.
+func mergeModes(modes []MTLSMode) []MTLSMode {
 	said := make(map[string][]string) // by mode
-	for _, w := range worlds {
+	for _, w := range modes {
 		by := said[w.Mode]
 		if w.At != "" && !slices.Contains(by, w.At) {
 			by = append(by, w.At)
 		}
 		said[w.Mode] = by
 	}
-	var modes []MTLSMode
+	var merged []MTLSMode
 	for _, mode := range slices.Sorted(maps.Keys(said)) {
-		modes = append(modes, MTLSMode{mode, someOf(said[mode])})
+		merged = append(merged, MTLSMode{mode, someOf(said[mode])})
 	}
-	return modes
+	return merged
 }
 
 // someOf lists what there may be very many of: all, or the first two and how many more.

@@ -19,12 +19,12 @@ type agentConfig struct {
 	text           *string // nil if the group has no annotation
 	group, entries fragment
 	statusPort     int
-	probers        map[string]*prober.Prober // in the group's env var; nil if they cannot be read
+	probers        map[string]*prober.Original // in the group's env var; nil if they cannot be read
 
 	// key and entry are those of the env var if it has one original alone, of a
 	// readiness probe.
 	key   string
-	entry *prober.Prober
+	entry *prober.Original
 }
 
 // A fragment is the part of the YAML that is read.
@@ -39,8 +39,8 @@ type fragment struct {
 const localhostEnv = "REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION"
 
 // variables returns the env vars that a rewritten probe needs; key is its path.
-func variables(key string, original *prober.Prober) field.KeyValues {
-	set := field.KeyValues{{Key: prober.EnvName, Value: prober.Encode(map[string]*prober.Prober{key: original})}}
+func variables(key string, original *prober.Original) field.KeyValues {
+	set := field.KeyValues{{Key: prober.EnvName, Value: prober.Encode(map[string]*prober.Original{key: original})}}
 	if hasHost(original) {
 		set = append(set, field.KeyValue{Key: localhostEnv, Value: "true"})
 	}
@@ -48,7 +48,7 @@ func variables(key string, original *prober.Prober) field.KeyValues {
 }
 
 // hasHost reports whether an original asks localhost.
-func hasHost(original *prober.Prober) bool {
+func hasHost(original *prober.Original) bool {
 	return original.HTTPGet != nil && original.HTTPGet.Host != ""
 }
 

@@ -50,7 +50,7 @@ func (b *builder) classify(rewrite []string) (why string) {
 
 // canRewrite reports whether a probe that should be rewritten can be, and adds the finding
 // if not.
-func (b *builder) canRewrite(target *prober.Prober) bool {
+func (b *builder) canRewrite(target *prober.Original) bool {
 	host := ""
 	if h := target.HTTPGet; h != nil {
 		host = h.Host

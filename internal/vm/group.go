@@ -74,8 +74,8 @@ type builder struct {
 	original    *vmconfig.Probe // as its author wrote it, or derived; nil if the group has or gets none
 	written     field.Map       // as its author wrote it, the part that the rewriting changes
 
-	derived *vmconfig.Probe // the original, if it comes from the workload that the annotation names
-	target  *prober.Prober  // the entry of the rewritten probe, nil if it is not rewritten
+	derived *vmconfig.Probe  // the original, if it comes from the workload that the annotation names
+	target  *prober.Original // the entry of the rewritten probe, nil if it is not rewritten
 }
 
 // newBuilder reads the group.

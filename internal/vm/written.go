@@ -42,7 +42,7 @@ func withTimeout(w field.Map, seconds int) field.Map {
 }
 
 // writtenBy returns what is known from an entry of the env var alone.
-func writtenBy(e *prober.Prober) field.Map {
+func writtenBy(e *prober.Original) field.Map {
 	h := &pod.Handler{HTTPGet: e.HTTPGet, GRPC: e.GRPC}
 	probe := field.Map{{Key: h.Kind(), Value: h.Value()}}
 	if e.TimeoutSeconds > 1 {
@@ -53,7 +53,7 @@ func writtenBy(e *prober.Prober) field.Map {
 
 // entryOf returns the entry of the env var for a probe, whose headers stay in the
 // rewritten one.
-func entryOf(p *vmconfig.Probe) *prober.Prober {
+func entryOf(p *vmconfig.Probe) *prober.Original {
 	e := effective(p).Prober()
 	if e.HTTPGet != nil {
 		e.HTTPGet.HTTPHeaders = nil

@@ -24,30 +24,30 @@ func TestWhatAnAuthorWroteIsTheEntryOfTheEnvVar(t *testing.T) {
 	for _, tt := range []struct {
 		name, probe      string
 		want             field.Map
-		entry            prober.Prober
+		entry            prober.Original
 		derivableFromEnv bool
 	}{
 		{"only what the rewriting changes of an httpGet", "{periodSeconds: 3, httpGet: {host: a, scheme: HTTPS, httpHeaders: [{name: A, value: b}], port: 1}}",
 			entries(httpGet, entries("port", 1, "scheme", "HTTPS")),
-			prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(1), Host: "a", Scheme: "HTTPS"}, TimeoutSeconds: 1}, false},
+			prober.Original{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(1), Host: "a", Scheme: "HTTPS"}, TimeoutSeconds: 1}, false},
 		{"an httpGet that is written as the entry is", "{httpGet: {path: /a, port: 1, scheme: HTTPS}, timeoutSeconds: 2}",
 			entries(httpGet, entries("path", "/a", "port", 1, "scheme", "HTTPS"), timeoutSeconds, 2),
-			prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/a", Port: field.Number(1), Scheme: "HTTPS"}, TimeoutSeconds: 2}, true},
+			prober.Original{HTTPGet: &prober.HTTPGet{Path: "/a", Port: field.Number(1), Scheme: "HTTPS"}, TimeoutSeconds: 2}, true},
 		{"a timeout that is the default", "{httpGet: {path: /a, port: 1, scheme: HTTPS}, timeoutSeconds: 1}",
 			entries(httpGet, entries("path", "/a", "port", 1, "scheme", "HTTPS"), timeoutSeconds, 1),
-			prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/a", Port: field.Number(1), Scheme: "HTTPS"}, TimeoutSeconds: 1}, false},
+			prober.Original{HTTPGet: &prober.HTTPGet{Path: "/a", Port: field.Number(1), Scheme: "HTTPS"}, TimeoutSeconds: 1}, false},
 		{"a timeout of 0, which stands for the default", "{grpc: {port: 1}, timeoutSeconds: 0}",
 			entries(grpc, entries("port", 1), timeoutSeconds, 0),
-			prober.Prober{GRPC: &prober.GRPC{Port: field.Number(1), Service: &none}, TimeoutSeconds: 1}, false},
+			prober.Original{GRPC: &prober.GRPC{Port: field.Number(1), Service: &none}, TimeoutSeconds: 1}, false},
 		{"a grpc that is written as the entry is", "{grpc: {port: 1, service: a}}",
 			entries(grpc, entries("port", 1, "service", "a")),
-			prober.Prober{GRPC: &prober.GRPC{Port: field.Number(1), Service: &service}, TimeoutSeconds: 1}, true},
+			prober.Original{GRPC: &prober.GRPC{Port: field.Number(1), Service: &service}, TimeoutSeconds: 1}, true},
 		{"a grpc in another order", "{grpc: {service: a, port: 1}}",
 			entries(grpc, entries("service", "a", "port", 1)),
-			prober.Prober{GRPC: &prober.GRPC{Port: field.Number(1), Service: &service}, TimeoutSeconds: 1}, false},
+			prober.Original{GRPC: &prober.GRPC{Port: field.Number(1), Service: &service}, TimeoutSeconds: 1}, false},
 		{"a grpc without a service", "{grpc: {port: 1}}",
 			entries(grpc, entries("port", 1)),
-			prober.Prober{GRPC: &prober.GRPC{Port: field.Number(1), Service: &none}, TimeoutSeconds: 1}, true},
+			prober.Original{GRPC: &prober.GRPC{Port: field.Number(1), Service: &none}, TimeoutSeconds: 1}, true},
 	} {
 		b := newBuilder(read(t, group("", tt.probe)).Group)
 		entry := entryOf(b.original)

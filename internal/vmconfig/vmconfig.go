@@ -48,8 +48,8 @@ type Exec struct {
 
 // Prober returns the probe as an entry of the env var has it, which has no room for exec. The
 // two share their handler.
-func (p *Probe) Prober() *prober.Prober {
-	return &prober.Prober{HTTPGet: p.HTTPGet, TCPSocket: p.TCPSocket, GRPC: p.GRPC, TimeoutSeconds: p.TimeoutSeconds}
+func (p *Probe) Prober() *prober.Original {
+	return &prober.Original{HTTPGet: p.HTTPGet, TCPSocket: p.TCPSocket, GRPC: p.GRPC, TimeoutSeconds: p.TimeoutSeconds}
 }
 
 // DefaultProbe returns a probe without a handler whose other fields have the

@@ -83,8 +83,8 @@ func Failing(why string) Fate { return Fate{Fails, why} }
 // FalselyPassing returns the fate of a probe that passes even if nothing listens.
 func FalselyPassing(why string) Fate { return Fate{FalselyPasses, why} }
 
-// A Foretold is a world together with the fate of a probe in it.
-type Foretold struct {
+// A WorldFate is a world together with the fate of a probe in it.
+type WorldFate struct {
 	World
 	MTLS surroundings.MTLSMode // for the probe's port; the zero value if it does not matter
 	// early is set if Istio's CNI plugin redirects the pod's connections, before any of its
@@ -97,12 +97,12 @@ type Foretold struct {
 
 // VerdictOn returns what the fates of one probe come to: the outcome, why, and, if it
 // is so in some worlds only, the fact that decides.
-func (f *Facts) VerdictOn(fates []Foretold) (worst Fate, unless string) {
-	first := slices.IndexFunc(fates, func(x Foretold) bool { return x.Outcome != Unaffected })
+func (f *Facts) VerdictOn(fates []WorldFate) (worst Fate, unless string) {
+	first := slices.IndexFunc(fates, func(x WorldFate) bool { return x.Outcome != Unaffected })
 	switch {
 	case first < 0:
 		return Spared, ""
-	case slices.ContainsFunc(fates, func(x Foretold) bool { return x.Outcome == Unaffected }):
+	case slices.ContainsFunc(fates, func(x WorldFate) bool { return x.Outcome == Unaffected }):
 		return fates[first].Fate, f.deciding(fates)
 	}
 	return fates[0].Fate, ""
@@ -112,23 +112,23 @@ func (f *Facts) VerdictOn(fates []Foretold) (worst Fate, unless string) {
 const onlyTheCluster = "only the cluster"
 
 // deciding words the fact on which it depends whether a probe is affected.
-func (f *Facts) deciding(fates []Foretold) string {
+func (f *Facts) deciding(fates []WorldFate) string {
 	mode := "a single PeerAuthentication for it"
-	if slices.ContainsFunc(fates, func(w Foretold) bool { return w.MTLS.Mode != "" && w.MTLS.At == "" }) {
+	if slices.ContainsFunc(fates, func(w WorldFate) bool { return w.MTLS.Mode != "" && w.MTLS.At == "" }) {
 		mode = "the namespace, here and in the PeerAuthentications, or `istio.mtls`,"
 	}
 	for _, x := range []struct {
 		holds, fails, cure string // holds and fails complete "if ...", and cure names what declares it
-		of                 func(Foretold) bool
+		of                 func(WorldFate) bool
 	}{
-		{"Istio injects its sidecar into the pod", "Istio does not inject its sidecar into the pod", f.InjectionCure, func(w Foretold) bool { return w.Injected }},
-		{"Istio's sidecar is a native one", "Istio's sidecar is no native one", "`istio.nativeSidecars`", func(w Foretold) bool { return w.Native }},
-		{"the other containers wait for istio-proxy", "the other containers do not wait for istio-proxy", "`istio.holdApplicationUntilProxyStarts`", func(w Foretold) bool { return w.Native || w.Holds }},
-		{"Istio's CNI plugin redirects the pod's connections", "", onlyTheCluster, func(w Foretold) bool { return w.Early }},
-		{"Istio's sidecar is a native one, or its CNI plugin redirects the pod's connections", "", onlyTheCluster, func(w Foretold) bool { return w.Native || w.Early }},
-		{"Istio's injector rewrites the probes", "Istio's injector does not rewrite the probes", "`istio.injectorRewrites`", func(w Foretold) bool { return w.Rewrites }},
-		{"the kubelet's connections come through no excluded interface", "the kubelet's connections come through an excluded interface", onlyTheCluster, func(w Foretold) bool { return !w.Uncaptured }},
-		{"mTLS is strict for its port", "mTLS is not strict for its port", mode, func(w Foretold) bool { return w.MTLS.Mode == surroundings.MTLSStrict }},
+		{"Istio injects its sidecar into the pod", "Istio does not inject its sidecar into the pod", f.InjectionCure, func(w WorldFate) bool { return w.Injected }},
+		{"Istio's sidecar is a native one", "Istio's sidecar is no native one", "`istio.nativeSidecars`", func(w WorldFate) bool { return w.Native }},
+		{"the other containers wait for istio-proxy", "the other containers do not wait for istio-proxy", "`istio.holdApplicationUntilProxyStarts`", func(w WorldFate) bool { return w.Native || w.Holds }},
+		{"Istio's CNI plugin redirects the pod's connections", "", onlyTheCluster, func(w WorldFate) bool { return w.Early }},
+		{"Istio's sidecar is a native one, or its CNI plugin redirects the pod's connections", "", onlyTheCluster, func(w WorldFate) bool { return w.Native || w.Early }},
+		{"Istio's injector rewrites the probes", "Istio's injector does not rewrite the probes", "`istio.injectorRewrites`", func(w WorldFate) bool { return w.Rewrites }},
+		{"the kubelet's connections come through no excluded interface", "the kubelet's connections come through an excluded interface", onlyTheCluster, func(w WorldFate) bool { return !w.Uncaptured }},
+		{"mTLS is strict for its port", "mTLS is not strict for its port", mode, func(w WorldFate) bool { return w.MTLS.Mode == surroundings.MTLSStrict }},
 	} {
 		if value, decides := agree(fates, x.of); decides {
 			words := x.holds
@@ -144,10 +144,10 @@ func (f *Facts) deciding(fates []Foretold) string {
 // agree reports whether a probe is affected in just the worlds in which something has
 // one value, and that value. A world in which it is unaffected may have either value
 // if it never is affected there for another reason.
-func agree(fates []Foretold, of func(Foretold) bool) (value, decides bool) {
+func agree(fates []WorldFate, of func(WorldFate) bool) (value, decides bool) {
 	for _, value := range [...]bool{true, false} {
-		affected := func(x Foretold) bool { return x.Outcome != Unaffected && of(x) != value }
-		spared := func(x Foretold) bool { return x.Outcome == Unaffected && of(x) != value }
+		affected := func(x WorldFate) bool { return x.Outcome != Unaffected && of(x) != value }
+		spared := func(x WorldFate) bool { return x.Outcome == Unaffected && of(x) != value }
 		if !slices.ContainsFunc(fates, affected) && slices.ContainsFunc(fates, spared) {
 			return value, true
 		}

@@ -98,37 +98,37 @@ func TestTheVerdictNamesTheFactThatDecides(t *testing.T) {
 		held    = World{Injected: true, Holds: true}
 		does    = World{Injected: true, Rewrites: true}
 	)
-	in := func(w World, x Fate) Foretold { return Foretold{World: w, Fate: x} }
-	mtls := func(mode string, x Fate) Foretold {
-		return Foretold{World: plain, MTLS: surroundings.MTLSMode{Mode: mode, At: "a policy"}, Fate: x}
+	in := func(w World, x Fate) WorldFate { return WorldFate{World: w, Fate: x} }
+	mtls := func(mode string, x Fate) WorldFate {
+		return WorldFate{World: plain, MTLS: surroundings.MTLSMode{Mode: mode, At: "a policy"}, Fate: x}
 	}
 	f := Facts{InjectionCure: "a Namespace"}
 	for _, c := range []struct {
 		name   string
-		fates  []Foretold
+		fates  []WorldFate
 		want   Fate
 		unless string
 	}{
 		{"there is no world", nil, Spared, ""},
-		{"it is affected in none", []Foretold{in(out, Spared), in(plain, Spared)}, Spared, ""},
-		{"it is affected in all", []Foretold{in(native, fails), in(plain, fails)}, fails, ""},
-		{"it is affected in all, for several reasons", []Foretold{in(native, falsely), in(plain, fails)}, falsely, ""},
-		{"injection decides", []Foretold{in(out, Spared), in(native, fails), in(plain, fails)}, fails, "Istio injects its sidecar into the pod, which is not known (a Namespace would say)"},
-		{"the lack of injection decides", []Foretold{in(out, fails), in(native, Spared)}, fails, "Istio does not inject its sidecar into the pod, which is not known (a Namespace would say)"},
-		{"injection and one thing more, of which injection is named", []Foretold{in(out, Spared), in(native, Spared), in(plain, fails)}, fails, "Istio injects its sidecar into the pod, which is not known (a Namespace would say)"},
-		{"the kind of sidecar decides", []Foretold{in(native, Spared), in(plain, fails), in(held, fails)}, fails, "Istio's sidecar is no native one, which is not known (`istio.nativeSidecars` would say)"},
-		{"the kind of sidecar decides, the other way", []Foretold{in(native, falsely), in(plain, Spared)}, falsely, "Istio's sidecar is a native one, which is not known (`istio.nativeSidecars` would say)"},
-		{"waiting decides", []Foretold{in(plain, fails), in(held, Spared)}, fails, "the other containers do not wait for istio-proxy, which is not known (`istio.holdApplicationUntilProxyStarts` would say)"},
-		{"waiting decides, and a native sidecar is waited for too", []Foretold{in(native, fails), in(plain, Spared), in(held, fails)}, fails, "the other containers wait for istio-proxy, which is not known (`istio.holdApplicationUntilProxyStarts` would say)"},
-		{"the injector decides", []Foretold{in(plain, fails), in(does, Spared)}, fails, "Istio's injector does not rewrite the probes, which is not known (`istio.injectorRewrites` would say)"},
-		{"the injector decides, the other way", []Foretold{in(plain, Spared), in(does, fails)}, fails, "Istio's injector rewrites the probes, which is not known (`istio.injectorRewrites` would say)"},
-		{"mTLS decides", []Foretold{mtls(surroundings.MTLSPermissive, Spared), mtls(surroundings.MTLSStrict, fails), mtls(surroundings.MTLSDisable, Spared)}, fails,
+		{"it is affected in none", []WorldFate{in(out, Spared), in(plain, Spared)}, Spared, ""},
+		{"it is affected in all", []WorldFate{in(native, fails), in(plain, fails)}, fails, ""},
+		{"it is affected in all, for several reasons", []WorldFate{in(native, falsely), in(plain, fails)}, falsely, ""},
+		{"injection decides", []WorldFate{in(out, Spared), in(native, fails), in(plain, fails)}, fails, "Istio injects its sidecar into the pod, which is not known (a Namespace would say)"},
+		{"the lack of injection decides", []WorldFate{in(out, fails), in(native, Spared)}, fails, "Istio does not inject its sidecar into the pod, which is not known (a Namespace would say)"},
+		{"injection and one thing more, of which injection is named", []WorldFate{in(out, Spared), in(native, Spared), in(plain, fails)}, fails, "Istio injects its sidecar into the pod, which is not known (a Namespace would say)"},
+		{"the kind of sidecar decides", []WorldFate{in(native, Spared), in(plain, fails), in(held, fails)}, fails, "Istio's sidecar is no native one, which is not known (`istio.nativeSidecars` would say)"},
+		{"the kind of sidecar decides, the other way", []WorldFate{in(native, falsely), in(plain, Spared)}, falsely, "Istio's sidecar is a native one, which is not known (`istio.nativeSidecars` would say)"},
+		{"waiting decides", []WorldFate{in(plain, fails), in(held, Spared)}, fails, "the other containers do not wait for istio-proxy, which is not known (`istio.holdApplicationUntilProxyStarts` would say)"},
+		{"waiting decides, and a native sidecar is waited for too", []WorldFate{in(native, fails), in(plain, Spared), in(held, fails)}, fails, "the other containers wait for istio-proxy, which is not known (`istio.holdApplicationUntilProxyStarts` would say)"},
+		{"the injector decides", []WorldFate{in(plain, fails), in(does, Spared)}, fails, "Istio's injector does not rewrite the probes, which is not known (`istio.injectorRewrites` would say)"},
+		{"the injector decides, the other way", []WorldFate{in(plain, Spared), in(does, fails)}, fails, "Istio's injector rewrites the probes, which is not known (`istio.injectorRewrites` would say)"},
+		{"mTLS decides", []WorldFate{mtls(surroundings.MTLSPermissive, Spared), mtls(surroundings.MTLSStrict, fails), mtls(surroundings.MTLSDisable, Spared)}, fails,
 			"mTLS is strict for its port, which is not known (a single PeerAuthentication for it would say)"},
-		{"mTLS decides, and one mode is that of the options", []Foretold{mtls(surroundings.MTLSPermissive, Spared), {World: plain, MTLS: surroundings.MTLSMode{Mode: surroundings.MTLSStrict}, Fate: fails}}, fails,
+		{"mTLS decides, and one mode is that of the options", []WorldFate{mtls(surroundings.MTLSPermissive, Spared), {World: plain, MTLS: surroundings.MTLSMode{Mode: surroundings.MTLSStrict}, Fate: fails}}, fails,
 			"mTLS is strict for its port, which is not known (the namespace, here and in the PeerAuthentications, or `istio.mtls`, would say)"},
-		{"the interface decides", []Foretold{mtls(surroundings.MTLSStrict, fails), {World: plain, Uncaptured: true, Fate: Spared}}, fails,
+		{"the interface decides", []WorldFate{mtls(surroundings.MTLSStrict, fails), {World: plain, Uncaptured: true, Fate: Spared}}, fails,
 			"the kubelet's connections come through no excluded interface, which is not known (only the cluster would say)"},
-		{"nothing decides alone", []Foretold{in(native, fails), in(held, Spared), in(plain, fails), in(out, fails), in(does, fails), mtls(surroundings.MTLSStrict, fails), {World: held, Uncaptured: true, Fate: fails}, in(native, Spared), in(plain, Spared), in(out, Spared), in(does, Spared), mtls(surroundings.MTLSStrict, Spared), {World: held, Uncaptured: true, Fate: Spared}}, fails,
+		{"nothing decides alone", []WorldFate{in(native, fails), in(held, Spared), in(plain, fails), in(out, fails), in(does, fails), mtls(surroundings.MTLSStrict, fails), {World: held, Uncaptured: true, Fate: fails}, in(native, Spared), in(plain, Spared), in(out, Spared), in(does, Spared), mtls(surroundings.MTLSStrict, Spared), {World: held, Uncaptured: true, Fate: Spared}}, fails,
 			"the mesh is set up in one way and not in another"},
 	} {
 		got, unless := f.VerdictOn(c.fates)

@@ -110,7 +110,7 @@ func (w *written) firstLines() string {
 func TestACallThatWasEvictedTakesNoPlace(t *testing.T) {
 	const key = "/app-health/a/livez"
 	synctest.Test(t, func(t *testing.T) {
-		probers := map[string]*prober.Prober{key: {TCPSocket: &prober.TCPSocket{Port: field.Number(1)}, TimeoutSeconds: 1}}
+		probers := map[string]*prober.Original{key: {TCPSocket: &prober.TCPSocket{Port: field.Number(1)}, TimeoutSeconds: 1}}
 		s := New(slog.New(slog.DiscardHandler), "127.0.0.1", 0, probers, nil)
 		c, e := evicted(s, ""), s.entries[key]
 		for range 50 {
@@ -162,7 +162,7 @@ func TestACallThatFindsNoPlaceInItsTimeIsToldSo(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			get := &prober.HTTPGet{Path: "/", Port: field.Number(1), Scheme: "HTTP"}
-			s := New(slog.New(slog.DiscardHandler), "127.0.0.1", 0, map[string]*prober.Prober{probe: {HTTPGet: get, TimeoutSeconds: 3}, hook: {HTTPGet: get}}, nil)
+			s := New(slog.New(slog.DiscardHandler), "127.0.0.1", 0, map[string]*prober.Original{probe: {HTTPGet: get, TimeoutSeconds: 3}, hook: {HTTPGet: get}}, nil)
 			e := s.entries[key]
 			for range cap(e.share.places) {
 				e.share.places <- struct{}{}

@@ -51,9 +51,9 @@ func TestDrainWaitsForOpenCallsAndForPreStopHooksThatMayStillCome(t *testing.T) 
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				probers := make(map[string]*prober.Prober)
+				probers := make(map[string]*prober.Original)
 				for _, key := range test.entries {
-					probers[key] = &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(1), Scheme: "HTTP"}, TimeoutSeconds: 1}
+					probers[key] = &prober.Original{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(1), Scheme: "HTTP"}, TimeoutSeconds: 1}
 				}
 				var bad []*prober.EntryError
 				if test.bad != "" {
@@ -93,7 +93,7 @@ func TestDrainWaitsForOpenCallsAndForPreStopHooksThatMayStillCome(t *testing.T) 
 func TestASecondSignalEndsDrainingAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const preStop = "/app-lifecycle/a/prestopz"
-		s := New(slog.New(slog.DiscardHandler), "127.0.0.1", 15020, map[string]*prober.Prober{preStop: {HTTPGet: &prober.HTTPGet{Port: field.Number(1)}}}, nil)
+		s := New(slog.New(slog.DiscardHandler), "127.0.0.1", 15020, map[string]*prober.Original{preStop: {HTTPGet: &prober.HTTPGet{Port: field.Number(1)}}}, nil)
 		s.entries[preStop].share.places <- struct{}{}
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()

@@ -120,9 +120,9 @@ func TestACallThatPanicsEndsAlone(t *testing.T) {
 // TestSlowReadersOfMetricsMakeRoomForOthers: nobody reads these pipes.
 func TestSlowReadersOfMetricsMakeRoomForOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		probers := make(map[string]*prober.Prober)
+		probers := make(map[string]*prober.Original)
 		for i := range 39 {
-			probers[prober.Key(fmt.Sprintf("c%d", i), prober.Liveness)] = &prober.Prober{TCPSocket: &prober.TCPSocket{Port: field.Number(1)}, TimeoutSeconds: 1}
+			probers[prober.Key(fmt.Sprintf("c%d", i), prober.Liveness)] = &prober.Original{TCPSocket: &prober.TCPSocket{Port: field.Number(1)}, TimeoutSeconds: 1}
 		}
 		s := New(slog.New(slog.DiscardHandler), "127.0.0.1", 0, probers, nil)
 		began := time.Now()

@@ -15,7 +15,7 @@ import (
 func TestAProbeThatTheKubeletCouldNotMakeIsDisabledAlone(t *testing.T) {
 	const probe, hook = "/app-health/a/livez", "/app-lifecycle/a/prestopz"
 	tcp := &prober.TCPSocket{Port: field.Number(1)}
-	s := New(slog.New(slog.DiscardHandler), "127.0.0.1", 15099, map[string]*prober.Prober{
+	s := New(slog.New(slog.DiscardHandler), "127.0.0.1", 15099, map[string]*prober.Original{
 		probe: {TCPSocket: tcp, TimeoutSeconds: 1},
 		hook:  {TCPSocket: tcp},
 	}, nil)
@@ -32,7 +32,7 @@ func TestTheMetricsAreTheWholePage(t *testing.T) {
 	const probe, hook = "/app-health/a/livez", "/app-lifecycle/a/prestopz"
 	get := &prober.HTTPGet{Path: "/", Port: field.Number(1), Scheme: "HTTP"}
 	_, bad, _ := prober.Decode(`{"/app-health/b/livez": {}}`)
-	s := New(slog.New(slog.DiscardHandler), "127.0.0.1", 15099, map[string]*prober.Prober{
+	s := New(slog.New(slog.DiscardHandler), "127.0.0.1", 15099, map[string]*prober.Original{
 		probe: {HTTPGet: get, TimeoutSeconds: 1},
 		hook:  {HTTPGet: get},
 	}, bad)

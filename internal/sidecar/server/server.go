@@ -47,7 +47,7 @@ type Server struct {
 // New returns a server for the probers of an app, by their keys. Its calls come on a
 // port of the pod. A prober that cannot be used, and those in bad, are logged and
 // answered with a failure.
-func New(log *slog.Logger, appIP string, port int, probers map[string]*prober.Prober, bad []*prober.EntryError) *Server {
+func New(log *slog.Logger, appIP string, port int, probers map[string]*prober.Original, bad []*prober.EntryError) *Server {
 	s := &Server{
 		log:     log,
 		appIP:   appIP,
@@ -69,7 +69,7 @@ func New(log *slog.Logger, appIP string, port int, probers map[string]*prober.Pr
 
 // add makes the entry of a prober. It is disabled if err says why, or the prober cannot
 // be used.
-func (s *Server) add(key string, p *prober.Prober, err error) {
+func (s *Server) add(key string, p *prober.Original, err error) {
 	_, probeType, _ := prober.ParseKey(key)
 	var target *kubelet.Target
 	if err == nil {

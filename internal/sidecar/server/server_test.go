@@ -42,8 +42,8 @@ func startWith(t *testing.T, timeout int, app http.HandlerFunc) (addr string, lo
 	ts := httptest.NewServer(app)
 	t.Cleanup(ts.CloseClientConnections)
 	port := ts.Listener.Addr().(*net.TCPAddr).Port
-	get := &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(port), Scheme: "HTTP"}, TimeoutSeconds: timeout}
-	probers := map[string]*prober.Prober{live: get}
+	get := &prober.Original{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(port), Scheme: "HTTP"}, TimeoutSeconds: timeout}
+	probers := map[string]*prober.Original{live: get}
 	for _, hook := range hooks {
 		probers[hook] = get
 	}

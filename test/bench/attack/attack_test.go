@@ -173,7 +173,7 @@ func (a *attack) against(t *testing.T, limit int, path, arg string) *result {
 	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") }))
 	defer app.Close()
 	appPort := app.Listener.Addr().(*net.TCPAddr).Port
-	entries := map[string]*prober.Prober{good: httpGet(appPort, "")}
+	entries := map[string]*prober.Original{good: httpGet(appPort, "")}
 	if a.app != nil {
 		port := serve(t, a.app)
 		entries[evil] = a.entry(port)
@@ -270,8 +270,8 @@ func verdictOf(verdict probe.Result, text string, err error) error {
 	return err
 }
 
-func httpGet(port int, protocol string) *prober.Prober {
-	return &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(port), Scheme: "HTTP", Protocol: protocol}, TimeoutSeconds: 1}
+func httpGet(port int, protocol string) *prober.Original {
+	return &prober.Original{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(port), Scheme: "HTTP", Protocol: protocol}, TimeoutSeconds: 1}
 }
 
 // serve runs a hostile app, and returns its port.

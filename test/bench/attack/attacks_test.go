@@ -19,9 +19,9 @@ import (
 // An attack is what a hostile app answers, or what callers send.
 type attack struct {
 	name, sent string
-	app        func(net.Conn)           // nil: the apps are good
-	entry      func(int) *prober.Prober // of the hostile app's probe
-	entries    int                      // further probes in the env var
+	app        func(net.Conn)             // nil: the apps are good
+	entry      func(int) *prober.Original // of the hostile app's probe
+	entries    int                        // further probes in the env var
 	run        func(ctx context.Context, addr string)
 	leaves     bool // the callers go before the SIGTERM
 	hooks      bool // the callers go after it; it waits for them, as a hook could be the kubelet's
@@ -54,10 +54,10 @@ var attacks = []*attack{
 	{name: "hooks of callers that stay", sent: "the same; the callers go 2 s after the SIGTERM, from when on its end is measured", entry: plain, app: hang, run: callHooks(time.Minute), hooks: true},
 }
 
-func plain(port int) *prober.Prober { return httpGet(port, "") }
-func h2c(port int) *prober.Prober   { return httpGet(port, prober.HTTP2) }
-func grpcProbe(port int) *prober.Prober {
-	return &prober.Prober{GRPC: &prober.GRPC{Port: field.Number(port), Service: new(string)}, TimeoutSeconds: 1}
+func plain(port int) *prober.Original { return httpGet(port, "") }
+func h2c(port int) *prober.Original   { return httpGet(port, prober.HTTP2) }
+func grpcProbe(port int) *prober.Original {
+	return &prober.Original{GRPC: &prober.GRPC{Port: field.Number(port), Service: new(string)}, TimeoutSeconds: 1}
 }
 
 // Hostile apps.

@@ -120,8 +120,8 @@ func certificate(t *testing.T) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-func (a *app) entry() *prober.Prober {
-	p := &prober.Prober{TimeoutSeconds: 1}
+func (a *app) entry() *prober.Original {
+	p := &prober.Original{TimeoutSeconds: 1}
 	switch a.kind {
 	case "tcp":
 		p.TCPSocket = &prober.TCPSocket{Port: field.Number(a.port)}
@@ -175,7 +175,7 @@ func (a *app) probeItself() error {
 // startApps starts an app of each kind, and probe-proxy for them.
 func startApps(t *testing.T) (apps []*app, p *testutil.Process, port int) {
 	t.Helper()
-	entries := map[string]*prober.Prober{}
+	entries := map[string]*prober.Original{}
 	for kind := range modes {
 		a := &app{kind: kind}
 		a.mode.Store("")

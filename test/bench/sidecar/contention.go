@@ -232,10 +232,10 @@ func (c *contest) ways(ports map[string]int, proxy int) []*series {
 
 // probers returns the originals: one over HTTP, and those over HTTPS.
 func (c *contest) probers(ports map[string]int) string {
-	get := func(kind string) *prober.Prober {
-		return &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/healthz", Port: field.Number(ports[kind]), Scheme: strings.ToUpper(kind)}, TimeoutSeconds: int(deadline.Seconds())}
+	get := func(kind string) *prober.Original {
+		return &prober.Original{HTTPGet: &prober.HTTPGet{Path: "/healthz", Port: field.Number(ports[kind]), Scheme: strings.ToUpper(kind)}, TimeoutSeconds: int(deadline.Seconds())}
 	}
-	all := map[string]*prober.Prober{key("http"): get("http")}
+	all := map[string]*prober.Original{key("http"): get("http")}
 	for i := range c.tls {
 		all[key("https"+strconv.Itoa(i))] = get("https")
 	}

@@ -237,7 +237,7 @@ func key(kind string) string { return prober.Key(kind, prober.Liveness) }
 func probers(ports map[string]int) string {
 	port := func(kind string) field.IntOrString { return field.Number(ports[kind]) }
 	service := ""
-	return prober.Encode(map[string]*prober.Prober{
+	return prober.Encode(map[string]*prober.Original{
 		key("http"):  {HTTPGet: &prober.HTTPGet{Path: "/healthz", Port: port("http"), Scheme: "HTTP"}, TimeoutSeconds: timeout},
 		key("https"): {HTTPGet: &prober.HTTPGet{Path: "/healthz", Port: port("https"), Scheme: "HTTPS"}, TimeoutSeconds: timeout},
 		key("tcp"):   {TCPSocket: &prober.TCPSocket{Port: port("tcp")}, TimeoutSeconds: timeout},

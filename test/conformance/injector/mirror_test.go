@@ -322,15 +322,15 @@ func TestTheWireFormatIsIstiosByteForByte(t *testing.T) {
 
 // entriesOf writes the handlers of a pod, those with numeric ports, as entries of
 // Istio's types and of ours.
-func entriesOf(spec *corev1.PodSpec) (inject.KubeAppProbers, map[string]*prober.Prober) {
-	theirs, ours := make(inject.KubeAppProbers), make(map[string]*prober.Prober)
+func entriesOf(spec *corev1.PodSpec) (inject.KubeAppProbers, map[string]*prober.Original) {
+	theirs, ours := make(inject.KubeAppProbers), make(map[string]*prober.Original)
 	for _, c := range spec.Containers {
 		for probeType, p := range map[prober.ProbeType]*corev1.Probe{prober.Readiness: c.ReadinessProbe, prober.Liveness: c.LivenessProbe, prober.Startup: c.StartupProbe} {
 			if p == nil {
 				continue
 			}
 			key := prober.Key(c.Name, probeType)
-			mine := &prober.Prober{TimeoutSeconds: int(p.TimeoutSeconds)}
+			mine := &prober.Original{TimeoutSeconds: int(p.TimeoutSeconds)}
 			switch {
 			case p.HTTPGet != nil && p.HTTPGet.Port.Type == intstr.Int:
 				mine.HTTPGet = &prober.HTTPGet{Path: p.HTTPGet.Path, Port: field.Number(p.HTTPGet.Port.IntVal), Host: p.HTTPGet.Host, Scheme: string(p.HTTPGet.Scheme)}

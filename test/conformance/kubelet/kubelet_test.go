@@ -171,9 +171,9 @@ func prepare(t *testing.T, scenarios []*scenario, ours, istio string) []*run {
 }
 
 func encode(t *testing.T, runs []*run) string {
-	probers := map[string]*prober.Prober{}
+	probers := map[string]*prober.Original{}
 	for _, r := range runs {
-		p := &prober.Prober{TimeoutSeconds: r.timeout}
+		p := &prober.Original{TimeoutSeconds: r.timeout}
 		switch {
 		case r.http != nil:
 			p.HTTPGet = &prober.HTTPGet{Path: r.http.Path, Port: field.Number(r.appPort), Scheme: string(r.http.Scheme)}

@@ -17,39 +17,39 @@ import (
 
 // inspect reads what the manifests and the options say of Istio, and decides who
 // answers.
-func (d istio) inspect(b *view) inspection {
-	said := d.sidecarMembership(b)
-	m := inspection{facts: d.facts(b, said), collisions: d.collisions(b, said)}
-	m.optOut = d.optOut(b, said, &m.facts, m.report)
-	m.captures = d.captures(b, b.userAnnotations)
-	m.outcome = d.outcomes(b, m.facts)
-	d.checkPortLists(b, m.report)
-	d.checkInjectSwitch(b, m.report)
-	m.answerer, m.because = d.answerer(b, m.facts)
+func (d istio) inspect(v *view) inspection {
+	said := d.sidecarMembership(v)
+	m := inspection{facts: d.openFacts(v, said), collisions: d.collisions(v, said)}
+	m.optOut = d.optOut(v, said, &m.facts, m.report)
+	m.captures = d.captures(v, v.userAnnotations)
+	m.outcome = d.outcomes(v, m.facts)
+	d.checkPortLists(v, m.report)
+	d.checkInjectSwitch(v, m.report)
+	m.answerer, m.because = d.answerer(v, m.facts)
 	if m.answerer.who == AnsweredByApp {
-		if listsPorts(b.annotations()) {
-			m.conflicts = append(m.conflicts, b.annotationFinding("probe-port-captured", istioIncludePorts,
+		if listsPorts(v.annotations()) {
+			m.conflicts = append(m.conflicts, v.annotationFinding("probe-port-captured", istioIncludePorts,
 				"has the port of a probe, and Istio then ignores `%s`; the port must be removed here, or another must answer", istioExcludePorts))
 		}
 		return m
 	}
 	if m.answerer.who == AnsweredByIstioProxy {
-		badStatus := badIstioStatus(b.annotations())
-		m.conflicts = d.proxyConflicts(b, badStatus)
-		if istioNativeUnclear(b.annotations()) {
-			m.conflicts = append(m.conflicts, b.annotationFinding("annotation-invalid", istioNative,
+		badStatus := badIstioStatus(v.annotations())
+		m.conflicts = d.proxyConflicts(v, badStatus)
+		if istioNativeUnclear(v.annotations()) {
+			m.conflicts = append(m.conflicts, v.annotationFinding("annotation-invalid", istioNative,
 				"must be true or false: with another value Istio may add a second istio-proxy to the declared one, and the API server then refuses the pod"))
 		}
-		if key, why := d.unheard(b, m.answerer.port); key != "" && !badStatus {
-			m.conflicts = append(m.conflicts, b.annotationFinding("probe-port-captured", key,
+		if key, why := d.proxyUnreachable(v, m.answerer.port); key != "" && !badStatus {
+			m.conflicts = append(m.conflicts, v.annotationFinding("probe-port-captured", key,
 				"has the effect that %s; the annotation `%s` moves all that Istio knows of that port, or probe-proxy answers on its own (`answeredBy: probe-proxy`)", why, istioStatusPort))
 		}
-		if _, proxy := b.proxyOf(b.mesh.isProxy); m.optOut == nil && proxy == nil && len(otherTemplates(b.annotations())) > 0 {
-			m.optOut = new(b.annotationFinding("unknown-template", istioTemplates, "does not name `sidecar`, so it is not known whether an istio-proxy is injected, and none can be declared; declare the container istio-proxy if the template has it"))
+		if _, proxy := v.proxyOf(v.mesh.isProxy); m.optOut == nil && proxy == nil && len(otherTemplates(v.annotations())) > 0 {
+			m.optOut = new(v.annotationFinding("unknown-template", istioTemplates, "does not name `sidecar`, so it is not known whether an istio-proxy is injected, and none can be declared; declare the container istio-proxy if the template has it"))
 		}
 		return m
 	}
-	if listens := istioListens(b); m.facts.Injected.Is != certain.Never && m.answerer.port == listens {
+	if listens := istioListens(v); m.facts.Injected.Is != certain.Never && m.answerer.port == listens {
 		another := prober.DefaultPort
 		if listens == another {
 			another--
@@ -57,25 +57,25 @@ func (d istio) inspect(b *view) inspection {
 		m.conflicts = append(m.conflicts, NewFinding("port-collision", nil,
 			"port %d is istio-proxy's own in an injected pod, and probe-proxy cannot listen there too; the functionConfig must have another `port`, such as %d, or say that istio-proxy answers (`answeredBy: istio-proxy`)", listens, another))
 	}
-	if path := d.initCaptures(b, m.answerer.port); path != nil {
+	if path := d.initCaptures(v, m.answerer.port); path != nil {
 		m.conflicts = append(m.conflicts, NewFinding("probe-port-captured", path,
 			"have the mesh capture %d, the port of probe-proxy, whatever the annotations say; the argument after -d must have the port too, or Istio's sidecar must answer (`answeredBy: istio-proxy`)", m.answerer.port))
-	} else if m.facts.Injected.Is != certain.Never && istioIncluded.has(b.annotations(), m.answerer.port) {
-		m.conflicts = append(m.conflicts, b.annotationFinding("probe-port-captured", istioIncludePorts,
+	} else if m.facts.Injected.Is != certain.Never && istioIncluded.has(v.annotations(), m.answerer.port) {
+		m.conflicts = append(m.conflicts, v.annotationFinding("probe-port-captured", istioIncludePorts,
 			"must not have %d, the port of probe-proxy: the mesh would capture the rewritten probes", m.answerer.port))
 	}
 	return m
 }
 
-// facts returns what is known of the pod, with the user's annotations.
-func (d istio) facts(b *view, said membership) world.Facts {
-	o, user := &b.opts.Istio, b.userAnnotations
-	f := world.Facts{Injected: world.Fact{Is: said.injected, At: said.at}, Rewrites: d.rewritesFact(b, user), InjectionCure: b.injectionCure()}
-	if said.injected == certain.Maybe && b.opts.AnsweredBy == AnsweredByIstioProxy {
+// openFacts returns what is known of the pod, with the user's annotations.
+func (d istio) openFacts(v *view, said membership) world.Facts {
+	o, user := &v.opts.Istio, v.userAnnotations
+	f := world.Facts{Injected: world.Fact{Is: said.injected, At: said.at}, Rewrites: d.rewritesFact(v, user), InjectionCure: v.injectionCure()}
+	if said.injected == certain.Maybe && v.opts.AnsweredBy == AnsweredByIstioProxy {
 		f.Injected.Say(true, "`answeredBy: istio-proxy` of the functionConfig")
 	}
-	if v := user.Get(istioNative); v != "" {
-		f.Native.Declare(v, "the annotation `"+istioNative+"`")
+	if value := user.Get(istioNative); value != "" {
+		f.Native.Declare(value, "the annotation `"+istioNative+"`")
 	} else {
 		f.Native.Declare(o.NativeSidecars, "`istio.nativeSidecars` of the functionConfig")
 	}
@@ -84,7 +84,7 @@ func (d istio) facts(b *view, said membership) world.Facts {
 	} else if o.HoldApplication {
 		f.Holds.Say(true, "`istio.holdApplicationUntilProxyStarts` of the functionConfig")
 	}
-	if _, c := b.proxyOf(istioData.isProxy); c != nil && c.Image == autoImage && c.Lifecycle != nil && c.Lifecycle.PostStart != nil {
+	if _, c := v.proxyOf(istioData.isProxy); c != nil && c.Image == autoImage && c.Lifecycle != nil && c.Lifecycle.PostStart != nil {
 		f.Holds.Say(false, "the lifecycle of the container `"+istioProxyName+"`") // Istio's own hook would make them wait
 	}
 	return f
@@ -93,11 +93,11 @@ func (d istio) facts(b *view, said membership) world.Facts {
 // rewritesFact returns whether Istio's injector rewrites the pod's probes: an
 // annotation that is a boolean, else what the options say (ShouldRewriteAppHTTPProbers
 // in pkg/kube/inject/app_probe.go).
-func (istio) rewritesFact(b *view, annotations field.KeyValues) (f world.Fact) {
+func (istio) rewritesFact(v *view, annotations field.KeyValues) (f world.Fact) {
 	if on, err := strconv.ParseBool(annotations.Get(istioRewrite)); err == nil {
 		f.Say(on, "the annotation `"+istioRewrite+"`")
 	} else {
-		f.Declare(b.opts.Istio.InjectorRewrites, "`istio.injectorRewrites` of the functionConfig")
+		f.Declare(v.opts.Istio.InjectorRewrites, "`istio.injectorRewrites` of the functionConfig")
 	}
 	return f
 }
@@ -119,22 +119,22 @@ func istioConfigField(config, key string) string {
 // the annotation, else that of the pod's ProxyConfig, which moves neither the
 // injector's rewriting nor the redirection. It is 0 if there is no such server, which
 // Istio's agent makes of 0 and of every annotation that is no number.
-func istioListens(b *view) int {
-	if v, set := b.annotations().Lookup(istioStatusPort); set {
-		n, _ := strconv.Atoi(v)
+func istioListens(v *view) int {
+	if value, set := v.annotations().Lookup(istioStatusPort); set {
+		n, _ := strconv.Atoi(value)
 		return n
 	}
-	if n, ok := portIn(istioConfigField(b.annotations().Get(istioProxyConfig), "statusPort")); ok {
+	if n, ok := portIn(istioConfigField(v.annotations().Get(istioProxyConfig), "statusPort")); ok {
 		return int(n.Int)
 	}
-	return istioStatusIn(b, b.annotations())
+	return istioStatusIn(v, v.annotations())
 }
 
 // istioStatusIn returns the port that the redirection leaves to istio-proxy: that of
 // the annotation, else that of the whole mesh, which the options say if they have
 // istio-proxy answer.
-func istioStatusIn(b *view, annotations field.KeyValues) int {
-	o := b.opts
+func istioStatusIn(v *view, annotations field.KeyValues) int {
+	o := v.opts
 	if _, set := annotations.Lookup(istioStatusPort); !set && o.AnsweredBy == AnsweredByIstioProxy && o.Port != prober.DefaultPort {
 		return o.Port
 	}
@@ -153,10 +153,10 @@ func istioMode(annotations field.KeyValues) (mode, key string) {
 // captures: if includeInboundPorts lists ports, Istio captures those and ignores
 // exclusions. If the status server has moved away from 15020, istio-init captures
 // that port like any other; Istio's CNI plugin does not.
-func (istio) captures(b *view, annotations field.KeyValues) func(int) bool {
-	ports, _ := istioInitPorts(b, annotations)
+func (istio) captures(v *view, annotations field.KeyValues) func(int) bool {
+	ports, _ := istioInitPorts(v, annotations)
 	listed := listsPorts(ports)
-	status := istioStatusIn(b, annotations)
+	status := istioStatusIn(v, annotations)
 	mode, _ := istioMode(annotations)
 	return func(port int) bool {
 		if mode == "NONE" {
@@ -172,12 +172,12 @@ func (istio) captures(b *view, annotations field.KeyValues) func(int) bool {
 // istioInitPorts returns the annotations with the lists of ports that a container istio-init
 // of the template has as its arguments, such as one of `istioctl kube-inject`, and the path of
 // the arguments; nil if there is none. The annotations are then without effect.
-func istioInitPorts(b *view, annotations field.KeyValues) (field.KeyValues, field.Path) {
+func istioInitPorts(v *view, annotations field.KeyValues) (field.KeyValues, field.Path) {
 	var path field.Path
-	for i, c := range b.in.Template.Spec.InitContainers {
+	for i, c := range v.in.Template.Spec.InitContainers {
 		for j := 0; c.Name == istioInitName && j+1 < len(c.Args); j++ {
 			if key := map[string]string{"-b": istioIncludePorts, "-d": istioExcludePorts}[c.Args[j]]; key != "" {
-				path = b.containerPath(pod.Ref{Init: true, Index: i}).Key("args")
+				path = v.containerPath(pod.Ref{Init: true, Index: i}).Key("args")
 				annotations = annotations.With(key, c.Args[j+1])
 			}
 		}
@@ -187,9 +187,9 @@ func istioInitPorts(b *view, annotations field.KeyValues) (field.KeyValues, fiel
 
 // initCaptures returns the path of the arguments that have the mesh capture a port; nil if
 // there are none.
-func (d istio) initCaptures(b *view, port int) field.Path {
-	_, path := istioInitPorts(b, nil)
-	if path != nil && d.captures(b, b.userAnnotations)(port) {
+func (d istio) initCaptures(v *view, port int) field.Path {
+	_, path := istioInitPorts(v, nil)
+	if path != nil && d.captures(v, v.userAnnotations)(port) {
 		return path
 	}
 	return nil
@@ -198,12 +198,12 @@ func (d istio) initCaptures(b *view, port int) field.Path {
 // answerer decides who answers: istio-proxy, if it is certain to be there and to
 // answer every probe in each world, else probe-proxy, which needs nothing of Istio's.
 // because says why it is not istio-proxy in an injected pod; "" if the options say so.
-func (d istio) answerer(b *view, f world.Facts) (a answerer, because string) {
-	o := b.opts
+func (d istio) answerer(v *view, f world.Facts) (a answerer, because string) {
+	o := v.opts
 	if o.AnsweredBy == AnsweredByApp {
 		return answerer{who: AnsweredByApp}, ""
 	}
-	proxy, bad := answerer{AnsweredByIstioProxy, istioStatusIn(b, b.annotations())}, badIstioStatus(b.annotations())
+	proxy, bad := answerer{AnsweredByIstioProxy, istioStatusIn(v, v.annotations())}, badIstioStatus(v.annotations())
 	switch {
 	case bad && o.Port != prober.DefaultPort:
 		proxy.port = o.Port
@@ -213,8 +213,8 @@ func (d istio) answerer(b *view, f world.Facts) (a answerer, because string) {
 	if o.AnsweredBy == AnsweredByIstioProxy {
 		return proxy, ""
 	}
-	if o.AnsweredBy == AnsweredByAuto && f.Injected.Is == certain.Always && (o.Port == prober.DefaultPort || o.Port == istioStatusOr(b.annotations())) {
-		if because = d.cannotAnswer(b, f); bad || because == "" || d.initCaptures(b, o.Port) != nil {
+	if o.AnsweredBy == AnsweredByAuto && f.Injected.Is == certain.Always && (o.Port == prober.DefaultPort || o.Port == istioStatusOr(v.annotations())) {
+		if because = d.cannotAnswer(v, f); bad || because == "" || d.initCaptures(v, o.Port) != nil {
 			return proxy, "" // with a bad status port it is refused
 		}
 	}
@@ -226,14 +226,14 @@ func (d istio) answerer(b *view, f world.Facts) (a answerer, because string) {
 // calls the preStop hooks of other containers. Its status server closes its port at once,
 // and what it has already accepted ends with it, by default after 5 s (pilot/cmd/pilot-agent/status/server.go,
 // Run; pkg/envoy/agent.go, terminate).
-func (d istio) cannotAnswer(b *view, f world.Facts) string {
-	if istioNativeUnclear(b.annotations()) {
+func (d istio) cannotAnswer(v *view, f world.Facts) string {
+	if istioNativeUnclear(v.annotations()) {
 		return "istio-proxy may be in the pod twice, since `" + istioNative + "` is neither true nor false"
 	}
-	if key, why := d.unheard(b, istioStatusOr(b.annotations())); key != "" {
+	if key, why := d.proxyUnreachable(v, istioStatusOr(v.annotations())); key != "" {
 		return why + " (`" + key + "`)"
 	}
-	for _, s := range b.sites {
+	for _, s := range v.sites {
 		if !s.original.Dials() || istioData.isProxy(s.container) || s.name.IsHook() && s.original.HTTPGet == nil {
 			continue
 		}
@@ -243,7 +243,7 @@ func (d istio) cannotAnswer(b *view, f world.Facts) string {
 		if s.name == prober.PreStop && f.Native.Is != certain.Always {
 			return fmt.Sprintf("istio-proxy may end before the preStop hook of container %q, unless it is a native sidecar", s.container.Name)
 		}
-		if unless := b.lateIn(&f, s, answerer{who: AnsweredByIstioProxy}); unless != "" {
+		if unless := v.lateIn(&f, s, answerer{who: AnsweredByIstioProxy}); unless != "" {
 			return fmt.Sprintf("istio-proxy may start after container %q, whose %s needs it, if %s", s.container.Name, s.name.Field(), unless)
 		}
 	}
@@ -260,13 +260,13 @@ func istioNativeUnclear(annotations field.KeyValues) bool {
 	return v != "" && v != "true" && v != "false"
 }
 
-// unheard returns the annotation because of which istio-proxy does not get the
+// proxyUnreachable returns the annotation because of which istio-proxy does not get the
 // rewritten probes that go to a port, and why; "" if it gets them.
-func (istio) unheard(b *view, port int) (key, why string) {
-	if listens := istioListens(b); listens != port {
+func (istio) proxyUnreachable(v *view, port int) (key, why string) {
+	if listens := istioListens(v); listens != port {
 		return istioProxyConfig, fmt.Sprintf("istio-proxy listens on port %d, which the mesh captures", listens)
 	}
-	if istioIncluded.has(b.annotations(), port) {
+	if istioIncluded.has(v.annotations(), port) {
 		return istioIncludePorts, fmt.Sprintf("the mesh captures istio-proxy's own port %d", port)
 	}
 	return
@@ -275,19 +275,19 @@ func (istio) unheard(b *view, port int) (key, why string) {
 // outcomes returns the function that says what becomes of a probe, as it was read, in
 // the worlds that are left. The injector is taken to rewrite nothing unless the pod's
 // annotation or the options say that it does.
-func (d istio) outcomes(b *view, f world.Facts) func(*handlerSite) (world.Fate, string) {
-	now := b.annotations()
-	f.Rewrites = d.rewritesFact(b, now)
+func (d istio) outcomes(v *view, f world.Facts) func(*site) (world.Fate, string) {
+	now := v.annotations()
+	f.Rewrites = d.rewritesFact(v, now)
 	if f.Rewrites.Is == certain.Maybe {
 		f.Rewrites.Is = certain.Never
 	}
 	worlds := f.Worlds()
-	captures := d.captures(b, now)
-	_, path := istioInitPorts(b, nil) // with an istio-init, Istio's CNI plugin does nothing
-	return func(s *handlerSite) (world.Fate, string) {
-		var fates []world.Foretold
-		foretell := func(x world.Foretold) {
-			x.Fate = d.fate(b, s, x)
+	captures := d.captures(v, now)
+	_, path := istioInitPorts(v, nil) // with an istio-init, Istio's CNI plugin does nothing
+	return func(s *site) (world.Fate, string) {
+		var fates []world.WorldFate
+		foretell := func(x world.WorldFate) {
+			x.Fate = d.fate(v, s, x)
 			fates = append(fates, x)
 		}
 		for _, w := range worlds {
@@ -296,18 +296,18 @@ func (d istio) outcomes(b *view, f world.Facts) func(*handlerSite) (world.Fate, 
 				port = istioStatusOr(now)
 			}
 			if !w.Injected || !captures(port) {
-				foretell(world.Foretold{World: w})
+				foretell(world.WorldFate{World: w})
 				continue
 			}
-			for _, m := range b.mtls(port) {
-				foretell(world.Foretold{World: w, MTLS: m})
+			for _, m := range v.mtls(port) {
+				foretell(world.WorldFate{World: w, MTLS: m})
 				if !w.Native && path == nil && s.needsStart() {
-					foretell(world.Foretold{World: w, MTLS: m, Early: true})
+					foretell(world.WorldFate{World: w, MTLS: m, Early: true})
 				}
 			}
 			if now.Get(istioExcludeInterfaces) != "" {
 				// It may name the interface of the kubelet's connections.
-				foretell(world.Foretold{World: w, Uncaptured: true})
+				foretell(world.WorldFate{World: w, Uncaptured: true})
 			}
 		}
 		return f.VerdictOn(fates)
@@ -316,33 +316,33 @@ func (d istio) outcomes(b *view, f world.Facts) func(*handlerSite) (world.Fate, 
 
 // fate returns what becomes of a probe, as it was read, in one world; without a mode of mutual
 // TLS the mesh does not capture the port.
-func (d istio) fate(b *view, s *handlerSite, w world.Foretold) world.Fate {
-	k := s.holder
+func (d istio) fate(v *view, s *site, w world.WorldFate) world.Fate {
+	h := s.holder
 	switch {
-	case k != nil && k.proxy && !w.Injected:
+	case h != nil && h.proxy && !w.Injected:
 		return world.Failing("istio-proxy, which is to answer, is not in the pod")
 	case !w.Injected:
 		return world.Spared
 	}
-	running := b.runsBefore(w.World, s, answerer{who: AnsweredByIstioProxy})
+	running := v.runsBefore(w.World, s, answerer{who: AnsweredByIstioProxy})
 	switch _, host := s.current.Endpoint(); {
-	case k != nil:
-		if f := d.answeredFate(b, s, w.World); f != world.Spared {
+	case h != nil:
+		if f := d.answeredFate(v, s, w.World); f != world.Spared {
 			return f
 		}
 	case w.Rewrites:
-		return d.injectorsFate(b, s, w.MTLS.Mode, running)
+		return d.injectorsFate(v, s, w.MTLS.Mode, running)
 	case host != "":
 		return world.Spared
 	}
 	if w.MTLS.Mode == "" {
 		return world.Spared
 	}
-	return d.capturedFate(b, s, w, running)
+	return d.capturedFate(v, s, w, running)
 }
 
 // capturedFate returns what becomes of a probe that the mesh captures.
-func (istio) capturedFate(b *view, s *handlerSite, w world.Foretold, running bool) world.Fate {
+func (istio) capturedFate(v *view, s *site, w world.WorldFate, running bool) world.Fate {
 	kind := s.current.Kind()
 	port := s.dialed()
 	switch {
@@ -358,21 +358,21 @@ func (istio) capturedFate(b *view, s *handlerSite, w world.Foretold, running boo
 		return world.Failing(s.whyStrict(w.MTLS.At))
 	}
 	h := s.current.HTTPGet
-	if h != nil && h.Scheme == "HTTPS" && b.in.Around.DeclaredHTTP(b.in.Template.Metadata.Labels, &b.in.Template.Spec, port) {
+	if h != nil && h.Scheme == "HTTPS" && v.in.Around.DeclaredHTTP(v.in.Template.Metadata.Labels, &v.in.Template.Spec, port) {
 		return world.Failing("a Service declares its port as HTTP, which istio-proxy then expects instead of TLS")
 	}
-	return b.refusedFate(port, w.MTLS.Mode)
+	return v.refusedFate(port, w.MTLS.Mode)
 }
 
 // injectorsFate returns what becomes of a probe that Istio's injector rewrites. mode is
 // that of istio-proxy's own port.
-func (istio) injectorsFate(b *view, s *handlerSite, mode string, running bool) world.Fate {
-	status, listens := istioStatusOr(b.annotations()), istioListens(b)
+func (istio) injectorsFate(v *view, s *site, mode string, running bool) world.Fate {
+	status, listens := istioStatusOr(v.annotations()), istioListens(v)
 	_, host := s.current.Endpoint()
 	switch {
 	case host != "":
 		return world.Failing("Istio's injector sends it to its own port of that host")
-	case badIstioStatus(b.annotations()):
+	case badIstioStatus(v.annotations()):
 		return world.Failing("Istio's injector sends it to no port of istio-proxy's status server (annotation `" + istioStatusPort + "`)")
 	case listens != status:
 		return world.Failing(fmt.Sprintf("Istio's injector sends it to port %d, and istio-proxy listens on port %d", status, listens))
@@ -381,21 +381,21 @@ func (istio) injectorsFate(b *view, s *handlerSite, mode string, running bool) w
 	case mode == surroundings.MTLSStrict:
 		return world.Failing(fmt.Sprintf("the mesh captures port %d, where Istio's injector sends it", status))
 	}
-	return b.refusedFate(status, mode)
+	return v.refusedFate(status, mode)
 }
 
 // answeredFate returns what becomes of a rewritten probe next to istio-proxy, as far as it
 // does not matter whether the mesh captures it.
-func (d istio) answeredFate(b *view, s *handlerSite, w world.World) world.Fate {
-	listens := istioListens(b)
-	switch k := s.holder; {
-	case k.proxy && s.dialed() != listens:
+func (d istio) answeredFate(v *view, s *site, w world.World) world.Fate {
+	listens := istioListens(v)
+	switch h := s.holder; {
+	case h.proxy && s.dialed() != listens:
 		return world.Failing(fmt.Sprintf("istio-proxy answers on port %d", listens))
-	case k.proxy && !b.runsBefore(w, s, k.answerer()):
+	case h.proxy && !v.runsBefore(w, s, h.answerer()):
 		return world.Failing("istio-proxy, which is to answer, starts later")
-	case !k.proxy && slices.Contains(k.listens, listens):
+	case !h.proxy && slices.Contains(h.listens, listens):
 		return world.Failing(fmt.Sprintf("probe-proxy and istio-proxy listen on the same port, %d", listens))
-	case !k.proxy && k.at.Init && !w.Native && d.rewritesFact(b, b.annotations()).Is != certain.Never:
+	case !h.proxy && h.at.Init && !w.Native && d.rewritesFact(v, v.annotations()).Is != certain.Never:
 		return world.Failing("the annotation `" + istioRewrite + ": \"false\"` is missing, without which Istio's injector sends probe-proxy's own startupProbe to istio-proxy, which starts later, so that the pod never starts")
 	}
 	return world.Spared
@@ -403,15 +403,15 @@ func (d istio) answeredFate(b *view, s *handlerSite, w world.World) world.Fate {
 
 // collisions returns a finding for each probe-proxy of the template, as it was
 // read, that listens on the port of Istio's agent.
-func (d istio) collisions(b *view, said membership) []Finding {
+func (d istio) collisions(v *view, said membership) []Finding {
 	var found []Finding
 	if said.injected != certain.Always {
 		return nil
 	}
-	listens := istioListens(b)
-	for _, k := range b.holders {
-		if !k.proxy && slices.Contains(k.listens, listens) {
-			found = append(found, containerFinding("port-collision", k.path, k.container.Name,
+	listens := istioListens(v)
+	for _, h := range v.holders {
+		if !h.proxy && slices.Contains(h.listens, listens) {
+			found = append(found, containerFinding("port-collision", h.path, h.container.Name,
 				"listens on port %d, where istio-proxy answers in this pod: one of the two cannot start", listens))
 		}
 	}
@@ -419,7 +419,7 @@ func (d istio) collisions(b *view, said membership) []Finding {
 }
 
 // whyStrict returns why a captured probe fails under strict mTLS, which at says.
-func (s *handlerSite) whyStrict(at string) string {
+func (s *site) whyStrict(at string) string {
 	switch {
 	case s.holder != nil:
 		return fmt.Sprintf("the mesh captures port %d, where it is answered", s.dialed())

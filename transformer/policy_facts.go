@@ -8,11 +8,11 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// FactsOfIstio returns what [Planner.Plan], with the options, knows about Istio and about
+// PolicyFacts returns what [Planner.Plan], with the options, knows about Istio and about
 // rewritten pods, each fact a string or a list of strings. With them, a program that cannot
 // call a planner judges a pod as the planner does. Labels and annotations are given by their
 // keys.
-func FactsOfIstio(o Options) map[string]any {
+func PolicyFacts(o Options) map[string]any {
 	names := slices.Compact([]string{Defaults().ProbeProxy.Name, o.ProbeProxy.Name})
 	return map[string]any{
 		// Injection.

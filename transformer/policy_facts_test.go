@@ -16,7 +16,7 @@ import (
 func TestTheFactsAreThoseByWhichAPodIsJudged(t *testing.T) {
 	o := transformer.Defaults()
 	o.ProbeProxy.Name = "prober"
-	f := transformer.FactsOfIstio(o)
+	f := transformer.PolicyFacts(o)
 	if names := f["ProbeProxyNames"]; !reflect.DeepEqual(names, []string{"probe-proxy", "prober"}) {
 		t.Errorf("names %q", names)
 	}
