@@ -67,12 +67,13 @@ functionConfig cannot be read, or a file cannot be written.`,
 // A tool has the streams of a run, and the flags of every command that reads manifests.
 type tool struct {
 	streams
-	config  string
-	flags   *pflag.FlagSet // that have the flags of settings
-	color   choice
-	ignore  []string
-	strict  bool
-	verbose bool
+	config     string
+	flags      *pflag.FlagSet // that have the flags of settings
+	color      choice
+	ignore     []string
+	allowEmpty bool
+	strict     bool
+	verbose    bool
 }
 
 // addFlags adds the flags to the root, which has no others yet, and to the commands below it.

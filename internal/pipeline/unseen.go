@@ -39,12 +39,28 @@ func (r *run) reportUnseen(o *manifest.Object, class workload.Class, templates [
 	}
 }
 
-// HasProbe reports whether anything in a mapping, which need not be an object of the
-// API, looks like a probe.
-func HasProbe(o *manifest.Object) bool {
-	found := false
-	workload.EachProbe(o, func(field.Path) { found = true })
-	return found
+// reportTexts warns of the texts in an object that have probes: values, patches and
+// manifests that another program puts into objects.
+func (r *run) reportTexts(o *manifest.Object) {
+	for path := range workload.Texts(o) {
+		r.addFinding(o, transformer.NewFinding("helm-template", path,
+			"is a text with probes, and nothing in it is looked at; pipe what is made of it through rewrite-probes"))
+	}
+}
+
+// reportYTT warns of an object that is a template of ytt, which puts values and whole parts
+// into it where comments begin with "#@", and reports whether it is one.
+func (r *run) reportYTT(o *manifest.Object) bool {
+	line := o.CommentLine("#@")
+	if line == 0 {
+		return false
+	}
+	m := r.addFinding(o, transformer.NewFinding("helm-template", nil,
+		"is a ytt template (#@ in line %d), and nothing in it is looked at; run `ytt -f FILE | rewrite-probes -`", line))
+	if !inList(o) {
+		m.Line = line
+	}
+	return true
 }
 
 // isVariable reports whether the value of a field has a variable that Flux or
