@@ -227,7 +227,9 @@ func (p *pkg) passOverPatch(path string, patch patchText, why, where string) {
 
 // readInput reads what the arguments name, and the config of the run.
 func (t *tool) readInput(cmd *cobra.Command, args []string) (*pkg, *config.RewriteProbes, error) {
+	done := t.progress("reading the manifests")
 	p, err := t.readPackage(cmd.CommandPath(), args)
+	done()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -244,7 +246,9 @@ func (t *tool) runPipeline(cmd *cobra.Command, mode pipeline.Mode, args []string
 	if err != nil {
 		return nil, nil, err
 	}
+	done := t.progress("planning " + report.Plural(len(p.streams), "file"))
 	r := pipeline.Run(p.streams, c, mode)
+	done()
 	r.Messages = append(p.messages, r.Messages...)
 	r.Config = p.config
 	report.Sort(r.Messages)

@@ -280,7 +280,7 @@ func (r *run) fail(o *manifest.Object, err error) {
 	e, ok := errors.AsType[*manifest.Error](err)
 	if ok {
 		f = transformer.NewFinding("invalid-manifest", e.Path, "%s", e.Message())
-		if isVariable(o, e.Path) {
+		if hasVariable(o, e.Path) {
 			f.Reason = "helm-template"
 			f.Message += ", which looks like a variable; rewrite-probes must run after the substitution"
 		}

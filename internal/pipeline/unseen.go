@@ -7,6 +7,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
@@ -63,13 +64,11 @@ func (r *run) reportYTT(o *manifest.Object) bool {
 	return true
 }
 
-// isVariable reports whether the value of a field has a variable that Flux or
-// envsubst will substitute.
-func isVariable(o *manifest.Object, path field.Path) bool {
+// hasVariable reports whether the value of a field looks like it has a variable.
+func hasVariable(o *manifest.Object, path field.Path) bool {
 	v, _ := o.Value(path)
 	text, _ := v.(string)
-	_, rest, found := strings.Cut(text, "${")
-	return found && strings.Contains(rest, "}")
+	return pod.IsVariable(text)
 }
 
 func (r *run) reportMisspelt(o *manifest.Object, meant *workload.Kind) {
