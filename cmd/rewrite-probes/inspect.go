@@ -24,9 +24,9 @@ neither the manifests nor the functionConfig say, such as whether Istio injects 
 sidecar, that is a warning, which names what decides. Pods, ReplicaSets and Jobs whose
 controller is in the input too are passed over.
 
-It also exits with 1 where it could not look: if there is no pod template at all, a chart
-that is not rendered, or a kustomization that takes more into its build than the given
-files. With --allow-empty it does not.
+It also exits with 1 if it did not see every pod: there is no pod template, a chart or a
+template is not rendered, a link leads to another folder, or a kustomization takes in
+files that are not given. --allow-empty accepts all of them.
 
 Exit codes: 0 nothing was found, 1 something was found, 2 the command line is wrong,
 3 the manifests or the functionConfig cannot be read, or the output cannot be written.`,
