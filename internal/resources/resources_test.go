@@ -44,7 +44,7 @@ func amounts(requestCPU, requestMemory, limitCPU, limitMemory string) field.Map 
 }
 
 func TestConfiguredResourcesDrawTheDefaultsAlong(t *testing.T) {
-	guaranteedDefaults, burstableDefaults := amounts("50m", "32Mi", "50m", "32Mi"), amounts("10m", "16Mi", "", "32Mi")
+	guaranteedDefaults, burstableDefaults := amounts("100m", "32Mi", "100m", "32Mi"), amounts("10m", "16Mi", "", "32Mi")
 	for name, c := range map[string]struct {
 		defaults, given field.Map
 		class           Class
@@ -56,8 +56,8 @@ func TestConfiguredResourcesDrawTheDefaultsAlong(t *testing.T) {
 		"a limit above the default request":   {burstableDefaults, amounts("", "", "1", ""), Burstable, field.Map{burstableDefaults[0], {Key: "limits", Value: field.Map{{Key: "memory", Value: "32Mi"}, {Key: "cpu", Value: "1"}}}}},
 		"both":                                {burstableDefaults, amounts("", "1Gi", "", "2Gi"), Burstable, amounts("10m", "1Gi", "", "2Gi")},
 		"a request in a Guaranteed pod":       {guaranteedDefaults, amounts("20m", "", "", ""), Guaranteed, amounts("20m", "32Mi", "20m", "32Mi")},
-		"a limit in a Guaranteed pod":         {guaranteedDefaults, amounts("", "", "", "64Mi"), Guaranteed, amounts("50m", "64Mi", "50m", "64Mi")},
-		"a limit that is removed":             {guaranteedDefaults, field.Map{{Key: "limits", Value: field.Map{{Key: "cpu"}}}}, Guaranteed, amounts("50m", "32Mi", "", "32Mi")},
+		"a limit in a Guaranteed pod":         {guaranteedDefaults, amounts("", "", "", "64Mi"), Guaranteed, amounts("100m", "64Mi", "100m", "64Mi")},
+		"a limit that is removed":             {guaranteedDefaults, field.Map{{Key: "limits", Value: field.Map{{Key: "cpu"}}}}, Guaranteed, amounts("100m", "32Mi", "", "32Mi")},
 		"nothing to draw along":               {nil, amounts("", "", "1", ""), BestEffort, amounts("", "", "1", "")},
 		"another resource than CPU or memory": {burstableDefaults, field.Map{{Key: "limits", Value: field.Map{{Key: "ephemeral-storage", Value: "1Gi"}}}}, Burstable, field.Map{burstableDefaults[0], {Key: "limits", Value: field.Map{{Key: "memory", Value: "32Mi"}, {Key: "ephemeral-storage", Value: "1Gi"}}}}},
 	} {
