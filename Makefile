@@ -75,12 +75,6 @@ test: bin/kustomize ## run the tests of what is shipped
 test-tools: ## run the tests of the developers' own tools
 	$(GO) -C tools/mutate test -count=1 ./...
 	$(GO) -C tools/figures test -count=1 ./...
-	$(GO) -C tools/words test -count=1 ./...
-
-.PHONY: words
-words: ## measure how hard the documentation is to read, and fail if a page got worse (WORDSFLAGS=-update: write down what it has now)
-	@$(GO) -C tools/words build -o ../../bin/words .
-	@bin/words -limits tools/words/limits.txt $(WORDSFLAGS) $$(git ls-files '*.md' | grep -vE '^(\.github|CHANGELOG|CODE_OF|docs/proof/|testdata)')
 
 # What starts goroutines. All else is one goroutine, which cannot race with itself, but for
 # what Go programs that call fn at once share.
@@ -208,7 +202,7 @@ corpus: bin/kustomize ## fetch the real-world manifests into .corpus/, for REWRI
 	build/corpus.sh .corpus
 
 .PHONY: e2e
-e2e: ## run manifests before a real kubelet under enforced mTLS, a real API server, and in a cluster with Istio (Linux, root)
+e2e: ## run manifests before a real kubelet under enforced mTLS and a real API server (Linux, root)
 	test/e2e/run
 
 # What Kyverno's verdict depends on. It takes ten minutes to build, and says the same of the same files.

@@ -3,6 +3,7 @@ package fn_test
 import (
 	"fmt"
 	"log"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -49,18 +50,18 @@ func ExampleMutate() {
 		log.Fatal(err)
 	}
 	fmt.Println(report.Changed)
-	for _, c := range t.Spec.Containers {
+	for _, c := range slices.Concat(t.Spec.InitContainers, t.Spec.Containers) {
 		if c.ReadinessProbe != nil {
 			fmt.Println(c.Name, c.ReadinessProbe.HTTPGet.Port.String(), c.ReadinessProbe.HTTPGet.Path)
 		}
-		for _, e := range c.Env {
+		for _, e := range c.Env[max(0, len(c.Env)-1):] {
 			fmt.Println(c.Name, e.Name, e.Value)
 		}
 	}
 	// Output:
 	// true
-	// web 15020 /app-health/web/readyz
-	// istio-proxy ISTIO_KUBE_APP_PROBERS {"/app-health/web/readyz":{"httpGet":{"path":"/ready","port":8080,"scheme":"HTTP"},"timeoutSeconds":1}}
+	// probe-proxy ISTIO_KUBE_APP_PROBERS {"/app-health/web/readyz":{"httpGet":{"path":"/ready","port":8080,"scheme":"HTTP"},"timeoutSeconds":1}}
+	// web 15099 /app-health/web/readyz
 }
 
 func ExampleExplain() {
@@ -73,7 +74,7 @@ func ExampleExplain() {
 		fmt.Printf("%s: %s %q %q; under strict mTLS: %s\n", p.Field, p.State, p.After, p.Reason, p.StrictTLS)
 	}
 	// Output:
-	// spec.template.spec.containers[0].readinessProbe: would rewrite ":15020/app-health/web/readyz" ""; under strict mTLS: fails
+	// spec.template.spec.containers[0].readinessProbe: would rewrite ":15099/app-health/web/readyz" ""; under strict mTLS: fails
 	// spec.template.spec.containers[0].livenessProbe: left alone "" "no-network"; under strict mTLS: unaffected
 }
 

@@ -275,11 +275,11 @@ func TestTheStatesAreThoseOfTheTemplateAsItIsNow(t *testing.T) {
 
 func TestMutateLeavesATemplateAsItIsOnErrors(t *testing.T) {
 	pod := template()
-	pod.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 15020}}
+	pod.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 15099}}
 	before := pod.DeepCopy()
 	r, err := fn.Mutate(&pod, fn.Owner{Metadata: metav1.ObjectMeta{Name: "web"}}, nil)
 	failed := (*findings.RunError)(nil)
-	if !errors.As(err, &failed) || r.Changed || !cmp.Equal(&pod, before) || !strings.HasPrefix(err.Error(), "Deployment web: `spec.template.spec.containers[0].ports[0].containerPort`: 15020 ") {
+	if !errors.As(err, &failed) || r.Changed || !cmp.Equal(&pod, before) || !strings.HasPrefix(err.Error(), "Deployment web: `spec.template.spec.containers[0].ports[0].containerPort`: 15099 ") {
 		t.Errorf("got %v", err)
 	}
 	if len(r.Findings) != 1 || r.Findings[0].Reason != "port-taken" || r.Findings[0].Severity != findings.Error || r.Probes[0].State != fn.Refused {

@@ -1,11 +1,25 @@
 package transformer_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/authz"
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 )
+
+// pods returns the pods of a Deployment web.
+func pods(namespace string, labels field.KeyValues) *surroundings.Pods {
+	return &surroundings.Pods{Namespace: namespace, Kind: "Deployment", Name: "web", Labels: labels, Spec: webSpec}
+}
+
+// probeOf returns the kubelet's GET /healthz of a port.
+func probeOf(port int) *authz.Request {
+	return &authz.Request{Method: "GET", Path: authz.Known("/healthz"), Host: authz.HostOf(strconv.Itoa(port)), Port: port}
+}
 
 // authorization returns an AuthorizationPolicy "namespace/name" with the lines of its
 // spec.
@@ -13,8 +27,9 @@ func authorization(name string, spec ...string) string {
 	return strings.ReplaceAll(peer(name, spec...), "PeerAuthentication", "AuthorizationPolicy")
 }
 
-// Istio's rules: pilot/pkg/security/authz/model. The kubelet has no identity.
-func TestAProbeIsDeniedOnlyWhereThatIsCertain(t *testing.T) {
+// Istio's rules: pilot/pkg/security/authz/model. The kubelet has no identity, and its address is
+// not known.
+func TestAProbeIsRefusedByPoliciesThatApply(t *testing.T) {
 	const (
 		deny       = "action: DENY"
 		ofWeb      = "selector: {matchLabels: {app: web}}"
@@ -26,7 +41,7 @@ func TestAProbeIsDeniedOnlyWhereThatIsCertain(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		yaml   string
-		denied string // by which policy
+		denied string // by which policy, after "maybe " if that is not certain
 	}{
 		{"there is no policy", podOf("", app(httpProbe)), ""},
 		{"who has no identity is refused", authorization("shop/deny", deny, anonymous), "shop/deny"},
@@ -43,15 +58,15 @@ func TestAProbeIsDeniedOnlyWhereThatIsCertain(t *testing.T) {
 		{"the port is refused by a condition", authorization("shop/deny", deny, "rules: [{when: [{key: destination.port, values: ['8080']}]}]"), "shop/deny"},
 		{"only some paths are refused", authorization("shop/deny", deny, "rules: [{to: [{operation: {paths: [/admin*]}}]}]"), ""},
 		{"all paths but some are refused", authorization("shop/deny", deny, "rules: [{to: [{operation: {notPaths: [/healthz]}}]}]"), ""},
-		{"an address is refused", authorization("shop/deny", deny, "rules: [{from: [{source: {ipBlocks: [10.0.0.0/8]}}]}]"), ""},
+		{"an address is refused", authorization("shop/deny", deny, "rules: [{from: [{source: {ipBlocks: [10.0.0.0/8]}}]}]"), "maybe shop/deny"},
 		{"one of two sources matches", authorization("shop/deny", deny, "rules: [{from: [{source: {ipBlocks: [10.0.0.0/8]}}, {source: {notPrincipals: ['*']}}]}]"), "shop/deny"},
-		{"one of two entries of a source may match", authorization("shop/deny", deny, "rules: [{from: [{source: {ipBlocks: [10.0.0.0/8], notPrincipals: ['*']}}]}]"), ""},
-		{"a condition may match too", authorization("shop/deny", deny, "rules: [{from: [{source: {notPrincipals: ['*']}}], when: [{key: 'request.headers[x]', values: [y]}]}]"), ""},
-		{"a field is not known", authorization("shop/deny", deny, "rules: [{from: [{source: {notPrincipals: ['*'], colours: [red]}}]}]"), ""},
-		{"a field has another type", authorization("shop/deny", deny, "rules: [{from: [{source: {notPrincipals: '*'}}]}]"), ""},
+		{"one of two entries of a source may match", authorization("shop/deny", deny, "rules: [{from: [{source: {ipBlocks: [10.0.0.0/8], notPrincipals: ['*']}}]}]"), "maybe shop/deny"},
+		{"a condition does not match", authorization("shop/deny", deny, "rules: [{from: [{source: {notPrincipals: ['*']}}], when: [{key: 'request.headers[x]', values: [y]}]}]"), ""},
+		{"a field is not known", authorization("shop/deny", deny, "rules: [{from: [{source: {notPrincipals: ['*'], colours: [red]}}]}]"), "maybe shop/deny"},
+		{"a field has another type", authorization("shop/deny", deny, "rules: [{from: [{source: {notPrincipals: '*'}}]}]"), "maybe shop/deny"},
 		{"an empty list is no condition", authorization("shop/deny", deny, "rules: [{from: [{source: {principals: []}}], when: [{key: source.namespace, notValues: [x]}]}]"), "shop/deny"},
 		{"the policy is only audited", authorization("shop/deny", "action: AUDIT", anonymous), ""},
-		{"another server decides", authorization("shop/deny", "action: CUSTOM", "provider: {name: x}", anonymous), ""},
+		{"another server decides", authorization("shop/deny", "action: CUSTOM", "provider: {name: x}", anonymous), "maybe shop/deny"},
 		{"the policy is tried out", strings.Replace(authorization("shop/deny", deny, anonymous), "metadata:", "metadata:\n  annotations: {istio.io/dry-run: 'true'}", 1), ""},
 		{"the policy is for a waypoint", authorization("shop/deny", deny, "targetRefs: [{kind: Service, group: '', name: web}]", anonymous), ""},
 		{"the policy is for a gateway", authorization("shop/deny", deny, "targetRef: {kind: Gateway, group: g, name: web}", anonymous), ""},
@@ -61,7 +76,7 @@ func TestAProbeIsDeniedOnlyWhereThatIsCertain(t *testing.T) {
 		{"the policy is in another namespace", authorization("other/deny", deny, anonymous), ""},
 		{"the policy is about the mesh", authorization("istio-system/deny", deny, anonymous), "istio-system/deny"},
 		{"the mesh's policy selects the pod", authorization("istio-system/deny", deny, ofWeb, anonymous), "istio-system/deny"},
-		{"two of one name contradict each other", authorization("shop/deny", deny, anonymous) + authorization("shop/deny", deny, identified), ""},
+		{"two of one name contradict each other", authorization("shop/deny", deny, anonymous) + authorization("shop/deny", deny, identified), "maybe shop/deny"},
 
 		{"identities are allowed", authorization("shop/allow", identified), "shop/allow"},
 		{"ALLOW is the action by default", authorization("shop/allow", "action: ALLOW", identified), "shop/allow"},
@@ -74,14 +89,17 @@ func TestAProbeIsDeniedOnlyWhereThatIsCertain(t *testing.T) {
 		{"another policy allows another pod", authorization("shop/allow", identified) + authorization("shop/probes", ofOther, anybody), "shop/allow"},
 		{"only another pod's policy allows anything", authorization("shop/probes", ofOther, identified), ""},
 		{"the mesh refuses what no policy allows", authorization("istio-system/nothing", "{}"), "istio-system/nothing"},
-		{"one of two of one name allows it", authorization("shop/allow", identified) + authorization("shop/allow", anybody), ""},
+		{"one of two of one name allows it", authorization("shop/allow", identified) + authorization("shop/allow", anybody), "maybe shop/allow"},
 		{"who is refused is not allowed", authorization("shop/allow", anybody) + authorization("shop/deny", deny, anonymous), "shop/deny"},
 	} {
 		yaml := strings.TrimPrefix(c.yaml, "---\n")
-		at := near(t, "shop", yaml).Denied(rootNamespace, "shop", webLabels, 8080)
-		by, line, _ := strings.Cut(strings.TrimPrefix(at, "AuthorizationPolicy "), " at mesh.yaml:")
-		if by != c.denied || (by == "") != (line == "") {
-			t.Errorf("%s: denied by %q, want %q", c.name, at, c.denied)
+		r := near(t, "shop", yaml).Refuses(rootNamespace, pods("shop", webLabels), probeOf(8080))
+		by, line, _ := strings.Cut(strings.TrimPrefix(r.By, "AuthorizationPolicy "), " at mesh.yaml:")
+		if r.Is == certain.Maybe {
+			by = "maybe " + by
+		}
+		if by != c.denied || (by == "") != (line == "") || (by == "") != (r.Is == certain.Never) {
+			t.Errorf("%s: %v, want %q", c.name, r, c.denied)
 		}
 	}
 }
@@ -101,16 +119,17 @@ func TestADenialOfAPodThatIsNotKnownIsNotCertain(t *testing.T) {
 		{"its namespace is not, but the mesh refuses it", "", nil, 1, true},
 	} {
 		yaml := strings.TrimPrefix(all+authorization("shop/web", "selector: {matchLabels: {app: web}}")+authorization("/web", "{}"), "---\n")
-		if at := near(t, c.namespace, yaml).Denied(rootNamespace, c.namespace, c.labels, c.port); (at != "") != c.denied {
-			t.Errorf("%s: denied by %q", c.name, at)
+		r := near(t, c.namespace, yaml).Refuses(rootNamespace, pods(c.namespace, c.labels), probeOf(c.port))
+		if (r.Is == certain.Always) != c.denied {
+			t.Errorf("%s: %v", c.name, r)
 		}
 	}
 	yaml := strings.TrimPrefix(authorization("istio-system/all", "rules: [{from: [{source: {principals: ['*']}}]}]")+authorization("/probes", "rules: [{}]"), "---\n")
-	if at := near(t, "", yaml).Denied(rootNamespace, "", webLabels, 8080); at != "" {
-		t.Errorf("what a policy without a namespace may let in is denied by %q", at)
+	if r := near(t, "", yaml).Refuses(rootNamespace, pods("", webLabels), probeOf(8080)); r.Is != certain.Maybe {
+		t.Errorf("what a policy without a namespace may let in: %v", r)
 	}
 	shop := near(t, "shop", strings.TrimPrefix(authorization("shop/nothing", "{}"), "---\n"))
-	if at := shop.Denied(rootNamespace, "other", webLabels, 8080); at != "" {
-		t.Errorf("a pod of another namespace is denied by %q", at)
+	if r := shop.Refuses(rootNamespace, pods("other", webLabels), probeOf(8080)); r.Is != certain.Never {
+		t.Errorf("a pod of another namespace: %v", r)
 	}
 }

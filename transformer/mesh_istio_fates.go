@@ -70,7 +70,7 @@ func (d istio) inspect(v *view) inspection {
 // openFacts returns what is known of the pod, with the user's annotations.
 func (d istio) openFacts(v *view, said membership) world.Facts {
 	o, user := &v.opts.Istio, v.userAnnotations
-	f := world.Facts{Injected: world.Fact{Is: said.injected, At: said.at}, Rewrites: d.rewritesFact(v, user), InjectionCure: v.injectionCure()}
+	f := world.Facts{Injected: world.Fact{Is: said.injected, At: said.at, Presumed: said.presumed}, Rewrites: d.rewritesFact(v, user), InjectionCure: v.injectionCure()}
 	if said.injected == certain.Maybe && v.opts.AnsweredBy == AnsweredByIstioProxy {
 		f.Injected.Say(true, "`answeredBy: istio-proxy` of the functionConfig")
 	}
@@ -213,7 +213,10 @@ func (d istio) answerer(v *view, f world.Facts) (a answerer, because string) {
 	if o.AnsweredBy == AnsweredByIstioProxy {
 		return proxy, ""
 	}
-	if o.AnsweredBy == AnsweredByAuto && f.Injected.Is == certain.Always && (o.Port == prober.DefaultPort || o.Port == istioStatusOr(v.annotations())) {
+	if o.AnsweredBy == AnsweredByAuto && f.Injected.Presumed {
+		because = "a Namespace that is not in the input may switch off the injection that the pod's label asks for"
+	}
+	if o.AnsweredBy == AnsweredByAuto && f.Injected.IsSure() && (o.Port == prober.DefaultPort || o.Port == istioStatusOr(v.annotations())) {
 		if because = d.cannotAnswer(v, f); bad || because == "" || d.initCaptures(v, o.Port) != nil {
 			return proxy, "" // with a bad status port it is refused
 		}
@@ -284,23 +287,40 @@ func (d istio) outcomes(v *view, f world.Facts) func(*site) (world.Fate, string)
 	worlds := f.Worlds()
 	captures := d.captures(v, now)
 	_, path := istioInitPorts(v, nil) // with an istio-init, Istio's CNI plugin does nothing
+	notInjected := v.notInjectedElsewhere(f.Injected)
 	return func(s *site) (world.Fate, string) {
-		var fates []world.WorldFate
+		var fates, far []world.WorldFate
 		foretell := func(x world.WorldFate) {
 			x.Fate = d.fate(v, s, x)
-			fates = append(fates, x)
+			if x.MTLS.Far {
+				x.Elsewhere = x.MTLS.At
+			}
+			if x.Elsewhere != "" {
+				far = append(far, x)
+			} else {
+				fates = append(fates, x)
+			}
+		}
+		if notInjected != "" {
+			far = append(far, world.WorldFate{Elsewhere: notInjected, Fate: world.Spared})
 		}
 		for _, w := range worlds {
-			port := s.dialed()
-			if w.Rewrites && s.holder == nil {
+			port, rewritten := s.dialed(), w.Rewrites && s.holder == nil
+			if rewritten {
 				port = istioStatusOr(now)
 			}
 			if !w.Injected || !captures(port) {
 				foretell(world.WorldFate{World: w})
 				continue
 			}
+			refusal := v.refusal(s, port, rewritten)
 			for _, m := range v.mtls(port) {
-				foretell(world.WorldFate{World: w, MTLS: m})
+				if refusal.Is != certain.Never {
+					foretell(world.WorldFate{World: w, MTLS: m, Refused: refusal.By})
+				}
+				if refusal.Is != certain.Always || refusal.Unless != "" {
+					foretell(world.WorldFate{World: w, MTLS: m, Elsewhere: refusal.Unless})
+				}
 				if !w.Native && path == nil && s.needsStart() {
 					foretell(world.WorldFate{World: w, MTLS: m, Early: true})
 				}
@@ -310,8 +330,24 @@ func (d istio) outcomes(v *view, f world.Facts) func(*site) (world.Fate, string)
 				foretell(world.WorldFate{World: w, Uncaptured: true})
 			}
 		}
+		if spared := func(x world.WorldFate) bool { return x.Outcome == world.Unaffected }; !slices.ContainsFunc(fates, spared) {
+			fates = append(fates, far...) // it fails for certain, and what is far can make that open
+		}
 		return f.VerdictOn(fates)
 	}
+}
+
+// notInjectedElsewhere names a Namespace in another branch of the folders that would switch injection
+// off, although the pod's own label is presumed to have switched it on; "" if there is none.
+func (v *view) notInjectedElsewhere(injected world.Fact) string {
+	if injected.Presumed {
+		for _, n := range v.in.Around.NamespaceElsewhere {
+			if value, set := n.Namespace.Labels.Lookup(istioInjection); set && value != "enabled" {
+				return n.Words()
+			}
+		}
+	}
+	return ""
 }
 
 // fate returns what becomes of a probe, as it was read, in one world; without a mode of mutual
@@ -331,7 +367,7 @@ func (d istio) fate(v *view, s *site, w world.WorldFate) world.Fate {
 			return f
 		}
 	case w.Rewrites:
-		return d.injectorsFate(v, s, w.MTLS.Mode, running)
+		return d.injectorsFate(v, s, w, running)
 	case host != "":
 		return world.Spared
 	}
@@ -358,15 +394,22 @@ func (istio) capturedFate(v *view, s *site, w world.WorldFate, running bool) wor
 		return world.Failing(s.whyStrict(w.MTLS.At))
 	}
 	h := s.current.HTTPGet
-	if h != nil && h.Scheme == "HTTPS" && v.in.Around.DeclaredHTTP(v.in.Template.Metadata.Labels, &v.in.Template.Spec, port) {
+	declared := v.in.Around.Declared(v.pods(), port)
+	isTLS := h != nil && h.Scheme == "HTTPS" || s.current.GRPC != nil && s.current.GRPC.Mode == prober.GRPCTLS
+	switch {
+	case isTLS && (slices.Contains(declared, surroundings.HTTP1) || slices.Contains(declared, surroundings.HTTP2)):
 		return world.Failing("a Service declares its port as HTTP, which istio-proxy then expects instead of TLS")
+	case s.current.GRPC != nil && slices.Equal(declared, []surroundings.Protocol{surroundings.HTTP1}):
+		return world.Failing("a Service declares its port as HTTP/1, so that istio-proxy asks the app in HTTP/1.1, which is not gRPC; the port's name must begin with grpc")
+	case w.Refused != "":
+		return world.Failing(s.whyRefused(w.Refused))
 	}
-	return v.refusedFate(port, w.MTLS.Mode)
+	return world.Spared
 }
 
-// injectorsFate returns what becomes of a probe that Istio's injector rewrites. mode is
-// that of istio-proxy's own port.
-func (istio) injectorsFate(v *view, s *site, mode string, running bool) world.Fate {
+// injectorsFate returns what becomes of a probe that Istio's injector rewrites, in a world with
+// the mode of istio-proxy's own port.
+func (istio) injectorsFate(v *view, s *site, w world.WorldFate, running bool) world.Fate {
 	status, listens := istioStatusOr(v.annotations()), istioListens(v)
 	_, host := s.current.Endpoint()
 	switch {
@@ -378,10 +421,12 @@ func (istio) injectorsFate(v *view, s *site, mode string, running bool) world.Fa
 		return world.Failing(fmt.Sprintf("Istio's injector sends it to port %d, and istio-proxy listens on port %d", status, listens))
 	case !running:
 		return world.Failing("Istio's injector rewrites it, and istio-proxy starts later")
-	case mode == surroundings.MTLSStrict:
+	case w.MTLS.Mode == surroundings.MTLSStrict:
 		return world.Failing(fmt.Sprintf("the mesh captures port %d, where Istio's injector sends it", status))
+	case w.Refused != "":
+		return world.Failing(w.Refused + " refuses the kubelet, which has no identity")
 	}
-	return v.refusedFate(status, mode)
+	return world.Spared
 }
 
 // answeredFate returns what becomes of a rewritten probe next to istio-proxy, as far as it
@@ -395,7 +440,7 @@ func (d istio) answeredFate(v *view, s *site, w world.World) world.Fate {
 		return world.Failing("istio-proxy, which is to answer, starts later")
 	case !h.proxy && slices.Contains(h.listens, listens):
 		return world.Failing(fmt.Sprintf("probe-proxy and istio-proxy listen on the same port, %d", listens))
-	case h.isGated() && !w.Native && d.rewritesFact(v, v.annotations()).Is != certain.Never:
+	case !h.proxy && h.at.Init && !w.Native && d.rewritesFact(v, v.annotations()).Is != certain.Never:
 		return world.Failing("the annotation `" + istioRewrite + ": \"false\"` is missing, without which Istio's injector sends probe-proxy's own startupProbe to istio-proxy, which starts later, so that the pod never starts")
 	}
 	return world.Spared

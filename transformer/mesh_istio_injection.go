@@ -55,9 +55,9 @@ func (d istio) sidecarMembership(v *view) membership {
 	case ns.Labels.Get(istioRevision) != "":
 		return membership{injected: certain.Always, at: v.namespaceLabel(istioRevision)}
 	case labels.Get(istioRevision) != "":
-		return membership{injected: certain.Always, at: entryWords("labels", istioRevision, labels.Get(istioRevision))}
+		return membership{injected: certain.Always, at: entryWords("labels", istioRevision, labels.Get(istioRevision)), presumed: v.mayRevokeLabels()}
 	case kind == "labels" && value == "true":
-		return membership{injected: certain.Always, at: entryWords(kind, istioInject, value)}
+		return membership{injected: certain.Always, at: entryWords(kind, istioInject, value), presumed: v.mayRevokeLabels()}
 	}
 	switch at := "`istio.injectedNamespaces` of the functionConfig"; v.opts.Istio.injects(v.in.NamespaceName) {
 	case certain.Always:
@@ -70,6 +70,12 @@ func (d istio) sidecarMembership(v *view) membership {
 		return d.notInjected(at, "%s has no label for Istio's injection, and another Namespace has one", at)
 	}
 	return d.declaredMembership(v)
+}
+
+// mayRevokeLabels reports whether something may revoke what the pod's own labels say: its Namespace
+// is not known, whose label can switch injection off for all its pods, and the options do not name it.
+func (v *view) mayRevokeLabels() bool {
+	return v.in.Around.Namespace == nil && v.opts.Istio.injects(v.in.NamespaceName) != certain.Always
 }
 
 // declaredMembership returns the membership of a container istio-proxy that an earlier run

@@ -216,22 +216,10 @@ func (v *view) lateIn(f *world.Facts, s *site, a answerer) string {
 	return cmp.Or(unless, "the other containers do not wait for it")
 }
 
-// refusedFate returns what AuthorizationPolicies make of a request without mTLS; mode is ""
-// if the mesh does not capture the port.
-func (v *view) refusedFate(port int, mode string) world.Fate {
-	if mode == "" {
-		return world.Spared
-	}
-	if at := v.in.Around.Denied(v.opts.Istio.RootNamespace, v.in.NamespaceName, v.in.Template.Metadata.Labels, port); at != "" {
-		return world.Failing(at + " refuses the kubelet, which has no identity")
-	}
-	return world.Spared
-}
-
 // mtls returns the modes of mutual TLS that may hold for a port.
 func (v *view) mtls(port int) []surroundings.MTLSMode {
 	o := &v.opts.Istio
-	return v.in.Around.MTLS(o.RootNamespace, v.in.NamespaceName, v.in.Template.Metadata.Labels, port, o.MTLS)
+	return v.in.Around.MTLS(o.RootNamespace, v.pods(), port, o.MTLS)
 }
 
 // knownMTLS says which mode of mutual TLS the manifests demand for the probes' ports.

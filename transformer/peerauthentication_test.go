@@ -76,7 +76,7 @@ func TestTheModesOfAPortAreThoseThatIstioComposes(t *testing.T) {
 		if first == "" {
 			first = podOf("", app(httpProbe))
 		}
-		modes := near(t, "shop", first).MTLS(rootNamespace, "shop", webLabels, 8080, "default")
+		modes := near(t, "shop", first).MTLS(rootNamespace, pods("shop", webLabels), 8080, "default")
 		if got := names(modes); got != c.modes {
 			t.Errorf("%s: %s, want %s", c.name, got, c.modes)
 		}
@@ -105,7 +105,7 @@ func TestWhatIsNotKnownOfAPodLeavesItsModesOpen(t *testing.T) {
 		{"its namespace is not", "", webLabels, "STRICT"},
 		{"it is in the root namespace", rootNamespace, webLabels, "STRICT"},
 	} {
-		modes := near(t, c.namespace, yaml).MTLS(rootNamespace, c.namespace, c.labels, 8080, "default")
+		modes := near(t, c.namespace, yaml).MTLS(rootNamespace, pods(c.namespace, c.labels), 8080, "default")
 		if got := names(modes); got != c.modes {
 			t.Errorf("%s: %s, want %s", c.name, got, c.modes)
 		}
@@ -122,12 +122,12 @@ func TestAPolicyWithoutANamespaceMayBeOfAPodWithoutOne(t *testing.T) {
 		{"of another pod", peer("/web", "selector: {matchLabels: {app: front}}", "mtls: {mode: DISABLE}"), "default"},
 	} {
 		yaml := strings.TrimPrefix(c.yaml, "---\n")
-		modes := near(t, "", yaml).MTLS(rootNamespace, "", webLabels, 8080, "default")
+		modes := near(t, "", yaml).MTLS(rootNamespace, pods("", webLabels), 8080, "default")
 		if got := names(modes); got != c.modes {
 			t.Errorf("%s: %s, want %s", c.name, got, c.modes)
 		}
-		if modes := near(t, "shop", yaml).MTLS(rootNamespace, "shop", webLabels, 8080, "default"); len(modes) != 1 {
-			t.Errorf("%s: a pod of another namespace has %q", c.name, modes)
+		if modes := near(t, "shop", yaml).MTLS(rootNamespace, pods("shop", webLabels), 8080, "default"); len(modes) != 1 {
+			t.Errorf("%s: a pod of another namespace has %v", c.name, modes)
 		}
 	}
 }

@@ -31,9 +31,7 @@ func PolicyFacts(o Options) map[string]any {
 		// Rewritten probes: the path of one, how all paths begin, and the key of an original in
 		// the env var. The third element of such a path is the container's name.
 		"PathPattern": "^" + pathPattern() + "$", "PathStart": "/app-", "KeyPattern": `"` + pathPattern() + `":`,
-		"EnvName": prober.EnvName, "ProbeProxyNames": names,
-		// What else a probe-proxy is known by.
-		"HealthPath": prober.HealthPath, "Waits": prober.Program + " " + prober.WaitCommand + " ",
+		"EnvName": prober.EnvName, "HealthPath": prober.HealthPath, "ProbeProxyNames": names,
 
 		// Opt-outs.
 		"IstioRewrite": istioRewrite, "OwnRewrite": ownRewrite, "OwnSkipContainers": ownSkipContainers,

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 )
 
 // A template is a pod template as it was read, with the originals of what was rewritten in it
@@ -77,8 +78,16 @@ func (t *template) declares(port int) bool {
 
 // exposed returns a Service that leads to a port of the pod, or may do so; "" if there is none.
 func (t *template) exposed(port int) (service string) {
-	own := &t.in.Template
-	return t.in.Around.Exposed(own.Metadata.Labels, &own.Spec, port)
+	return t.in.Around.Exposed(t.pods(), port)
+}
+
+// pods returns what selectors see of the template's pods.
+func (t *template) pods() *surroundings.Pods {
+	in := t.in
+	return &surroundings.Pods{
+		Namespace: in.NamespaceName, Kind: in.Kind, Name: in.Workload.Name,
+		Labels: in.Template.Metadata.Labels, Spec: &in.Template.Spec,
+	}
 }
 
 // uses reports whether one of the containers declares a port, or a Service leads to it.

@@ -40,13 +40,12 @@ initContainers:
         fieldPath: status.podIP
   - name: ISTIO_KUBE_APP_PROBERS
     value: '`+want+`'
-  lifecycle:
-    postStart:
-      exec:
-        command:
-        - /probe-proxy
-        - wait
-        - "--port=15099"
+  startupProbe:
+    httpGet:
+      path: /healthz
+      port: 15099
+    periodSeconds: 1
+    failureThreshold: 60
   securityContext:
     runAsUser: 65532
     runAsGroup: 65532
@@ -201,13 +200,12 @@ func TestTheContainerIsMergedFromTheOptions(t *testing.T) {
     value: "y"
   - name: ISTIO_KUBE_APP_PROBERS
     value: '{"/app-health/app/livez":{"httpGet":{"path":"/foo","port":8001,"scheme":"HTTP"},"timeoutSeconds":1}}'
-  lifecycle:
-    postStart:
-      exec:
-        command:
-        - /probe-proxy
-        - wait
-        - "--port=15098"
+  startupProbe:
+    httpGet:
+      path: /healthz
+      port: 15098
+    periodSeconds: 1
+    failureThreshold: 60
   resources:
     requests:
       cpu: 10m

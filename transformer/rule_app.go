@@ -26,6 +26,10 @@ func (d *decision) excludePorts() {
 				"%s leads to port %d, and without the mesh everything there would go without mTLS; probe-proxy must answer (`answeredBy: probe-proxy`), or the probe must have a port of its own", service, s.port))
 			continue
 		}
+		if service := d.in.Around.ExposedElsewhere(d.pods(), s.port); service != "" {
+			d.addFinding(containerFinding("port-exposed-elsewhere", at, s.container.Name,
+				"%s, which is in another folder, leads to port %d if it is about the same cluster; everything there would then go without mTLS", service, s.port))
+		}
 		d.leave(s, skip(s.site, "excluded-port", at, "the app answers on port %d, which the annotation `%s` keeps out of the mesh", s.port, list.key))
 		if !slices.Contains(d.excluded, s.port) {
 			d.excluded = append(d.excluded, s.port)

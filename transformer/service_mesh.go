@@ -38,6 +38,7 @@ type membership struct {
 	injected certain.Certainty
 	at       string // the label, annotation, container or option, for messages; "" if there is none
 	byName   bool   // at is a container
+	presumed bool   // something that is not among the manifests may revoke it
 	// off is the finding about a switch that is off; nil if there is none.
 	off *Finding
 	// unclear is a warning about a value that switches nothing; nil if there is none.

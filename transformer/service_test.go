@@ -1,9 +1,11 @@
 package transformer_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
@@ -57,7 +59,7 @@ func TestAServiceExposesThePortsItLeadsTo(t *testing.T) {
 		if c.exposed {
 			want = "Service shop/web at mesh.yaml:1"
 		}
-		if got := near(t, "shop", c.yaml).Exposed(c.labels, webSpec, 8080); got != want {
+		if got := near(t, "shop", c.yaml).Exposed(pods("shop", c.labels), 8080); got != want {
 			t.Errorf("%s: exposed by %q, want %q", c.name, got, want)
 		}
 	}
@@ -68,10 +70,10 @@ func TestAServiceWithoutASelectorMayExposeThePortsItLeadsTo(t *testing.T) {
 	for _, selector := range []string{"type: ClusterIP", "selector: {}", "selector:"} {
 		for _, labels := range []field.KeyValues{nil, {}, webLabels} {
 			around := near(t, "shop", service(selector, "ports: [{port: 80, targetPort: web}]"))
-			if got := around.Exposed(labels, webSpec, 8080); got != "Service shop/web at mesh.yaml:1 (if kustomize gives it a selector)" {
+			if got := around.Exposed(pods("shop", labels), 8080); got != "Service shop/web at mesh.yaml:1 (if kustomize gives it a selector)" {
 				t.Errorf("%s, labels %v: exposed by %q", selector, labels, got)
 			}
-			if got := around.Exposed(labels, webSpec, 9090); got != "" {
+			if got := around.Exposed(pods("shop", labels), 9090); got != "" {
 				t.Errorf("%s, labels %v: another port is exposed by %q", selector, labels, got)
 			}
 		}
@@ -90,44 +92,60 @@ func TestAServiceWithoutANamespaceMayExposeThePortsItLeadsTo(t *testing.T) {
 		if c.exposed {
 			want = "Service web at mesh.yaml:1 (if it goes to the pod's namespace)"
 		}
-		if got := around.Exposed(c.labels, webSpec, 8080); got != want {
+		if got := around.Exposed(pods("shop", c.labels), 8080); got != want {
 			t.Errorf("labels %v: exposed by %q, want %q", c.labels, got, want)
 		}
-		if around.DeclaredHTTP(c.labels, webSpec, 8080) {
-			t.Errorf("labels %v: declared HTTP", c.labels)
+		if got := around.Declared(pods("shop", c.labels), 8080); got != nil {
+			t.Errorf("labels %v: declared %v", c.labels, got)
 		}
 	}
 }
 
 // Istio's rules: ConvertProtocol in pkg/config/kube/conversion.go.
-func TestAPortIsDeclaredHTTPByItsAppProtocolOrName(t *testing.T) {
-	for port, want := range map[string]bool{
-		"name: http":                     true,
-		"name: HTTP-web":                 true,
-		"name: http2":                    true,
-		"name: http_proxy":               true,
-		"name: grpc-api":                 true,
-		"name: grpc-web":                 true,
-		"name: https":                    false,
-		"name: httpx":                    false,
-		"name: web-http":                 false,
-		"name: tcp":                      false,
-		"port: 8080":                     false,
-		"appProtocol: http":              true,
-		"appProtocol: grpc-web":          true,
-		"appProtocol: https":             false,
-		"appProtocol: kubernetes.io/h2c": true,
-		"appProtocol: kubernetes.io/ws":  true,
-		"appProtocol: kubernetes.io/wss": false,
-		"name: http, appProtocol: tcp":   false,
-		"name: tcp, appProtocol: http":   true,
-		"name: http, protocol: UDP":      false,
-		"name: http, targetPort: 80":     false,
+func TestAPortIsDeclaredByItsAppProtocolOrName(t *testing.T) {
+	one := func(p surroundings.Protocol) []surroundings.Protocol { return []surroundings.Protocol{p} }
+	http1, http2, tcp, sniffed := one(surroundings.HTTP1), one(surroundings.HTTP2), one(surroundings.TCP), one(surroundings.Sniffed)
+	for port, want := range map[string][]surroundings.Protocol{
+		"name: http":                     http1,
+		"name: HTTP-web":                 http1,
+		"name: http2":                    http2,
+		"name: http_proxy":               http1,
+		"name: grpc-api":                 http2,
+		"name: grpc-web":                 http2,
+		"name: https":                    tcp,
+		"name: httpx":                    sniffed,
+		"name: web-http":                 sniffed,
+		"name: tcp":                      tcp,
+		"name: tls-x":                    tcp,
+		"name: redis":                    tcp,
+		"port: 8080":                     sniffed,
+		"appProtocol: http":              http1,
+		"appProtocol: grpc-web":          http2,
+		"appProtocol: https":             tcp,
+		"appProtocol: kubernetes.io/h2c": http2,
+		"appProtocol: kubernetes.io/ws":  http1,
+		"appProtocol: kubernetes.io/wss": tcp,
+		"name: http, appProtocol: tcp":   tcp,
+		"name: tcp, appProtocol: http":   http1,
+		"name: http, protocol: UDP":      nil,
+		"name: http, targetPort: 80":     nil,
 	} {
 		yaml := service("selector: {app: web}", "ports: [{"+strings.TrimPrefix(port+", port: 8080", "port: 8080, ")+"}]")
-		if got := near(t, "shop", yaml).DeclaredHTTP(webLabels, webSpec, 8080); got != want {
-			t.Errorf("{%s}: declared HTTP %t", port, got)
+		if got := near(t, "shop", yaml).Declared(pods("shop", webLabels), 8080); !slices.Equal(got, want) {
+			t.Errorf("{%s}: declared %v", port, got)
 		}
+	}
+	entry := "apiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata: {name: web, namespace: shop}\n" +
+		"spec: {workloadSelector: {labels: {app: web}}, ports: [{number: 80, protocol: HTTP, targetPort: 8080}, {number: 9090, protocol: TCP}]}\n"
+	around := near(t, "shop", entry)
+	if a, b := around.Declared(pods("shop", webLabels), 8080), around.Declared(pods("shop", webLabels), 9090); !slices.Equal(a, http1) || !slices.Equal(b, tcp) {
+		t.Errorf("a ServiceEntry declares %v and %v", a, b)
+	}
+	if got := around.Exposed(pods("shop", webLabels), 8080); got != "ServiceEntry shop/web at mesh.yaml:1" || around.HasServices() {
+		t.Errorf("a ServiceEntry exposes %q", got)
+	}
+	if s := near(t, "shop", strings.Replace(entry, "workloadSelector: {labels: {app: web}}, ", "", 1)); len(s.Services()) != 0 {
+		t.Errorf("a ServiceEntry that selects nothing counts")
 	}
 	for name, c := range map[string]struct {
 		selector string
@@ -138,19 +156,21 @@ func TestAPortIsDeclaredHTTPByItsAppProtocolOrName(t *testing.T) {
 		"a pod without labels":    {"selector: {app: web}", field.KeyValues{}},
 		"a pod of unknown labels": {"selector: {app: web}", nil},
 	} {
-		if near(t, "shop", service(c.selector, "ports: [{name: http, port: 8080}]")).DeclaredHTTP(c.labels, webSpec, 8080) {
-			t.Errorf("the Service of %s declares HTTP", name)
+		around := near(t, "shop", service(c.selector, "ports: [{name: http, port: 8080}]"))
+		if got := around.Declared(pods("shop", c.labels), 8080); got != nil {
+			t.Errorf("the Service of %s declares %v", name, got)
 		}
 	}
 }
 
 func TestWithoutSurroundingsNothingIsKnown(t *testing.T) {
 	var none surroundings.Surroundings
-	modes := none.MTLS(rootNamespace, "shop", webLabels, 8080, surroundings.MTLSStrict)
+	modes := none.MTLS(rootNamespace, pods("shop", webLabels), 8080, surroundings.MTLSStrict)
 	if len(modes) != 1 || modes[0] != (surroundings.MTLSMode{Mode: surroundings.MTLSStrict}) {
-		t.Errorf("modes %q", modes)
+		t.Errorf("modes %v", modes)
 	}
-	if none.Denied(rootNamespace, "shop", webLabels, 8080) != "" || none.DeclaredHTTP(webLabels, webSpec, 8080) || none.Exposed(webLabels, webSpec, 8080) != "" {
-		t.Error("a probe is denied, or a port declared or exposed")
+	web := pods("shop", webLabels)
+	if none.Refuses(rootNamespace, web, probeOf(8080)).Is != certain.Never || none.Declared(web, 8080) != nil || none.Exposed(web, 8080) != "" {
+		t.Error("a probe is refused, or a port declared or exposed")
 	}
 }

@@ -144,6 +144,11 @@ func run(t testing.TB, yaml string, do func(*transformer.Planner, transformer.In
 		if in.Shape.WorkloadMetadata {
 			in.Template.Metadata = *meta
 		}
+		// The Namespace of a pod that says itself that it is injected is in the input, and has no label.
+		labels := in.Template.Metadata.Labels
+		if around.Namespace == nil && (labels.Get("sidecar.istio.io/inject") == "true" || labels.Get("istio.io/rev") != "") {
+			in.Around.Namespace = &field.Metadata{Name: meta.Namespace}
+		}
 		in.Source = o.Value
 		plan := func(texts []field.Text) transformer.Plan {
 			in.Texts = texts

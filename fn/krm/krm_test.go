@@ -132,7 +132,7 @@ func TestProcessFailsWithoutAChangeIfItCannotUseItsInput(t *testing.T) {
 
 // A list whose objects cannot be rewritten has the errors as results, and its objects as they were.
 func TestProcessSaysThatObjectsAreWrong(t *testing.T) {
-	for text, success := range map[string]bool{web: true, strings.Replace(web, "image:", "ports: [{containerPort: 15020}]\n        image:", 1): false} {
+	for text, success := range map[string]bool{web: true, strings.Replace(web, "image:", "ports: [{containerPort: 15099}]\n        image:", 1): false} {
 		item := object(t, text)
 		rl := &fn.ResourceList{Items: fn.KubeObjects{item}}
 		ok, err := krm.Process(rl)

@@ -20,15 +20,28 @@ func newLazy[T any](read func(*manifest.Object) (T, *field.Metadata)) lazy[T] {
 func (l *lazy[T]) in(namespace string) []located[T] {
 	for _, o := range l.unread {
 		if v, m := l.read(o); m != nil {
-			l.all[m.Namespace] = append(l.all[m.Namespace], located[T]{placeOf(o), m.Name, v})
+			l.all[m.Namespace] = append(l.all[m.Namespace], located[T]{placeOf(o), o.Kind() + " " + m.Name, v})
 		}
 	}
 	l.unread = nil
 	return l.all[namespace]
 }
 
-// near returns the values of the objects that [lazy.find] finds.
-func (l *lazy[T]) near(q question) []T { return valuesOf(l.find(q)) }
+// near returns the values of the objects that are heard, of one name the nearest.
+func (l *lazy[T]) near(q question) []T { return l.values(q, true) }
+
+// far returns the values of the objects of other branches, without those of a name that
+// is heard.
+func (l *lazy[T]) far(q question) []T { return l.values(q, false) }
+
+func (l *lazy[T]) values(q question, heard bool) (values []T) {
+	for _, o := range l.find(q) {
+		if q.hears(o.place) == heard {
+			values = append(values, o.value)
+		}
+	}
+	return values
+}
 
 // find returns the objects of the namespace, of one name the nearest. If the namespace is
 // not known, they are those of the nearest folder that has any: that objects of two

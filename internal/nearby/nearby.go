@@ -1,8 +1,11 @@
 // Package nearby finds what the manifests near an object say about its
 // cluster, namespace and mesh: Namespaces, their limits, Istio's policies, Services and Ingresses.
 //
-// What is nearer wins: what is in the same file, then in the same folder or below,
-// then in the folder above. It knows nothing of what the planner makes of it.
+// Certain is only what an object hears: what is in the same stream, in its own folder and in
+// the folders above. Of that the nearest wins. What another branch says may be about another
+// cluster, so that it is kept apart: it can make a fact open, and never decides one. A
+// kustomization that joins two branches changes nothing about that; what it builds is one stream.
+// The package knows nothing of what the planner makes of it.
 package nearby
 
 import (
@@ -28,7 +31,7 @@ type Index struct {
 	quotas        lazy[resources.ResourceQuota]
 	services      lazy[surroundings.Service]
 	ingresses     lazy[surroundings.Ingress]
-	openShift     bool // an object is among them that only OpenShift has
+	openShift     []place // of objects that only OpenShift has
 	found         map[question]*surroundings.Surroundings
 }
 
@@ -55,7 +58,7 @@ func Collect(streams []*manifest.Stream, rootNamespace string) *Index {
 		policies:      newLazy(withSpec(authorizationPolicy)),
 		limitRanges:   newLazy(withSpec(limitRange)),
 		quotas:        newLazy(withSpec(quota)),
-		services:      newLazy(withSpec(service)),
+		services:      newLazy(readService),
 		ingresses:     newLazy(withSpec(ingress)),
 		found:         make(map[question]*surroundings.Surroundings),
 	}
@@ -69,11 +72,14 @@ func Collect(streams []*manifest.Stream, rootNamespace string) *Index {
 		{"v1", "ResourceQuota", &x.quotas.unread},
 		{"security.istio.io", "PeerAuthentication", &x.peers.unread},
 		{"security.istio.io", "AuthorizationPolicy", &x.policies.unread},
+		{"networking.istio.io", "ServiceEntry", &x.services.unread},
 		{"networking.k8s.io", "Ingress", &x.ingresses.unread},
 	}
 	for _, s := range streams {
 		for _, o := range s.Objects() {
-			x.openShift = x.openShift || surroundings.IsOpenShift(o.APIVersion(), o.Kind())
+			if surroundings.IsOpenShift(o.APIVersion(), o.Kind()) {
+				x.openShift = append(x.openShift, placeOf(o))
+			}
 			for _, k := range kinds {
 				if o.Kind() == k.kind && (o.Group() == k.group || o.APIVersion() == k.group) {
 					*k.unread = append(*k.unread, o)
@@ -105,13 +111,15 @@ func (x *Index) find(q question) *surroundings.Surroundings {
 	return &surroundings.Surroundings{
 		Namespace:             namespace,
 		NamespaceAt:           at,
-		OthersInjected:        x.othersInjected(q.namespace),
+		NamespaceElsewhere:    x.namespaceElsewhere(q),
+		OthersInjected:        x.othersInjected(q),
 		PeerAuthentications:   x.peersOf(q),
 		AuthorizationPolicies: x.policiesOf(q),
-		OpenShift:             x.openShift,
+		OpenShift:             slices.ContainsFunc(x.openShift, q.hears),
 		LimitRanges:           x.limitRanges.near(q),
 		Quotas:                x.quotas.near(q),
 		Services:              sync.OnceValue(func() []surroundings.Service { return x.services.near(q) }),
+		Elsewhere:             sync.OnceValue(func() []surroundings.Service { return x.services.far(q) }),
 		Unplaced: sync.OnceValue(func() []surroundings.Service {
 			if q.namespace == "" {
 				return nil
@@ -134,10 +142,20 @@ func (x *Index) namespaceOf(q question) (m *field.Metadata, at fmt.Stringer) {
 	return all[0].Metadata, all[0].at
 }
 
-// othersInjected reports whether Istio injects into another Namespace than that of the name.
-func (x *Index) othersInjected(name string) bool {
+// namespaceElsewhere returns the Namespaces of this name in other branches, if none is heard.
+func (x *Index) namespaceElsewhere(q question) (all []surroundings.Elsewhere) {
+	for _, n := range x.namespaces.far(q) {
+		all = append(all, surroundings.Elsewhere{Namespace: n.Metadata, At: n.at})
+	}
+	return all
+}
+
+// othersInjected reports whether a Namespace is heard that is another than the object's, and into
+// which Istio injects.
+func (x *Index) othersInjected(q question) bool {
+	injects := func(n located[namespace]) bool { return n.value.isInjected() && q.hears(n.place) }
 	for other, all := range x.namespaces.all {
-		if other != name && slices.ContainsFunc(all, func(n located[namespace]) bool { return n.value.isInjected() }) {
+		if other != q.namespace && slices.ContainsFunc(all, injects) {
 			return true
 		}
 	}
@@ -163,8 +181,12 @@ func policiesFor[T any](q question, rootNamespace string, l *lazy[T]) (all []loc
 
 // peersOf returns the PeerAuthentications. Of one name, and of one scope, only the nearest
 // count: others are about other clusters.
-func (x *Index) peersOf(q question) []surroundings.PeerAuthentication {
-	return valuesOf(nearest(policiesFor(q, x.rootNamespace, &x.peers), q.place, scope))
+func (x *Index) peersOf(q question) (all []surroundings.PeerAuthentication) {
+	for _, p := range nearest(policiesFor(q, x.rootNamespace, &x.peers), q.place, scope) {
+		p.value.Far = !q.hears(p.place)
+		all = append(all, p.value)
+	}
+	return all
 }
 
 // scope returns the namespace and the matchLabels of a policy as a text.
@@ -179,8 +201,11 @@ func scope(p located[surroundings.PeerAuthentication]) string {
 
 // policiesOf returns the AuthorizationPolicies. Two of one name that are equally near are
 // disputed.
-func (x *Index) policiesOf(q question) []surroundings.AuthorizationPolicy {
-	all := valuesOf(policiesFor(q, x.rootNamespace, &x.policies))
+func (x *Index) policiesOf(q question) (all []surroundings.AuthorizationPolicy) {
+	for _, p := range policiesFor(q, x.rootNamespace, &x.policies) {
+		p.value.Far = !q.hears(p.place)
+		all = append(all, p.value)
+	}
 	seen := make(map[[2]string]int)
 	for i := range all {
 		id := [2]string{all[i].Namespace, all[i].Name}

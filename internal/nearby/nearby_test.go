@@ -68,14 +68,22 @@ func TestTheNearestNamespaceCounts(t *testing.T) {
 		{"there is none", nil, ""},
 		{"it is in the same file", []string{"a/b/web.yaml", documents(web, on), "a/b/ns.yaml", off}, "a/b/web.yaml:6"},
 		{"it is in the same folder", []string{"a/b/ns.yaml", on, "a/ns.yaml", off, "a/b/web.yaml", web}, "a/b/ns.yaml:1"},
-		{"a folder below is as near as the same folder", []string{"a/b/c/d/ns.yaml", on, "a/ns.yaml", off, "a/b/web.yaml", web}, "a/b/c/d/ns.yaml:1"},
+		{"a folder below is another branch", []string{"a/b/c/d/ns.yaml", off, "a/ns.yaml", on, "a/b/web.yaml", web}, "a/ns.yaml:1"},
 		{"it is in the folder above", []string{"x/ns.yaml", off, "a/ns.yaml", on, "a/b/web.yaml", web}, "a/ns.yaml:1"},
-		{"it is beside the folder", []string{"x/ns.yaml", off, "a/c/ns.yaml", on, "a/b/web.yaml", web}, "a/c/ns.yaml:1"},
-		{"a folder whose name begins alike is another", []string{"a/bc/ns.yaml", off, "a/b/x/ns.yaml", on, "a/b/web.yaml", web}, "a/b/x/ns.yaml:1"},
-		{"only one far away knows", []string{"x/y/ns.yaml", on, "a/b/web.yaml", web}, "x/y/ns.yaml:1"},
+		{"it is beside the folder", []string{"a/c/ns.yaml", on, "a/b/web.yaml", web}, ""},
+		{"a folder whose name begins alike is another", []string{"a/bc/ns.yaml", on, "a/b/web.yaml", web}, ""},
+		{"only another branch knows", []string{"x/y/ns.yaml", on, "a/b/web.yaml", web}, ""},
+		{"another branch contradicts it", []string{"x/y/ns.yaml", off, "ns.yaml", on, "a/b/web.yaml", web}, "ns.yaml:1"},
 		{"paths are written in other ways", []string{"./a/x/../b/ns.yaml", on, "a/ns.yaml", off, "a/b/web.yaml", web}, "./a/x/../b/ns.yaml:1"},
 		{"paths are absolute", []string{"/ns.yaml", off, "/a/ns.yaml", on, "/a/b/web.yaml", web}, "/a/ns.yaml:1"},
-		{"one path is absolute", []string{"/ns.yaml", on, "a/b/web.yaml", web}, "/ns.yaml:1"},
+		{"it is in the root of the file system", []string{"/ns.yaml", on, "a/b/web.yaml", web}, "/ns.yaml:1"},
+		{"only its path is absolute", []string{"/x/ns.yaml", on, "a/b/web.yaml", web}, ""},
+		{"only the object's path is absolute", []string{"ns.yaml", on, "/a/b/web.yaml", web}, ""},
+		{"it is above the folder where paths begin", []string{"../ns.yaml", on, "a/b/web.yaml", web}, "../ns.yaml:1"},
+		{"it is above the folder above", []string{"../../ns.yaml", on, "../a/web.yaml", web}, "../../ns.yaml:1"},
+		{"the object is above it", []string{"../ns.yaml", on, "../../a/web.yaml", web}, ""},
+		{"it is beside the folder where paths begin", []string{"../x/ns.yaml", on, "a/b/web.yaml", web}, ""},
+		{"its name is a variable", []string{"a/b/ns.yaml", ns("${SHOP}", "istio-injection: enabled"), "a/b/web.yaml", web}, ""},
 		{"two that are equally near contradict each other", []string{"a/x.yaml", on, "a/y.yaml", off, "ns.yaml", on, "a/b/web.yaml", web}, ""},
 		{"two in one file contradict each other", []string{"a/b/web.yaml", documents(on, off, web)}, ""},
 		{"two that are equally near differ in annotations", []string{"a/x.yaml", on, "a/y.yaml", ns("shop", "istio-injection: enabled", "  annotations: {linkerd.io/inject: enabled}\n"), "a/b/web.yaml", web}, ""},
@@ -125,10 +133,13 @@ func TestOtherNamespacesThatAreInjectedAreKnown(t *testing.T) {
 		"istio.io/rev: ''":          false,
 		"istio-injection: disabled, istio.io/rev: canary": false,
 	} {
-		if s := of(t, "shop", "a/web.yaml", web, "b/ns.yaml", ns("other", labels)); s.OthersInjected != want {
+		if s := of(t, "shop", "a/web.yaml", web, "ns.yaml", ns("other", labels)); s.OthersInjected != want {
 			t.Errorf("another Namespace with {%s}: %t", labels, s.OthersInjected)
 		}
-		if s := of(t, "shop", "a/web.yaml", web, "b/ns.yaml", ns("shop", labels)); s.OthersInjected {
+		if s := of(t, "shop", "a/web.yaml", web, "b/ns.yaml", ns("other", labels)); s.OthersInjected {
+			t.Errorf("another Namespace with {%s} counts in another branch", labels)
+		}
+		if s := of(t, "shop", "a/web.yaml", web, "ns.yaml", ns("shop", labels)); s.OthersInjected {
 			t.Errorf("{%s}: its own Namespace counts as another", labels)
 		}
 	}
@@ -143,7 +154,7 @@ func TestASurroundingInTheSameFileIsTheNearest(t *testing.T) {
 	const meta = "metadata: {name: x, namespace: shop}\n"
 	for kind, found := range map[string]func(*surroundings.Surroundings) string{
 		"apiVersion: security.istio.io/v1\nkind: AuthorizationPolicy\n" + meta + "spec: {action: %s}\n": func(s *surroundings.Surroundings) string {
-			return s.AuthorizationPolicies[0].Action
+			return string(s.AuthorizationPolicies[0].Action)
 		},
 		"apiVersion: security.istio.io/v1\nkind: PeerAuthentication\n" + meta + "spec: {mtls: {mode: %s}}\n": func(s *surroundings.Surroundings) string {
 			return string(s.PeerAuthentications[0].Mode)

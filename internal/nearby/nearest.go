@@ -50,6 +50,31 @@ func (o *origin) String() string {
 	return o.words
 }
 
+// hears reports whether what an object at the other place says is certain for one at p: if
+// it is in the same folder, as all of a stream is, or in a folder above.
+func (p place) hears(other place) bool { return isAbove(other.folder, p.folder) }
+
+// isAbove reports whether one folder is another or contains it. The relative paths of a run
+// begin in one folder, which is not known: how ../a/ and b/ lie is not known either.
+func isAbove(upper, folder string) bool {
+	ups := leadingUps(upper)
+	switch {
+	case upper == "/":
+		return true
+	case len(upper) == 3*ups: // the folder where relative paths begin, or one above it
+		return !strings.HasPrefix(folder, "/") && ups >= leadingUps(folder)
+	}
+	return strings.HasPrefix(folder, upper)
+}
+
+// leadingUps returns how often a path goes up first.
+func leadingUps(folder string) (n int) {
+	for strings.HasPrefix(folder[3*n:], "../") {
+		n++
+	}
+	return n
+}
+
 // distance returns 0 for the same file, and else one more than the number of folders to
 // go up from p to a folder that contains both.
 func (p place) distance(to place) int {
@@ -70,31 +95,35 @@ type located[T any] struct {
 	value T
 }
 
+// otherBranch is added to the distance of an object that is not heard: it is farther than
+// every folder above.
+const otherBranch = 1 << 20
+
+// rank returns how far away an object is; what is heard comes first.
+func (p place) rank(to place) int {
+	if p.hears(to) {
+		return p.distance(to)
+	}
+	return otherBranch + p.distance(to)
+}
+
 // around returns the objects of the nearest folder that has any.
 func around[T any](all []located[T], at place) []located[T] {
 	least := math.MaxInt
 	for _, o := range all {
-		least = min(least, at.distance(o.place))
+		least = min(least, at.rank(o.place))
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(o located[T]) bool { return at.distance(o.place) > max(1, least) })
+	return slices.DeleteFunc(slices.Clone(all), func(o located[T]) bool { return at.rank(o.place) > max(1, least) })
 }
 
 // nearest returns those objects to which none of the same key is nearer.
 func nearest[T any](all []located[T], from place, key func(located[T]) string) []located[T] {
 	best := make(map[string]int)
 	for _, o := range all {
-		d, k := from.distance(o.place), key(o)
+		d, k := from.rank(o.place), key(o)
 		if b, seen := best[k]; !seen || d < b {
 			best[k] = d
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(o located[T]) bool { return from.distance(o.place) > best[key(o)] })
-}
-
-func valuesOf[T any](all []located[T]) []T {
-	var values []T
-	for _, o := range all {
-		values = append(values, o.value)
-	}
-	return values
+	return slices.DeleteFunc(slices.Clone(all), func(o located[T]) bool { return from.rank(o.place) > best[key(o)] })
 }

@@ -97,8 +97,9 @@ func TestWithoutANamespaceTheServicesOfTheNearestFolderCount(t *testing.T) {
 		found string
 	}{
 		{"there is none", nil, ""},
-		{"one is in the file, one in the folder, one below", []string{"a/s.yaml", service("/a"), "a/web.yaml", documents(web, service("/b")), "a/b/s.yaml", service("/c"), "s.yaml", service("/d")}, "a/s.yaml:1 a/web.yaml:6 a/b/s.yaml:1"},
-		{"one is beside the folder, one far away", []string{"x/s.yaml", service("/a"), "y/a/s.yaml", service("/b"), "y/b/web.yaml", web}, "y/a/s.yaml:1"},
+		{"one is in the file, one in the folder, one below", []string{"a/s.yaml", service("/a"), "a/web.yaml", documents(web, service("/b")), "a/b/s.yaml", service("/c"), "s.yaml", service("/d")}, "a/s.yaml:1 a/web.yaml:6"},
+		{"one is beside the folder, one above", []string{"s.yaml", service("/a"), "y/a/s.yaml", service("/b"), "y/b/web.yaml", web}, "s.yaml:1"},
+		{"one is beside the folder", []string{"y/a/s.yaml", service("/b"), "y/b/web.yaml", web}, ""},
 		{"one has a namespace", []string{"a/s.yaml", service("shop/a"), "a/web.yaml", web}, ""},
 	} {
 		if len(c.files) == 0 {
@@ -150,5 +151,26 @@ func TestOfLimitsOfANameTheNearestCounts(t *testing.T) {
 		if r, q := strings.Join(ranges, " "), strings.Join(quotas, " "); r != c.ranges || q != c.quotas {
 			t.Errorf("%s: LimitRanges %q and ResourceQuotas %q, want %q and %q", c.name, r, q, c.ranges, c.quotas)
 		}
+	}
+}
+
+// Of another branch nothing is certain: what it says of the object is kept, and marked.
+func TestWhatAnotherBranchSaysIsMarked(t *testing.T) {
+	s := of(t, "shop", "a/web.yaml", web, "b/all.yaml", documents(
+		ns("shop", "istio-injection: disabled"), peer("shop/a", "{}"), authorization("shop/a"), service("shop/a"),
+		object("v1", "LimitRange", "shop/a", "limits: []"), object("v1", "ResourceQuota", "shop/a", "hard: {}"),
+		object("networking.k8s.io/v1", "Ingress", "shop/a", "rules: []"), object("route.openshift.io/v1", "Route", "shop/a", "to: {}")))
+	if s.Namespace != nil || s.OpenShift || len(s.LimitRanges)+len(s.Quotas)+len(s.Services())+len(s.Ingresses()) != 0 {
+		t.Errorf("another branch is heard: %+v", s)
+	}
+	if len(s.NamespaceElsewhere) != 1 || s.NamespaceElsewhere[0].Words() != "Namespace shop at b/all.yaml:1" || len(s.Elsewhere()) != 1 {
+		t.Errorf("the Namespaces %v and the Services %v of another branch are kept", s.NamespaceElsewhere, s.Elsewhere())
+	}
+	if len(s.PeerAuthentications) != 1 || !s.PeerAuthentications[0].Far || len(s.AuthorizationPolicies) != 1 || !s.AuthorizationPolicies[0].Far {
+		t.Errorf("the policies of another branch are not marked: %+v, %+v", s.PeerAuthentications, s.AuthorizationPolicies)
+	}
+	s = of(t, "shop", "a/web.yaml", documents(web, ns("shop", ""), peer("shop/b", "{}")), "b/all.yaml", documents(ns("shop", ""), peer("shop/a", "{}")))
+	if s.Namespace == nil || len(s.NamespaceElsewhere) != 0 || len(s.PeerAuthentications) != 1 || s.PeerAuthentications[0].Far {
+		t.Errorf("another branch counts although the object's own folder speaks: %+v", s)
 	}
 }

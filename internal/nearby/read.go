@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/authz"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/resources"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 )
@@ -47,10 +49,12 @@ func withSpec[S, T any](of func(m *field.Metadata, spec *S, at *origin) (T, bool
 	}
 }
 
-// readNamespace reads a Namespace, which is in itself and has no name there.
+// readNamespace reads a Namespace, which is in itself and has no name there. What the name is
+// is not known of one with a variable that is still to be substituted: such a Namespace may be
+// any.
 func readNamespace(o *manifest.Object) (n namespace, in *field.Metadata) {
 	m := metadataOf(o)
-	if m == nil || m.Name == "" {
+	if m == nil || m.Name == "" || pod.IsVariable(m.Name) {
 		return n, nil
 	}
 	return namespace{m, &origin{Object: o}}, &field.Metadata{Namespace: m.Name}
@@ -80,6 +84,37 @@ func service(m *field.Metadata, spec *serviceSpec, at *origin) (surroundings.Ser
 	return surroundings.Service{
 		Name: m.Name, Namespace: m.Namespace, Selector: spec.Selector, Ports: spec.Ports, Annotations: m.Annotations, At: at,
 	}, spec.Type != "ExternalName"
+}
+
+// A serviceEntrySpec is that of Istio's ServiceEntry.
+type serviceEntrySpec struct {
+	WorkloadSelector struct {
+		Labels field.KeyValues `json:"labels"`
+	} `json:"workloadSelector"`
+	Ports []struct {
+		Number     int    `json:"number"`
+		Protocol   string `json:"protocol"`
+		TargetPort int    `json:"targetPort"`
+	} `json:"ports"`
+}
+
+// serviceEntry makes a Service of a ServiceEntry that selects pods: Istio takes the protocols of
+// their ports from it in the same way.
+func serviceEntry(m *field.Metadata, spec *serviceEntrySpec, at *origin) (surroundings.Service, bool) {
+	v := surroundings.Service{IsEntry: true, Name: m.Name, Namespace: m.Namespace, Selector: spec.WorkloadSelector.Labels, At: at}
+	for _, p := range spec.Ports {
+		target := field.IntOrString{Int: int64(cmp.Or(p.TargetPort, p.Number))}
+		v.Ports = append(v.Ports, surroundings.ServicePort{AppProtocol: p.Protocol, Port: p.Number, TargetPort: target})
+	}
+	return v, len(v.Selector) > 0
+}
+
+// readService reads a Service or a ServiceEntry.
+func readService(o *manifest.Object) (surroundings.Service, *field.Metadata) {
+	if o.Kind() == "ServiceEntry" {
+		return withSpec(serviceEntry)(o)
+	}
+	return withSpec(service)(o)
 }
 
 type ingressSpec struct {
@@ -147,17 +182,18 @@ func peerAuthentication(m *field.Metadata, spec *peerAuthenticationSpec, at *ori
 }
 
 type authorizationPolicySpec struct {
-	Selector   selector                          `json:"selector"`
-	TargetRef  field.Map                         `json:"targetRef"`
-	TargetRefs field.List                        `json:"targetRefs"`
-	Action     string                            `json:"action"`
-	Rules      []*surroundings.AuthorizationRule `json:"rules"`
+	Selector   selector      `json:"selector"`
+	TargetRef  field.Map     `json:"targetRef"`
+	TargetRefs field.List    `json:"targetRefs"`
+	Action     authz.Action  `json:"action"`
+	Rules      []*authz.Rule `json:"rules"`
 }
 
 // authorizationPolicy makes a policy that is enforced in a sidecar.
 func authorizationPolicy(m *field.Metadata, spec *authorizationPolicySpec, at *origin) (surroundings.AuthorizationPolicy, bool) {
 	dryRun, _ := strconv.ParseBool(m.Annotations.Get("istio.io/dry-run"))
 	return surroundings.AuthorizationPolicy{
-		Name: m.Name, Namespace: m.Namespace, MatchLabels: spec.Selector.MatchLabels, Action: spec.Action, Rules: spec.Rules, At: at,
+		Name: m.Name, Namespace: m.Namespace, MatchLabels: spec.Selector.MatchLabels,
+		Action: cmp.Or(spec.Action, authz.Allow), Rules: spec.Rules, At: at,
 	}, len(spec.TargetRef) == 0 && len(spec.TargetRefs) == 0 && !dryRun
 }

@@ -39,7 +39,6 @@ func Run(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) *report
 		}
 	}
 	r.reportIdlePaths()
-	r.reportReleases()
 	r.reportUnreleased()
 	report.Sort(r.out.Messages)
 	out := r.out // a pointer into the run would keep all that it found around the objects: 5 MB for 50,000
@@ -66,7 +65,6 @@ type run struct {
 	custom   []workload.Custom
 	pathUses []pathUse // by index of custom
 	around   *nearby.Index
-	releases []foundRelease               // see noteRelease
 	injects  bool                         // a plan writes a probe-proxy
 	texts    map[string]any               // see shared
 	byName   map[maker][]*manifest.Object // see makers
@@ -97,29 +95,17 @@ func inList(o *manifest.Object) bool { return o.Stream().IsResourceList() }
 // object takes one object through the pipeline.
 func (r *run) object(o *manifest.Object) {
 	class := workload.Classify(o, r.custom)
-	mayInstall := r.mode != Restore && workload.IsRelease(o.Group(), o.Kind())
-	mayQuote := class != workload.Known && class != workload.Machines && workload.MayHaveProbes(o)
-	if class == workload.NoPods && !mayInstall && !mayQuote || config.Is(o.APIVersion(), o.Kind()) {
+	if class == workload.NoPods || config.Is(o.APIVersion(), o.Kind()) {
 		return
 	}
 	meta, err := o.Metadata()
 	if err != nil {
-		if class == workload.Known || class == workload.Machines {
+		if class != workload.Unknown {
 			r.fail(o, err)
 		}
 		return
 	}
-	if nearby.IsLocal(meta) || r.mode != Restore && r.isOwned(o) || !r.selects(o.Kind(), meta) {
-		return
-	}
-	installs := mayInstall && r.noteRelease(o)
-	if mayQuote && r.mode != Restore && !(installs && r.mode == Inspect) {
-		r.reportTexts(o)
-	}
-	switch {
-	case class == workload.NoPods, installs && r.mode == Inspect:
-	case class != workload.Unknown && r.reportYTT(o):
-	default:
+	if !nearby.IsLocal(meta) && (r.mode == Restore || !r.isOwned(o)) && r.selects(o.Kind(), meta) {
 		r.rewrite(o, class, meta)
 	}
 }
@@ -280,7 +266,7 @@ func (r *run) fail(o *manifest.Object, err error) {
 	e, ok := errors.AsType[*manifest.Error](err)
 	if ok {
 		f = transformer.NewFinding("invalid-manifest", e.Path, "%s", e.Message())
-		if hasVariable(o, e.Path) {
+		if isVariable(o, e.Path) {
 			f.Reason = "helm-template"
 			f.Message += ", which looks like a variable; rewrite-probes must run after the substitution"
 		}

@@ -1,11 +1,10 @@
 package surroundings
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
-	"strconv"
-	"strings"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/authz"
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
@@ -16,134 +15,99 @@ import (
 type AuthorizationPolicy struct {
 	Name, Namespace string
 	MatchLabels     field.KeyValues
-	Action          string               // "" is ALLOW
-	Rules           []*AuthorizationRule // a request must match one; a nil rule is ignored
+	Action          authz.Action
+	Rules           []*authz.Rule // a request must match one
 	// Disputed is set if another policy of this name is as near, so that only one of
 	// them can be in the cluster.
 	Disputed bool
+	Far      bool         // see [Surroundings]
 	At       fmt.Stringer // "file:line"
 }
 
-// An AuthorizationRule matches a request if one of From, one of To and all of When do;
-// an empty list matches. All entries of a source, such as {principals: ["*"]}, or of an
-// operation, such as {ports: ["8080"]}, must match, and of a condition an attribute that has
-// one of Values and none of NotValues.
-type AuthorizationRule struct {
-	From []struct {
-		Source field.Map `json:"source"`
-	} `json:"from"`
-	To []struct {
-		Operation field.Map `json:"operation"`
-	} `json:"to"`
-	When []struct {
-		Key       string     `json:"key"`
-		Values    field.List `json:"values"`
-		NotValues field.List `json:"notValues"`
-	} `json:"when"`
+// A Refusal says whether AuthorizationPolicies refuse a request.
+type Refusal struct {
+	Is certain.Certainty
+	By string // the policy that does, or may; "" if none does
+	// Unless names a policy that is far and would let the request in, if it is about the same
+	// cluster; "" if there is none.
+	Unless string
 }
 
-// Denied returns the AuthorizationPolicy that certainly refuses the kubelet's probe of
-// a port, which comes without any identity; "" if none does. Nil labels are unknown, and
-// so is the namespace "": a policy that has none either may be of the same.
-func (s *Surroundings) Denied(rootNamespace, namespace string, labels field.KeyValues, port int) (at string) {
-	allows := "" // an ALLOW policy that certainly selects the pod
-	allowed := certain.Never
+// Refuses returns what the policies make of a request to pods. CUSTOM and DENY come before ALLOW:
+// once a policy of action ALLOW applies, what none allows is refused. A policy without a namespace may be
+// of the namespace that is not known.
+func (s *Surroundings) Refuses(rootNamespace string, pods *Pods, q *authz.Request) Refusal {
+	near := verdict{denied: certain.Never, allowed: certain.Never}
+	all := near
 	for i := range s.AuthorizationPolicies {
 		p := &s.AuthorizationPolicies[i]
-		if p.Namespace != rootNamespace && p.Namespace != namespace {
+		if p.Namespace != rootNamespace && p.Namespace != pods.Namespace {
 			continue
 		}
-		applies := selects(p.MatchLabels, labels)
+		applies := pods.selects(p.MatchLabels)
 		if p.Disputed || p.Namespace == "" {
 			applies = min(applies, certain.Maybe)
 		}
-		matches := min(applies, p.matches(port))
-		switch p.Action {
-		case "DENY":
-			if matches == certain.Always {
-				return p.words()
-			}
-		case "ALLOW", "":
-			allowed = max(allowed, matches)
-			if applies == certain.Always && allows == "" {
-				allows = p.words()
-			}
+		matches := authz.Matches(p.Rules, p.Action, q)
+		all.add(p, applies, matches)
+		if !p.Far {
+			near.add(p, applies, matches)
 		}
 	}
-	if allowed == certain.Never {
-		return allows
+	r := near.refusal()
+	if r.Is == certain.Always && all.refusal().Is != certain.Always {
+		r.Unless = all.allowing
 	}
-	return ""
+	return r
+}
+
+// A verdict is what policies make of a request, as far as they were added.
+type verdict struct {
+	denied, allowed certain.Certainty
+	denying         string // the policy behind denied
+	allowing        string // a far one behind allowed
+	limiting        string // an ALLOW policy that certainly applies
+	mayLimit        string // one that may apply, and may not match
+}
+
+func (v *verdict) add(p *AuthorizationPolicy, applies, matches certain.Certainty) {
+	both := min(applies, matches)
+	switch p.Action {
+	case authz.Custom:
+		both = min(both, certain.Maybe) // the other server says it
+		fallthrough
+	case authz.Deny:
+		if both > v.denied {
+			v.denied, v.denying = both, p.words()
+		}
+	case authz.Allow:
+		v.allowed = max(v.allowed, both)
+		if both > certain.Never && p.Far {
+			v.allowing = cmp.Or(v.allowing, p.words())
+		}
+		if applies == certain.Always {
+			v.limiting = cmp.Or(v.limiting, p.words())
+		}
+		if applies > certain.Never && matches < certain.Always {
+			v.mayLimit = cmp.Or(v.mayLimit, p.words())
+		}
+	}
+}
+
+func (v *verdict) refusal() Refusal {
+	switch {
+	case v.denied == certain.Always:
+		return Refusal{Is: certain.Always, By: v.denying}
+	case v.limiting != "" && v.allowed == certain.Never:
+		return Refusal{Is: certain.Always, By: v.limiting}
+	case v.denied == certain.Maybe:
+		return Refusal{Is: certain.Maybe, By: v.denying}
+	case v.mayLimit != "" && v.allowed != certain.Always:
+		return Refusal{Is: certain.Maybe, By: v.mayLimit}
+	}
+	return Refusal{Is: certain.Never}
 }
 
 func (p *AuthorizationPolicy) words() string {
 	return objectAt("AuthorizationPolicy", p.Namespace, p.Name, p.At)
-}
-
-func (p *AuthorizationPolicy) matches(port int) certain.Certainty {
-	matches := certain.Never
-	for _, r := range p.Rules {
-		if r != nil {
-			matches = max(matches, r.matches(port))
-		}
-	}
-	return matches
-}
-
-func (r *AuthorizationRule) matches(port int) certain.Certainty {
-	from, to, when := certain.Of(len(r.From) == 0), certain.Of(len(r.To) == 0), certain.Always
-	for _, f := range r.From {
-		from = max(from, allMatch(f.Source, port))
-	}
-	for _, t := range r.To {
-		to = max(to, allMatch(t.Operation, port))
-	}
-	for _, w := range r.When {
-		when = min(when, condition(w.Key, w.Values, port, false), condition(w.Key, w.NotValues, port, true))
-	}
-	return min(from, to, when)
-}
-
-// allMatch returns whether all conditions of a source or operation hold. The key of a
-// negated one begins with "not": notPrincipals.
-func allMatch(conditions field.Map, port int) certain.Certainty {
-	c := certain.Always
-	for _, e := range conditions {
-		key, negated := strings.CutPrefix(e.Key, "not")
-		if negated && key != "" {
-			key = strings.ToLower(key[:1]) + key[1:]
-		}
-		values, isList := e.Value.(field.List)
-		if !isList && e.Value != nil {
-			return min(c, certain.Maybe)
-		}
-		c = min(c, condition(key, values, port, negated))
-	}
-	return c
-}
-
-// identities are the conditions about who calls. No value matches the kubelet, which has
-// neither a certificate of the mesh nor a token, "*" included.
-var identities = []string{
-	"principals", "requestPrincipals", "namespaces", "serviceAccounts", "trustDomains",
-	"source.principal", "source.namespace", "source.serviceAccount", "source.trustDomain",
-	"request.auth.principal", "request.auth.audiences", "request.auth.presenter",
-}
-
-// condition returns whether a condition of a rule holds for the kubelet's probe of a port.
-// Without values there is none.
-func condition(key string, values field.List, port int, negated bool) certain.Certainty {
-	c := certain.Maybe
-	switch {
-	case len(values) == 0:
-		return certain.Always
-	case slices.Contains(identities, key) || strings.HasPrefix(key, "request.auth.claims["):
-		c = certain.Never
-	case key == "ports" || key == "destination.port":
-		c = certain.Of(slices.Contains(values, field.Value(strconv.Itoa(port))))
-	}
-	if negated {
-		return -c
-	}
-	return c
 }

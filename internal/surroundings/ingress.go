@@ -7,7 +7,6 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
-	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 )
 
 // An Ingress leads to Services. The controllers of two clouds take the health check of
@@ -59,7 +58,7 @@ func (v *Ingress) isAzure() bool {
 
 func (k *IngressBackend) leadsTo(v *Service, p *ServicePort) bool {
 	port := k.Service.Port
-	return k.Service.Name == v.Name && (port.Name != "" && port.Name == p.Name || port.Number == p.Port)
+	return k.Service.Name == v.Name && !v.IsEntry && (port.Name != "" && port.Name == p.Name || port.Number == p.Port)
 }
 
 // takesPath reports whether the controller of the Ingress takes the health check of its load
@@ -71,13 +70,13 @@ func (v *Ingress) takesPath(readiness bool) bool {
 
 // HealthCheckBy returns an Ingress whose load balancer takes the path of a pod's probe of a
 // port, and what says the path instead; nil if there is none.
-func (s *Surroundings) HealthCheckBy(labels field.KeyValues, spec *pod.Spec, port int, path string, readiness bool) (v *Ingress, cure string) {
+func (s *Surroundings) HealthCheckBy(pods *Pods, port int, path string, readiness bool) (v *Ingress, cure string) {
 	for _, v := range listed(s.Ingresses) {
 		if !v.takesPath(readiness) {
 			continue
 		}
 		gke := v.isGKE() && readiness
-		service := s.behind(&v, labels, spec, port)
+		service := s.behind(&v, pods, port)
 		switch {
 		case service == nil, gke && service.hasBackendConfig():
 		case gke:
@@ -92,10 +91,10 @@ func (s *Surroundings) HealthCheckBy(labels field.KeyValues, spec *pod.Spec, por
 // Words names the Ingress.
 func (v *Ingress) Words() string { return objectAt("Ingress", v.Namespace, v.Name, v.At) }
 
-// behind returns a Service that certainly selects the pod and by which an Ingress leads to
-// a port of the pod; nil if there is none.
-func (s *Surroundings) behind(v *Ingress, labels field.KeyValues, spec *pod.Spec, port int) *Service {
-	return leading(listed(s.Services), certain.Always, labels, spec, port, func(service *Service, p *ServicePort) bool {
+// behind returns a Service that certainly selects the pods and by which an Ingress leads to
+// a port of theirs; nil if there is none.
+func (s *Surroundings) behind(v *Ingress, pods *Pods, port int) *Service {
+	return leading(listed(s.Services), certain.Always, pods, port, func(service *Service, p *ServicePort) bool {
 		return slices.ContainsFunc(v.Backends, func(k IngressBackend) bool { return k.leadsTo(service, p) })
 	})
 }

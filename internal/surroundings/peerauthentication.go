@@ -26,25 +26,46 @@ type PeerAuthentication struct {
 	MatchLabels     field.KeyValues
 	Mode            string
 	Ports           map[int]string // the mode by port of the pod; only of a policy with MatchLabels
+	Far             bool           // see [Surroundings]
 	At              fmt.Stringer   // "file:line"
 }
 
-// An MTLSMode is a mode that may hold for a port, and the policies that say so; "" if none
-// does.
-type MTLSMode struct{ Mode, At string }
+// An MTLSMode is a mode that may hold for a port.
+type MTLSMode struct {
+	Mode string
+	At   string // the policies that say so; "" if none does
+	Far  bool   // only together with policies that are far, see [Surroundings]
+}
 
-// MTLS returns the modes that may hold for a port of a pod, sorted. The one that no policy
-// says is byDefault, which stands for the mesh.
-// Nil labels are unknown, and so is the namespace "": a policy that has none either may be
-// of the same.
+// MTLS returns the modes that may hold for a port of pods: those by what is near, sorted, then
+// those that are added by what is far. The one that no policy says is byDefault, which stands
+// for the mesh. A policy without a namespace may be of the namespace that is not known.
 //
 // The rules are those of ComposePeerAuthentication in Istio's
 // pilot/pkg/security/authn/policy_applier.go.
-func (s *Surroundings) MTLS(rootNamespace, namespace string, labels field.KeyValues, port int, byDefault string) []MTLSMode {
+func (s *Surroundings) MTLS(rootNamespace string, pods *Pods, port int, byDefault string) []MTLSMode {
+	modes := s.modes(false, rootNamespace, pods, port, byDefault)
+	if !slices.ContainsFunc(s.PeerAuthentications, func(p PeerAuthentication) bool { return p.Far }) {
+		return modes
+	}
+	for _, m := range s.modes(true, rootNamespace, pods, port, byDefault) {
+		if !slices.ContainsFunc(modes, func(near MTLSMode) bool { return near.Mode == m.Mode }) {
+			m.Far = true
+			modes = append(modes, m)
+		}
+	}
+	return modes
+}
+
+// modes returns the modes that may hold for a port by what is near, and also by what is far.
+func (s *Surroundings) modes(far bool, rootNamespace string, pods *Pods, port int, byDefault string) []MTLSMode {
 	var mesh, wide, workload []PeerAuthentication
 	sure := false // a policy with matchLabels selects the pod
 	for _, p := range s.PeerAuthentications {
-		fits := selects(p.MatchLabels, labels)
+		if p.Far && !far {
+			continue
+		}
+		fits := pods.selects(p.MatchLabels)
 		switch {
 		case p.Namespace == rootNamespace:
 			if p.inherits() {
@@ -53,7 +74,7 @@ func (s *Surroundings) MTLS(rootNamespace, namespace string, labels field.KeyVal
 			if len(p.MatchLabels) == 0 { // Istio ignores the others
 				mesh = append(mesh, p)
 			}
-		case p.Namespace != namespace || fits == certain.Never:
+		case p.Namespace != pods.Namespace || fits == certain.Never:
 		case len(p.MatchLabels) == 0:
 			wide = append(wide, p)
 		default:
@@ -61,7 +82,7 @@ func (s *Surroundings) MTLS(rootNamespace, namespace string, labels field.KeyVal
 			sure = sure || fits == certain.Always
 		}
 	}
-	hasNamespace := namespace != ""
+	hasNamespace := pods.Namespace != ""
 	modes := narrow([]MTLSMode{{Mode: byDefault}}, mesh, true, port)
 	modes = narrow(modes, wide, hasNamespace, port)
 	return mergeModes(narrow(modes, workload, sure && hasNamespace, port))
@@ -88,7 +109,7 @@ func narrow(wider []MTLSMode, scope []PeerAuthentication, sure bool, port int) [
 		if p.inherits() {
 			modes = append(modes, wider...)
 		} else {
-			modes = append(modes, MTLSMode{p.Mode, objectAt("PeerAuthentication", p.Namespace, p.Name, p.At)})
+			modes = append(modes, MTLSMode{Mode: p.Mode, At: objectAt("PeerAuthentication", p.Namespace, p.Name, p.At)})
 		}
 	}
 	return modes
@@ -106,7 +127,7 @@ func mergeModes(modes []MTLSMode) []MTLSMode {
 	}
 	var merged []MTLSMode
 	for _, mode := range slices.Sorted(maps.Keys(said)) {
-		merged = append(merged, MTLSMode{mode, someOf(said[mode])})
+		merged = append(merged, MTLSMode{Mode: mode, At: someOf(said[mode])})
 	}
 	return merged
 }

@@ -13,8 +13,9 @@ import (
 
 // A Service leads to the pods that its selector selects. In what kustomize is still to
 // build it may have none: kustomize writes its labels into it (`includeSelectors`,
-// `commonLabels`).
+// `commonLabels`). A ServiceEntry of Istio's that selects pods is one too.
 type Service struct {
+	IsEntry         bool // a ServiceEntry
 	Name, Namespace string
 	Selector        field.KeyValues
 	Ports           []ServicePort
@@ -35,42 +36,63 @@ func (v *Service) hasBackendConfig() bool {
 	return v.Annotations.Get(gkeBackendConfig) != "" || v.Annotations.Get("beta."+gkeBackendConfig) != ""
 }
 
-func (v *Service) selects(labels field.KeyValues) certain.Certainty {
+func (v *Service) selects(p *Pods) certain.Certainty {
 	if len(v.Selector) == 0 {
 		return certain.Maybe
 	}
-	return selects(v.Selector, labels)
+	return p.selects(v.Selector)
 }
 
-// DeclaredHTTP reports whether a Service that certainly selects the pod declares a port
-// of the pod as HTTP, by Istio's rules. Nil labels are unknown.
-func (s *Surroundings) DeclaredHTTP(labels field.KeyValues, spec *pod.Spec, port int) bool {
-	isHTTP := func(_ *Service, p *ServicePort) bool { return p.isHTTP() }
-	return leading(listed(s.Services), certain.Always, labels, spec, port, isHTTP) != nil
+// Declared returns the protocols as which Services that certainly select the pods declare a port
+// of theirs, by Istio's rules; none if no Service does, so that Envoy looks at what is sent.
+func (s *Surroundings) Declared(pods *Pods, port int) (all []Protocol) {
+	for _, v := range listed(s.Services) {
+		if v.selects(pods) < certain.Always {
+			continue
+		}
+		for _, p := range v.Ports {
+			if p.leadsTo(pods.Spec, port) && !slices.Contains(all, p.declared()) {
+				all = append(all, p.declared())
+			}
+		}
+	}
+	return all
 }
 
 // HasServices reports whether Services of the namespace are among the manifests.
-func (s *Surroundings) HasServices() bool { return len(listed(s.Services)) > 0 }
+func (s *Surroundings) HasServices() bool {
+	return slices.ContainsFunc(listed(s.Services), func(v Service) bool { return !v.IsEntry })
+}
 
-// Exposed returns a Service that leads to a port of the pod, or may do so; "" if there is
-// none. Nil labels are unknown: then every Service of the namespace counts.
-func (s *Surroundings) Exposed(labels field.KeyValues, spec *pod.Spec, port int) (service string) {
+// Exposed returns a Service that leads to a port of the pods, or may do so; "" if there is
+// none. If the labels are not known, every Service of the namespace counts.
+func (s *Surroundings) Exposed(pods *Pods, port int) (service string) {
 	anyPort := func(*Service, *ServicePort) bool { return true }
-	if v := leading(listed(s.Services), certain.Maybe, labels, spec, port, anyPort); v != nil {
+	if v := leading(listed(s.Services), certain.Maybe, pods, port, anyPort); v != nil {
 		return v.words("")
 	}
-	if v := leading(listed(s.Unplaced), certain.Maybe, labels, spec, port, anyPort); v != nil {
+	if v := leading(listed(s.Unplaced), certain.Maybe, pods, port, anyPort); v != nil {
 		return v.words(" (if it goes to the pod's namespace)")
 	}
 	return ""
 }
 
-// leading returns a Service that selects the pod, as far as is demanded, and one of whose
-// ports that count leads to a port of the pod; nil if there is none.
-func leading(services []Service, demanded certain.Certainty, labels field.KeyValues, spec *pod.Spec, port int, counts func(*Service, *ServicePort) bool) *Service {
+// ExposedElsewhere returns, in the same way, a Service that is far.
+func (s *Surroundings) ExposedElsewhere(pods *Pods, port int) (service string) {
+	anyPort := func(*Service, *ServicePort) bool { return true }
+	if v := leading(listed(s.Elsewhere), certain.Maybe, pods, port, anyPort); v != nil {
+		return v.words("")
+	}
+	return ""
+}
+
+// leading returns a Service that selects the pods, as far as is demanded, and one of whose
+// ports that count leads to a port of the pods; nil if there is none.
+func leading(services []Service, demanded certain.Certainty, pods *Pods, port int, counts func(*Service, *ServicePort) bool) *Service {
 	for i := range services {
 		v := &services[i]
-		if v.selects(labels) >= demanded && slices.ContainsFunc(v.Ports, func(p ServicePort) bool { return p.leadsTo(spec, port) && counts(v, &p) }) {
+		leads := func(p ServicePort) bool { return p.leadsTo(pods.Spec, port) && counts(v, &p) }
+		if v.selects(pods) >= demanded && slices.ContainsFunc(v.Ports, leads) {
 			return v
 		}
 	}
@@ -82,7 +104,11 @@ func (v *Service) words(condition string) string {
 	if len(v.Selector) == 0 {
 		condition = " (if kustomize gives it a selector)"
 	}
-	return objectAt("Service", v.Namespace, v.Name, v.At) + condition
+	kind := "Service"
+	if v.IsEntry {
+		kind = "ServiceEntry"
+	}
+	return objectAt(kind, v.Namespace, v.Name, v.At) + condition
 }
 
 func (p *ServicePort) leadsTo(spec *pod.Spec, port int) bool {
@@ -106,11 +132,37 @@ func (p *ServicePort) leadsTo(spec *pod.Spec, port int) bool {
 	return false
 }
 
-// isHTTP reports whether Istio takes the port for HTTP in plain text: by appProtocol, or
-// else by what precedes the first dash of the name (ConvertProtocol in Istio's
-// pkg/config/kube/conversion.go).
-func (p *ServicePort) isHTTP() bool {
-	prefix, _, _ := strings.Cut(strings.ToLower(cmp.Or(p.AppProtocol, p.Name)), "-")
-	return slices.Contains([]string{"kubernetes.io/h2c", "kubernetes.io/ws"}, p.AppProtocol) ||
-		slices.Contains([]string{"http", "http2", "http_proxy", "grpc"}, prefix)
+// A Protocol is what Istio takes a port of a Service for, as far as it matters to a probe.
+type Protocol int
+
+const (
+	Sniffed Protocol = iota // Envoy looks at what is sent
+	HTTP1
+	HTTP2 // gRPC too
+	TCP   // and TLS
+)
+
+// declared returns the protocol of the port, by appProtocol, or else by what precedes the first
+// dash of the name (ConvertProtocol in Istio's pkg/config/kube/conversion.go, Parse in
+// pkg/config/protocol/instance.go). The protocol of a ServiceEntry is its appProtocol.
+func (p *ServicePort) declared() Protocol {
+	switch p.AppProtocol {
+	case "kubernetes.io/h2c":
+		return HTTP2
+	case "kubernetes.io/ws":
+		return HTTP1
+	case "kubernetes.io/wss":
+		return TCP
+	}
+	name := strings.ToLower(cmp.Or(p.AppProtocol, p.Name))
+	prefix, _, _ := strings.Cut(name, "-")
+	switch prefix {
+	case "http", "http_proxy":
+		return HTTP1
+	case "http2", "grpc":
+		return HTTP2
+	case "tcp", "tls", "https", "mongo", "redis", "mysql":
+		return TCP
+	}
+	return Sniffed
 }

@@ -6,31 +6,37 @@ package surroundings
 import (
 	"fmt"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/resources"
 )
 
-// Surroundings are what the manifests near an object say about its namespace and
-// its mesh; the zero value says nothing.
+// Surroundings are what the manifests say about an object's namespace and its mesh; the zero
+// value says nothing. What is not marked as far is near: in the same stream, in the object's
+// folder or in a folder above. Only that decides what is written. What is far is in another
+// branch of the folders, which may be about another cluster: it can turn a certain failure of a
+// probe into a possible one, and nothing else.
 type Surroundings struct {
-	// Namespace is the metadata of the object's Namespace; nil if it is not among
-	// the manifests, or if those that are equally near contradict each other.
+	// Namespace is the metadata of the object's Namespace; nil if none is near, or if those
+	// that are equally near contradict each other.
 	Namespace   *field.Metadata
 	NamespaceAt fmt.Stringer // where it is: "file:line"; nil if there is none
-	// OthersInjected is set if another Namespace among the manifests has a label
-	// that makes Istio inject its sidecar.
+	// NamespaceElsewhere has the far ones of its name, if none is near.
+	NamespaceElsewhere []Elsewhere
+	// OthersInjected is set if another Namespace that is near has a label that makes Istio
+	// inject its sidecar.
 	OthersInjected bool
 	// The policies are those of the object's namespace and of the root namespace; of one
 	// name the nearest.
 	PeerAuthentications   []PeerAuthentication
 	AuthorizationPolicies []AuthorizationPolicy
-	OpenShift             bool // an object is among the manifests that only OpenShift has
+	OpenShift             bool // an object is near that only OpenShift has
 	LimitRanges           []resources.LimitRange
 	Quotas                []resources.ResourceQuota
 	// Services returns the Services of the object's namespace, of one name the nearest.
 	// They are many and seldom needed, so that they are read when this is called.
 	Services func() []Service
+	// Elsewhere returns, in the same way, the far Services of the object's namespace.
+	Elsewhere func() []Service
 	// Unplaced returns, in the same way, the Services without a namespace near an object that
 	// has one. They may go there: many charts write the namespace into some objects alone, and
 	// kustomize writes one into all.
@@ -38,6 +44,15 @@ type Surroundings struct {
 	// Ingresses returns, in the same way, those that lead to Services.
 	Ingresses func() []Ingress
 }
+
+// An Elsewhere is a Namespace that is far.
+type Elsewhere struct {
+	Namespace *field.Metadata
+	At        fmt.Stringer // "file:line"
+}
+
+// Words names the Namespace, and where it is.
+func (e *Elsewhere) Words() string { return objectAt("Namespace", "", e.Namespace.Name, e.At) }
 
 // Limits returns what limits the pods of the namespace.
 func (s *Surroundings) Limits() resources.Limits {
@@ -52,23 +67,7 @@ func listed[T any](f func() []T) []T {
 	return f()
 }
 
-// selects returns whether a policy with these matchLabels, or none, is about a pod. Nil
-// labels are unknown.
-func selects(matchLabels, labels field.KeyValues) certain.Certainty {
-	switch {
-	case len(matchLabels) == 0:
-		return certain.Always
-	case labels == nil:
-		return certain.Maybe
-	}
-	for _, m := range matchLabels {
-		if v, set := labels.Lookup(m.Key); !set || v != m.Value {
-			return certain.Never
-		}
-	}
-	return certain.Always
-}
-
+// objectAt names an object and where it is.
 func objectAt(kind, namespace, name string, at fmt.Stringer) string {
 	words := string(field.AppendName(nil, kind, namespace, name))
 	if at != nil {

@@ -3,6 +3,7 @@
 package world
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
@@ -14,6 +15,9 @@ import (
 type Fact struct {
 	Is certain.Certainty
 	At string // where it is said, for messages; "" if it is not known
+	// Presumed is set if something that is not among the manifests may revoke what is said. A
+	// probe is judged by it, and no plan relies on it.
+	Presumed bool
 }
 
 func (f Fact) May(v bool) bool { return f.Is != certain.Of(!v) }
@@ -38,6 +42,9 @@ type World struct {
 	Holds    bool // it starts before the other ordinary containers, and they wait for it
 	Rewrites bool // the mesh's injector rewrites the probes
 }
+
+// IsSure reports whether a fact holds and nothing that is not among the manifests can revoke it.
+func (f Fact) IsSure() bool { return f.Is == certain.Always && !f.Presumed }
 
 // Facts are what decides between worlds, each a field of [world].
 type Facts struct {
@@ -90,6 +97,12 @@ type WorldFate struct {
 	// early is set if Istio's CNI plugin redirects the pod's connections, before any of its
 	// containers starts, and not its last init container, istio-init.
 	Early bool
+	// Elsewhere names what makes this world and is in another branch of the folders, so that it may
+	// be about another cluster; "" if nothing does. Such a world counts only against a certain
+	// failure.
+	Elsewhere string
+	// Refused names the AuthorizationPolicy that refuses the probe; "" if none does.
+	Refused string
 	// uncaptured is set if the probe comes through an interface that the mesh excludes.
 	Uncaptured bool
 	Fate
@@ -113,6 +126,9 @@ const onlyTheCluster = "only the cluster"
 
 // deciding words the fact on which it depends whether a probe is affected.
 func (f *Facts) deciding(fates []WorldFate) string {
+	if far := elsewhere(fates); far != "" {
+		return far + " is about another cluster, which is not known (it is in another folder; one stream of all that is applied together would say)"
+	}
 	mode := "a single PeerAuthentication for it"
 	if slices.ContainsFunc(fates, func(w WorldFate) bool { return w.MTLS.Mode != "" && w.MTLS.At == "" }) {
 		mode = "the namespace, here and in the PeerAuthentications, or `istio.mtls`,"
@@ -129,6 +145,8 @@ func (f *Facts) deciding(fates []WorldFate) string {
 		{"Istio's injector rewrites the probes", "Istio's injector does not rewrite the probes", "`istio.injectorRewrites`", func(w WorldFate) bool { return w.Rewrites }},
 		{"the kubelet's connections come through no excluded interface", "the kubelet's connections come through an excluded interface", onlyTheCluster, func(w WorldFate) bool { return !w.Uncaptured }},
 		{"mTLS is strict for its port", "mTLS is not strict for its port", mode, func(w WorldFate) bool { return w.MTLS.Mode == surroundings.MTLSStrict }},
+		{"the policy and its rule are about it", "", onlyTheCluster, func(w WorldFate) bool { return w.Refused != "" }},
+		{"mTLS is strict for its port, or the policy is about it", "", onlyTheCluster, func(w WorldFate) bool { return w.Refused != "" || w.MTLS.Mode == surroundings.MTLSStrict }},
 	} {
 		if value, decides := agree(fates, x.of); decides {
 			words := x.holds
@@ -139,6 +157,21 @@ func (f *Facts) deciding(fates []WorldFate) string {
 		}
 	}
 	return "the mesh is set up in one way and not in another"
+}
+
+// elsewhere names what alone makes worlds in which a probe is unaffected, and is in another
+// branch of the folders; "" if there is no such thing.
+func elsewhere(fates []WorldFate) (name string) {
+	for _, x := range fates {
+		if x.Outcome != Unaffected {
+			continue
+		}
+		if x.Elsewhere == "" {
+			return ""
+		}
+		name = cmp.Or(name, x.Elsewhere)
+	}
+	return name
 }
 
 // agree reports whether a probe is affected in just the worlds in which something has

@@ -97,7 +97,18 @@ func writeImages(dir string) ([]string, error) {
 		{Name: proxyImage, Entrypoint: []string{"/probe-proxy"}, User: "65532", Files: map[string]string{"/probe-proxy": filepath.Join(root, "bin/probe-proxy")}},
 		{Name: istioImage, Entrypoint: []string{"/istiostatus"}, User: "65532", Files: map[string]string{"/istiostatus": filepath.Join(bin, "istiostatus")}},
 	}
-	return image.WriteAll(filepath.Join(dir, "images"), images)
+	var files []string
+	for _, im := range images {
+		file := filepath.Join(dir, "images", fmt.Sprintf("%d.tar", len(files)))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return nil, err
+		}
+		if err := im.Write(file); err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
+	return files, nil
 }
 
 // pod reads a manifest of ../pods; with a config, after rewrite-probes has
@@ -129,7 +140,7 @@ func answeredByIstio(t *testing.T, p map[string]any) {
 		if c := c.(map[string]any); c["name"] == "probe-proxy" {
 			c["image"] = istioImage
 			c["args"] = []any{"$(POD_IP)", "15099"}
-			delete(c, "lifecycle")            // it has no such program
+			delete(c, "startupProbe")         // it has no such path
 			c["resources"] = map[string]any{} // ours are too tight for it
 			return
 		}

@@ -6,17 +6,11 @@ import "strings"
 // that are not on by default.
 var ProbeFeatures = []string{"GRPCContainerProbeTLS", "H2CContainerProbe"}
 
-// settings are those in which nodes differ.
-type settings struct {
-	cgroupRoot string // below it the kubelet makes the cgroups of the pods
-	address    string // where the kubelet listens
-	kubelet    string // further lines of its configuration
-}
-
-// files returns the node's configuration, by path. That of the kubelet leaves
+// configFiles returns the node's settings, by path. Those of the kubelet leave
 // out what a machine without its full privileges cannot give, and nothing
-// that has to do with probes.
-func (s settings) files() map[string]string {
+// that has to do with probes. The kubelet makes the cgroups of the pods below
+// cgroupRoot.
+func configFiles(cgroupRoot string) map[string]string {
 	return map[string]string{
 		Dir + "/containerd.toml": `
 version = 2
@@ -34,21 +28,22 @@ version = 2
 		Dir + "/cni/10-pods.conflist": `{
   "cniVersion": "0.4.0", "name": "pods",
   "plugins": [
-    {"type": "bridge", "bridge": "pods0", "isGateway": true, "hairpinMode": true,
-     "ipam": {"type": "host-local", "ranges": [[{"subnet": "10.88.0.0/16", "gateway": "10.88.0.1"}]], "routes": [{"dst": "0.0.0.0/0"}]}}
+    {"type": "bridge", "bridge": "pods0", "isGateway": true,
+     "ipam": {"type": "host-local", "ranges": [[{"subnet": "10.88.0.0/16"}]], "routes": [{"dst": "0.0.0.0/0"}]}}
   ]
 }
 `,
 		Dir + "/kubelet.yaml": `
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
+staticPodPath: ` + Dir + `/manifests
 containerRuntimeEndpoint: unix:///run/containerd/containerd.sock
 readOnlyPort: 10255
-address: ` + s.address + `
+address: 127.0.0.1
 authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}
 authorization: {mode: AlwaysAllow}
 cgroupDriver: cgroupfs
-cgroupRoot: ` + s.cgroupRoot + `
+cgroupRoot: ` + cgroupRoot + `
 failCgroupV1: false
 featureGates: {` + strings.Join(ProbeFeatures, ": true, ") + `: true}
 failSwapOn: false
@@ -59,6 +54,8 @@ maxOpenFiles: 20000
 oomScoreAdj: 0
 evictionHard: {memory.available: "0%", nodefs.available: "0%", nodefs.inodesFree: "0%", imagefs.available: "0%"}
 imageGCHighThresholdPercent: 100
-` + s.kubelet,
+syncFrequency: 1s
+fileCheckFrequency: 1s
+`,
 	}
 }

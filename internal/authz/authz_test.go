@@ -1,0 +1,150 @@
+package authz
+
+import (
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+func probe() *Request {
+	return &Request{
+		Method: "GET", Path: Known("/healthz?full=1"), Host: HostOf("8080"), Port: 8080,
+		Header: map[string]Text{"user-agent": Begins("kube-probe/1."), "x-a": Known("b")},
+	}
+}
+
+// The keys are those of Istio's AuthorizationPolicy, of sources, operations and conditions.
+func TestTheKubeletHasNoIdentity(t *testing.T) {
+	any := field.List{"*"}
+	for _, key := range []string{"principals", "requestPrincipals", "namespaces", "serviceAccounts", "trustDomains"} {
+		negated := "not" + string(key[0]-'a'+'A') + key[1:]
+		if got := probe().all(field.Map{{Key: key, Value: any}}); got != certain.Never {
+			t.Errorf("%s: %v", key, got)
+		}
+		if got := probe().all(field.Map{{Key: negated, Value: any}}); got != certain.Always {
+			t.Errorf("%s: %v", negated, got)
+		}
+	}
+	for _, key := range []string{
+		"source.principal", "source.namespace", "source.serviceAccount", "source.trustDomain", "connection.sni",
+		"request.auth.principal", "request.auth.audiences", "request.auth.presenter", "request.auth.claims[iss]",
+	} {
+		if got := probe().condition(key, any, false); got != certain.Never {
+			t.Errorf("%s: %v", key, got)
+		}
+		if got := probe().condition(key, any, true); got != certain.Always {
+			t.Errorf("no %s: %v", key, got)
+		}
+	}
+}
+
+func TestWhatIsKnownOfARequestMatches(t *testing.T) {
+	const always, maybe, never = certain.Always, certain.Maybe, certain.Never
+	for _, c := range []struct {
+		key, value string
+		want       certain.Certainty
+	}{
+		{"ports", "8080", always},
+		{"ports", "80", never},
+		{"destination.port", "8080", always},
+		{"methods", "GET", always},
+		{"methods", "*", always},
+		{"methods", "POST", never},
+		{"paths", "/healthz", always},
+		{"paths", "/health*", always},
+		{"paths", "*z", always},
+		{"paths", "/healthz?full=1", never},
+		{"paths", "/{*}", always},
+		{"paths", "/{*}/x", never},
+		{"hosts", "*", always},
+		{"hosts", "web.shop", never},
+		{"hosts", "web.shop:*", never},
+		{"hosts", "*:8080", always},
+		{"hosts", "*:80", never},
+		{"hosts", "*80", always},
+		{"hosts", "10.0.0.1:8080", maybe},
+		{"hosts", "[FD00::1]:8080", maybe},
+		{"hosts", "10.0.0.1", never},
+		{"hosts", "10.0.0.256:8080", never},
+		{"hosts", "10.*", maybe},
+		{"hosts", "10.0.0.1:*", maybe},
+		{"hosts", "*.1:8080", maybe},
+		{"request.headers[Host]", "*:8080", always},
+		{"request.headers[X-A]", "b", always},
+		{"request.headers[X-A]", "B", never},
+		{"request.headers[x-b]", "*", never},
+		{"request.headers[x-request-id]", "*", maybe},
+		{"request.headers[x-forwarded-for]", "1.2.3.4", never},
+		{"request.headers[User-Agent]", "kube-probe/*", always},
+		{"request.headers[User-Agent]", "kube-probe/1.3*", maybe},
+		{"request.headers[User-Agent]", "kube-probe/1.37", maybe},
+		{"request.headers[User-Agent]", "curl/*", never},
+		{"request.headers[User-Agent]", "*", always},
+		{"ipBlocks", "10.0.0.0/8", maybe},
+		{"remoteIpBlocks", "10.0.0.1", maybe},
+		{"source.ip", "0.0.0.0/0", always},
+		{"remote.ip", "nonsense", maybe},
+		{"destination.ip", "10.0.0.1", maybe},
+		{"experimental.envoy.filters.a.b[c]", "x", maybe},
+		{"colours", "red", maybe},
+	} {
+		if got := probe().condition(c.key, field.List{c.value}, false); got != c.want {
+			t.Errorf("%s: [%q]: %v, want %v", c.key, c.value, got, c.want)
+		}
+		if got := probe().condition(c.key, field.List{c.value}, true); got != -c.want {
+			t.Errorf("not %s: [%q]: %v", c.key, c.value, got)
+		}
+	}
+}
+
+func TestAllOfASourceAndOneOfAListMatches(t *testing.T) {
+	ports, others := field.List{"80", "8080"}, field.List{"80", "8081"}
+	for _, c := range []struct {
+		name       string
+		attributes field.Map
+		want       certain.Certainty
+	}{
+		{"nothing", nil, certain.Always},
+		{"one of the ports", field.Map{{Key: "ports", Value: ports}}, certain.Always},
+		{"none of the ports", field.Map{{Key: "ports", Value: others}}, certain.Never},
+		{"not one of the ports", field.Map{{Key: "notPorts", Value: ports}}, certain.Never},
+		{"not the other ports", field.Map{{Key: "notPorts", Value: others}}, certain.Always},
+		{"a key in upper case is none that is known", field.Map{{Key: "Ports", Value: others}}, certain.Maybe},
+		{"the word not alone is none either", field.Map{{Key: "not", Value: others}}, certain.Maybe},
+		{"no values", field.Map{{Key: "ports", Value: field.List{}}}, certain.Always},
+		{"null", field.Map{{Key: "notPorts"}}, certain.Always},
+		{"no list", field.Map{{Key: "ports", Value: "80"}}, certain.Maybe},
+		{"no text", field.Map{{Key: "ports", Value: field.List{8080}}}, certain.Maybe},
+		{"a port and an address", field.Map{{Key: "ports", Value: ports}, {Key: "ipBlocks", Value: field.List{"10.0.0.0/8"}}}, certain.Maybe},
+		{"an address and another port", field.Map{{Key: "ipBlocks", Value: field.List{"10.0.0.0/8"}}, {Key: "ports", Value: others}}, certain.Never},
+	} {
+		if got := probe().all(c.attributes); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// RFC 3986, 5.2.4 and 6.2.2.2, as Envoy's normalize_path does it.
+func TestPathsAreNormalised(t *testing.T) {
+	for path, want := range map[string]string{
+		"/a": "/a", "/a?b": "/a", "/a#b": "/a", "/": "/", "": "/",
+		"/a/./b": "/a/b", "/a/../b": "/b", "/../a": "/a", "/a/..": "/", "/a/b/..": "/a/", "/a/.": "/a/",
+		"//a": "//a", "/a//b": "/a//b", "/a/": "/a/", "/A": "/A",
+		"/%61": "/a", "/%7E%2d%2F%41": "/~-%2FA", "/%": "/%", "/%zz": "/%zz", "/%C3%A9": "/%C3%A9", `/a\b`: "/a/b",
+	} {
+		if got := normalize(path); got != want {
+			t.Errorf("%q: %q, want %q", path, got, want)
+		}
+	}
+}
+
+func TestAPathThatIsNotKnownLeavesItOpen(t *testing.T) {
+	q := probe()
+	q.Path = Begins("/")
+	for pattern, want := range map[string]certain.Certainty{"*": certain.Always, "/*": certain.Always, "/a": certain.Maybe, "/{*}": certain.Maybe, "x": certain.Never} {
+		if got := q.path(pattern); got != want {
+			t.Errorf("%s: %v, want %v", pattern, got, want)
+		}
+	}
+}
