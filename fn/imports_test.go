@@ -18,7 +18,7 @@ var layers = []struct {
 	pkg     string
 	imports string
 }{
-	{"cmd/rewrite-probes", "internal/config internal/manifest internal/pipeline internal/policy internal/reason internal/release internal/report"},
+	{"cmd/rewrite-probes", "internal/config internal/manifest internal/patches internal/pipeline internal/policy internal/reason internal/release internal/report"},
 	{"cmd/probe-proxy", "internal/kubelet internal/prober internal/release internal/sidecar/server"},
 	{"cmd/probe-agent", "internal/agent/identity internal/agent/probe internal/agent/systemd internal/agent/xds internal/release internal/vmconfig"},
 	{"fn/krm", "fn/internal/nodes internal/field internal/report"},
@@ -27,7 +27,8 @@ var layers = []struct {
 	{"fn", "fn/findings fn/internal/found internal/config internal/field internal/manifest internal/pipeline internal/report internal/workload internal/world transformer"},
 	{"fn/internal/found", "fn/findings internal/report"},
 	{"fn/findings", "internal/report transformer"},
-	{"internal/pipeline", "internal/config internal/field internal/manifest internal/nearby internal/release internal/report internal/vm internal/vmconfig internal/workload internal/world transformer"},
+	{"internal/pipeline", "internal/config internal/field internal/manifest internal/nearby internal/patches internal/release internal/report internal/surroundings internal/vm internal/vmconfig internal/workload internal/world transformer"},
+	{"internal/patches", "internal/field internal/manifest"},
 	{"internal/nearby", "internal/authz internal/field internal/manifest internal/pod internal/resources internal/surroundings"},
 	{"internal/policy", "internal/config internal/field internal/manifest internal/pod internal/prober internal/vm transformer"},
 	{"internal/config", "internal/field internal/manifest transformer"},

@@ -52,7 +52,7 @@ var consul = passiveProxy{
 	uncapturedPorts:      []int{20200},
 	uninjectedNamespaces: []string{"kube-system", "kube-public", "local-path-storage", "openebs", "gmp-system", "gke-managed-cim", "openshift-monitoring"},
 	switched: func(v *view) membership {
-		return v.switchIn("annotations", "consul.hashicorp.com/connect-inject", "true or false", func(value string) (on, ok bool) {
+		return v.switchIn("annotations", consulInject, "true or false", func(value string) (on, ok bool) {
 			on, err := strconv.ParseBool(value)
 			return on, err == nil
 		})
@@ -61,6 +61,8 @@ var consul = passiveProxy{
 }
 
 const (
+	consulInject      = "consul.hashicorp.com/connect-inject"
+	consulInjected    = "consul.hashicorp.com/connect-inject-status" // of the injector, which has rewritten the template already
 	consulTransparent = "consul.hashicorp.com/transparent-proxy"
 	consulExcludeUIDs = "consul.hashicorp.com/transparent-proxy-exclude-uids"
 )
@@ -120,7 +122,7 @@ func consulOriginal(t *template, s *site) (*pod.Handler, bool) {
 		return nil, false
 	}
 	said, has := t.annotations().Lookup(consulOriginalPod)
-	if _, injected := t.annotations().Lookup("consul.hashicorp.com/connect-inject-status"); !has && !injected {
+	if _, injected := t.annotations().Lookup(consulInjected); !has && !injected {
 		return nil, false
 	}
 	var kept struct {

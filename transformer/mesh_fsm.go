@@ -11,6 +11,6 @@ package transformer
 //
 // For every probe of a type, its proxy makes that of the first container
 // (pkg/sidecar/v1/providers/pipy/repo/codebase/probes.js).
-var flomesh = osmProfile("flomesh.io", meshData{
+var flomesh = osmProfile(fsmDomain, meshData{
 	name: "fsm", title: "Flomesh Service Mesh", proxy: "sidecar", image: "pipy",
 })

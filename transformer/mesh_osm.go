@@ -10,8 +10,14 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
+const (
+	osmDomain = "openservicemesh.io"
+	fsmDomain = "flomesh.io"
+	osmInject = "/sidecar-injection" // behind the domain: the annotation that switches injection
+)
+
 // openServiceMesh is the profile of Open Service Mesh (osm, main of July 2023).
-var openServiceMesh = osmProfile("openservicemesh.io", meshData{
+var openServiceMesh = osmProfile(osmDomain, meshData{
 	name: "osm", title: "Open Service Mesh", proxy: "envoy",
 })
 
@@ -23,7 +29,7 @@ var openServiceMesh = osmProfile("openservicemesh.io", meshData{
 func osmProfile(domain string, data meshData) passiveProxy {
 	data.commonName, data.uid, data.port = true, 1500, 15904
 	data.excluded = portList{key: domain + "/inbound-port-exclusion-list"}
-	inject := domain + "/sidecar-injection"
+	inject := domain + osmInject
 	return passiveProxy{
 		meshData:                data,
 		uncapturedPorts:         append([]int{15000, 15001, 15003, 15010}, prober.OSMPorts()...),

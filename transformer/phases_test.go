@@ -25,7 +25,7 @@ var phases = [][]string{
 	{"know"},
 	{"decide", "rule", "rules"},
 	{"write"},
-	{"planner", "policy"},
+	{"planner", "policy", "depends"},
 }
 
 // made are the types that a phase makes, and that no later one changes.

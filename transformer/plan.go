@@ -29,7 +29,10 @@ type Input struct {
 	// OnlyEdits is set if nobody asks what becomes of the probes as they were read, or what
 	// else could be done about them: the plan then does not say it.
 	OnlyEdits bool
-	Source    Source // the object as it was read
+	// Unrecorded is set if nobody will restore the object from what is written: the plan then
+	// writes no [OriginalsAnnotation], and keeps one that is there.
+	Unrecorded bool
+	Source     Source // the object as it was read
 	// Texts are the texts that the plan's own edits replace, as far as undoing them would
 	// give others: see [WithTexts].
 	Texts []field.Text

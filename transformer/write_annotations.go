@@ -31,7 +31,7 @@ func (w *draft) withExcluded(user field.KeyValues) field.KeyValues {
 		r.Add(recordInherited, field.Entry{Key: list.key, Value: v})
 	}
 	w.noteEmptyMetadata(&r)
-	return want.With(OriginalsAnnotation, r.Encode())
+	return w.withRecord(want, r)
 }
 
 // editAnnotations plans the annotations that the mesh needs. If annotations or
@@ -45,9 +45,7 @@ func (w *draft) editAnnotations() {
 	if len(w.toRewrite) > 0 {
 		user := want
 		want = w.withDefaultContainer(w.mesh.annotate(w.withInherited(user), have, w.inspection.answerer), w.toRewrite)
-		if value := w.recordFor(w.toRewrite, user, want).Encode(); value != "" {
-			want = want.With(OriginalsAnnotation, value)
-		}
+		want = w.withRecord(want, w.recordFor(w.toRewrite, user, want))
 	}
 	want = slices.SortedFunc(slices.Values(want), func(p, q field.KeyValue) int { return strings.Compare(p.Key, q.Key) })
 	w.addedAnnotations = slices.DeleteFunc(slices.Clone(want), func(p field.KeyValue) bool { return slices.Contains(have, p) })
@@ -94,4 +92,14 @@ func (w *draft) withDefaultContainer(annotations field.KeyValues, toRewrite []*s
 		}
 	}
 	return annotations
+}
+
+// withRecord returns the annotations with the record, unless that is empty or not wanted.
+func (w *draft) withRecord(annotations field.KeyValues, r Record) field.KeyValues {
+	_, had := w.annotations().Lookup(OriginalsAnnotation)
+	value := r.Encode()
+	if value == "" || w.in.Unrecorded && !had {
+		return annotations
+	}
+	return annotations.With(OriginalsAnnotation, value)
 }

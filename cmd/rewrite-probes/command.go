@@ -48,7 +48,7 @@ functionConfig cannot be read, or a file cannot be written.`,
 		Version:       release.Version(),
 	}
 	root.SetVersionTemplate("rewrite-probes {{.Version}}\n")
-	readers := []*cobra.Command{t.checkCommand(), t.explainCommand(), t.restoreCommand(), t.vmCommand()}
+	readers := []*cobra.Command{t.checkCommand(), t.explainCommand(), t.restoreCommand(), t.vmCommand(), t.patchesCommand()}
 	policy := t.policyCommand()
 	t.addFlags(root, readers...)
 	for _, name := range []string{"config", "mesh"} {

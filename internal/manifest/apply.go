@@ -84,6 +84,19 @@ func (o *Object) Apply(edits []field.Edit) error {
 	return nil
 }
 
+// Preview returns the value that the object would have with the edits. The object stays as it is.
+func (o *Object) Preview(edits []field.Edit) (field.Value, error) {
+	t, err := o.load()
+	if err != nil {
+		return nil, err
+	}
+	root, err := o.stream.scratch.original.overlay(t, edits)
+	if err != nil {
+		return nil, o.error(nil, o.Line(), err)
+	}
+	return root.valueWith(t, t.Any), nil
+}
+
 // tooUnusual returns the error of an object that cannot be edited because of its form.
 func (o *Object) tooUnusual(t *yaml.Tree) error {
 	if t.Fixed.Why == "" || o.changed {

@@ -297,13 +297,16 @@ func (o *editNode) differs() bool {
 
 // value returns the whole edited value, in which plain scalars that are unchanged are as they
 // were read.
-func (o *editNode) value(t *yaml.Tree) field.Value {
+func (o *editNode) value(t *yaml.Tree) field.Value { return o.valueWith(t, t.Raw) }
+
+// valueWith returns the whole edited value, in which read returns what is unchanged.
+func (o *editNode) valueWith(t *yaml.Tree, read func(int32) field.Value) field.Value {
 	switch {
 	case o.open && o.kind == yaml.Mapping:
 		m := make(field.Map, 0, len(o.children))
 		for _, k := range o.children {
 			if !k.deleted {
-				m = append(m, field.Entry{Key: k.key, Value: k.value(t)})
+				m = append(m, field.Entry{Key: k.key, Value: k.valueWith(t, read)})
 			}
 		}
 		return m
@@ -311,14 +314,14 @@ func (o *editNode) value(t *yaml.Tree) field.Value {
 		l := make(field.List, 0, len(o.children))
 		for _, k := range o.children {
 			if !k.deleted {
-				l = append(l, k.value(t))
+				l = append(l, k.valueWith(t, read))
 			}
 		}
 		return l
 	case o.set:
 		return o.val
 	}
-	return t.Raw(o.node)
+	return read(o.node)
 }
 
 // isIn reports whether a node of another tree has the edited value of one of the tree t.

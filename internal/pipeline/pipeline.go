@@ -7,11 +7,13 @@ package pipeline
 import (
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/nearby"
+	"github.com/rewrite-probes/rewrite-probes/internal/patches"
 	"github.com/rewrite-probes/rewrite-probes/internal/release"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
@@ -32,12 +34,28 @@ const (
 // is a message. The config must be valid, as [config.Decode] returns it.
 func Run(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) *report.Report {
 	r := newRun(streams, c, mode)
-	for _, s := range streams {
-		for i, o := range s.Objects() {
-			r.index, r.ref = i, nil
-			r.object(o)
+	for o := range r.objects() {
+		r.object(o)
+	}
+	return r.finish()
+}
+
+// objects yields all objects, each as the current one.
+func (r *run) objects() iter.Seq[*manifest.Object] {
+	return func(yield func(*manifest.Object) bool) {
+		for _, s := range r.streams {
+			for i, o := range s.Objects() {
+				r.index, r.ref = i, nil
+				if !yield(o) {
+					return
+				}
+			}
 		}
 	}
+}
+
+// finish returns the report of a run that has seen all objects.
+func (r *run) finish() *report.Report {
 	r.reportIdlePaths()
 	r.reportUnreleased()
 	report.Sort(r.out.Messages)
@@ -66,6 +84,7 @@ type run struct {
 	pathUses []pathUse // by index of custom
 	around   *nearby.Index
 	injects  bool                         // a plan writes a probe-proxy
+	patching *patching                    // what Patches makes; nil in every other run
 	texts    map[string]any               // see shared
 	byName   map[maker][]*manifest.Object // see makers
 
@@ -94,6 +113,10 @@ func inList(o *manifest.Object) bool { return o.Stream().IsResourceList() }
 
 // object takes one object through the pipeline.
 func (r *run) object(o *manifest.Object) {
+	if r.mode == Restore && patches.Holds(o) {
+		r.removePatches(o)
+		return
+	}
 	class := workload.Classify(o, r.custom)
 	if class == workload.NoPods || config.Is(o.APIVersion(), o.Kind()) {
 		return
@@ -131,7 +154,14 @@ func (r *run) rewrite(o *manifest.Object, class workload.Class, meta *field.Meta
 		}
 	}
 	r.reportUnseen(o, class, templates)
-	if failed || len(edits) == 0 {
+	if failed {
+		return
+	}
+	if r.patching != nil {
+		r.patch(o, plans, edits)
+		return
+	}
+	if len(edits) == 0 {
 		return
 	}
 	if r.mode == Inspect || r.apply(o, plans, edits, first) {
@@ -186,6 +216,9 @@ func (r *run) plan(o *manifest.Object, owner *field.Metadata, ref workload.Templ
 		in.Texts = texts
 		return r.planner.Plan(in)
 	})
+	if r.patching != nil {
+		r.patching.note(r.planner.Reads(&in, &t.Plan))
+	}
 	r.injects = r.injects || len(t.Edits) > 0 && t.Answer.By == transformer.AnsweredByProbeProxy
 	return t, nil
 }
@@ -193,9 +226,12 @@ func (r *run) plan(o *manifest.Object, owner *field.Metadata, ref workload.Templ
 // template returns the plan of one of the planners, with what the report shows beside it.
 func (r *run) template(o *manifest.Object, path field.Path, restore func() transformer.Plan, rewrite func([]field.Text) transformer.Plan) report.Template {
 	t := report.Template{Object: r.refer(o), Path: path}
-	if r.mode == Restore {
+	switch {
+	case r.mode == Restore:
 		t.Plan = restore()
-	} else {
+	case r.patching != nil:
+		t.Plan = rewrite(nil) // nobody restores what is patched
+	default:
 		t.Plan = transformer.WithTexts(rewrite, o.Texts)
 	}
 	if r.mode == Inspect && !inList(o) {
@@ -213,6 +249,7 @@ func (r *run) input(o *manifest.Object, owner *field.Metadata, ref workload.Temp
 		Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *owner,
 		NamespaceName: owner.Namespace, Around: *around,
 		Path: ref.Path, JobLike: ref.JobLike, Shape: ref.Shape, OnlyEdits: r.mode != Inspect, Source: o.Value,
+		Unrecorded: r.patching != nil,
 	}
 	var into any = &in.Template
 	if ref.Shape.BareSpec {

@@ -142,6 +142,15 @@ func fieldsOf[T any]() []string {
 	return names
 }
 
+// HandlerKinds returns the names of all types of handlers.
+func HandlerKinds() []string {
+	var names []string
+	for i := range handlerTypes {
+		names = append(names, handlerTypes[i].name)
+	}
+	return names
+}
+
 // DialingHandlers returns the names of the handlers that open a connection.
 func DialingHandlers() []string {
 	var names []string

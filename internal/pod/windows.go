@@ -22,3 +22,6 @@ const windowsBuild = "node.kubernetes.io/windows-build"
 
 // osLabels are the labels of a node with its operating system, which the kubelet sets.
 var osLabels = []string{"kubernetes.io/os", "beta.kubernetes.io/os"}
+
+// WindowsLabels returns the labels of a node that [IsWindows] looks for in a nodeSelector.
+func WindowsLabels() []string { return append([]string{windowsBuild}, osLabels...) }

@@ -109,9 +109,17 @@ func (t *Template) notes() (notes []string) {
 	if t.Known != "" {
 		notes = append(notes, Printable(t.Known))
 	}
+	if s := t.answers(); s != "" {
+		notes = append(notes, Printable(s))
+	}
+	return notes
+}
+
+// answers says who answers the rewritten probes, and what is added for it; "" if none is rewritten.
+func (t *Template) answers() string {
 	a := t.Answer
 	if a.By == "" {
-		return notes
+		return ""
 	}
 	s := a.By + " answers"
 	if a.Port != 0 {
@@ -136,7 +144,7 @@ func (t *Template) notes() (notes []string) {
 	if a.AppWouldDo {
 		s += "; `answeredBy: app` would do with one annotation, since no Service here leads to the probes' ports"
 	}
-	return append(notes, Printable(s))
+	return s
 }
 
 func explainAfter(p transformer.Verdict) string {

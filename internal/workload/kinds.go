@@ -82,6 +82,9 @@ func paths(patterns ...string) []field.Path {
 	return list
 }
 
+// Kinds returns every known kind.
+func Kinds() []Kind { return append([]Kind(nil), kinds...) }
+
 // KindOf returns the known kind of that name; nil if there is none.
 func KindOf(group, name string) *Kind {
 	for i := range kinds {

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/patches"
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+)
+
+// patchFlags say where patches go.
+type patchFlags struct {
+	form     choice
+	resource string
+	into     string // FILE or FILE:NAME
+	diff     bool
+	list     bool
+	exitCode bool
+}
+
+func (t *tool) patchesCommand() *cobra.Command {
+	f := &patchFlags{}
+	cmd := &cobra.Command{
+		Use:   "patches [FILE | -]",
+		Short: "Write the rewriting as patches, for Flux, Argo CD and Helm releases",
+		Long: `patches reads rendered manifests and writes kustomize patches. A build with the patches
+has what rewrite-probes would have written. No plugin runs, and nothing is installed.
+
+Each patch first tests what it was made from. If that changes, the build fails: run
+patches again. A workload that is new also fails the build.
+
+Render what the patches are applied to, and nothing else:
+
+  kustomization      the finished build of a folder, which the new kustomization wraps:
+    kustomize build overlays/prod | rewrite-probes patches --resource ../prod - >overlays/prod-probes/kustomization.yaml
+  component          the build of the resources of the kustomization that names the
+                     Component, without its namespace, prefix, labels and patches:
+    kustomize build base | rewrite-probes patches -o component - >probes/kustomization.yaml
+  argocd             the same, for spec.source.kustomize.patches of an Application:
+    kustomize build base | rewrite-probes patches --into application.yaml -
+  flux-kustomization the same, for spec.patches of a Kustomization of Flux:
+    kustomize build base | rewrite-probes patches --into flux.yaml:web -
+  helmrelease        the chart with the release's values, for spec.postRenderers:
+    helm template web charts/web -f values.yaml | rewrite-probes patches --into release.yaml -
+
+--into writes the patches into an object of FILE, whose kind implies the form. It replaces
+what an earlier run wrote there, and keeps every other byte. "rewrite-probes restore -w FILE"
+takes the patches out.
+
+In CI, -l --exit-code fails if the patches in FILE are not those that would be written now.
+Comments are not compared.
+
+Exit codes: 0 all is well; 1 an object cannot be patched, or --exit-code found a difference;
+2 the command line is wrong; 3 a file cannot be read or written.`,
+		Example: `  kustomize build overlays/prod | rewrite-probes patches --resource ../prod - >overlays/prod-probes/kustomization.yaml
+  helm template web charts/web -f values.yaml | rewrite-probes patches --into release.yaml -
+  kustomize build overlays/prod | rewrite-probes patches --into overlays/prod-probes/kustomization.yaml -l --exit-code -
+  rewrite-probes restore -w release.yaml`,
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return t.patches(cmd, f, args) }
+	p := cmd.Flags()
+	f.form.add(cmd, "output", "o", "`FORM` of the patches: "+strings.Join(patches.Forms(), ", "), patches.Forms()...)
+	p.StringVar(&f.resource, "resource", "", "`PATH` of what the kustomization wraps, as it is in its resources")
+	p.StringVar(&f.into, "into", "", "`FILE` to write the patches into, or FILE:NAME for the object of that name")
+	p.BoolVarP(&f.diff, "diff", "d", false, "with --into: show a diff, and write nothing")
+	p.BoolVarP(&f.list, "list", "l", false, "with --into: name the file and what differs in it, and write nothing")
+	p.BoolVar(&f.exitCode, "exit-code", false, "with -d or -l: exit with 1 if the file would change")
+	return cmd
+}
+
+// check says what is wrong with the flags together.
+func (f *patchFlags) check(cmd *cobra.Command, args []string) error {
+	switch {
+	case f.into == "" && (f.diff || f.list):
+		return errors.New("-d and -l need --into FILE")
+	case f.exitCode && !f.diff && !f.list:
+		return errors.New("--exit-code needs -d or -l")
+	case f.into != "" && f.resource != "":
+		return errors.New("--resource is for a new kustomization: FILE of --into has its own resources")
+	case f.into == "" && f.resource == "" && isStdin(args) && patches.Form(f.form.value) == patches.Kustomization:
+		return errors.New("--resource must name what the kustomization wraps, such as ../prod")
+	case f.resource != "" && patches.Form(f.form.value) != patches.Kustomization:
+		return fmt.Errorf("--resource is for -o %s alone", patches.Kustomization)
+	}
+	return nil
+}
+
+func (t *tool) patches(cmd *cobra.Command, f *patchFlags, args []string) error {
+	if err := f.check(cmd, args); err != nil {
+		return &usageError{err}
+	}
+	home, err := f.home(cmd)
+	if err != nil {
+		return err
+	}
+	sends, err := hooksOf(home)
+	if err != nil {
+		return err
+	}
+	p, c, err := t.readInput(cmd, args)
+	if err != nil {
+		return err
+	}
+	set, r := pipeline.Patches(p.streams, c, sends)
+	r.Messages = append(p.messages, r.Messages...)
+	form := patches.Form(f.form.value)
+	if home != nil {
+		form = patches.FormOf(home)
+	}
+	if why := set.Unfit(form, home); why != "" {
+		r.Messages = append(r.Messages, pipeline.NotPatchable(why))
+	}
+	t.print(r.Messages)
+	failed := verdict(r)
+	if failed == nil {
+		failed = t.emitPatches(f, form, set, home, args)
+	}
+	fmt.Fprintf(t.err, "%s: %s\n", cmd.CommandPath(), r.Summary(false))
+	return failed
+}
+
+// home returns the object of --into; nil if there is none.
+func (f *patchFlags) home(cmd *cobra.Command) (*manifest.Object, error) {
+	if f.into == "" {
+		return nil, nil
+	}
+	file, name := f.into, ""
+	if i := strings.LastIndexByte(file, ':'); i > 0 {
+		if _, err := os.Stat(file); err != nil {
+			file, name = file[:i], file[i+1:]
+		}
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, reasonOf(err))
+	}
+	s, err := manifest.Read(file, text)
+	if err != nil {
+		return nil, err
+	}
+	var found []*manifest.Object
+	for _, o := range s.Objects() {
+		if patches.FormOf(o) != "" && (name == "" || o.Name() == name) {
+			found = append(found, o)
+		}
+	}
+	if len(found) != 1 {
+		return nil, fmt.Errorf("%s: must have one kustomization, Component, HelmRelease, Application or Kustomization of Flux for --into, and has %d; FILE:NAME names one of several", file, len(found))
+	}
+	if form := patches.FormOf(found[0]); cmd.Flags().Changed("output") && form != patches.Form(f.form.value) {
+		return nil, &usageError{fmt.Errorf("-o %s does not fit %s, which takes -o %s", f.form.value, found[0], form)}
+	}
+	return found[0], nil
+}
+
+// hooksOf returns a function that reports whether the build that is patched has an object: one of a
+// HelmRelease may do without the hooks of its chart.
+func hooksOf(home *manifest.Object) (func(*manifest.Object) bool, error) {
+	if home == nil || patches.FormOf(home) != patches.HelmRelease {
+		return func(*manifest.Object) bool { return true }, nil
+	}
+	hooks, err := patches.SendsHooks(home)
+	return func(o *manifest.Object) bool {
+		_, isHook := o.Annotations().Lookup("helm.sh/hook")
+		return hooks || !isHook
+	}, err
+}
+
+// emitPatches prints the patches, or does with the file of --into what the flags ask for.
+func (t *tool) emitPatches(f *patchFlags, form patches.Form, set *patches.Set, home *manifest.Object, args []string) error {
+	if home == nil {
+		resource := f.resource
+		if resource == "" && !isStdin(args) {
+			resource = args[0]
+		}
+		_, err := t.out.Write(set.Text(form, resource))
+		return err
+	}
+	edits, changes, err := set.Into(home)
+	if err == nil {
+		err = home.Apply(edits)
+	}
+	if err != nil || len(edits) == 0 {
+		return err
+	}
+	s := home.Stream()
+	text, err := s.Text()
+	if err != nil {
+		return err
+	}
+	for _, words := range changes {
+		if f.diff || f.list {
+			fmt.Fprintf(t.err, "rewrite-probes patches: %s differs: %s\n", s.Name(), oneLine(words))
+		}
+	}
+	emit := editFlags{write: !f.diff && !f.list, diff: f.diff, list: f.list}
+	if err := emit.emitFile(t.streams, s.Name(), s.Input(), text); err != nil {
+		return err
+	}
+	if f.exitCode {
+		return &exit{exitFindings}
+	}
+	return nil
+}

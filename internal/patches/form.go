@@ -1,0 +1,141 @@
+package patches
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+)
+
+// A Form is where patches are written to.
+type Form string
+
+// The forms.
+const (
+	Kustomization     Form = "kustomization"      // a kustomization of a finished build
+	Component         Form = "component"          // a Component of kustomize
+	ArgoCD            Form = "argocd"             // an Application of Argo CD
+	FluxKustomization Form = "flux-kustomization" // a Kustomization of Flux
+	HelmRelease       Form = "helmrelease"        // a HelmRelease of Flux
+)
+
+// Forms returns all forms, the default first.
+func Forms() []string {
+	return []string{string(Kustomization), string(Component), string(ArgoCD), string(FluxKustomization), string(HelmRelease)}
+}
+
+// homes says what objects of each form are, and where their patches are.
+var homes = []struct {
+	form  Form
+	group string
+	kind  string
+	path  field.Path // of the list of patches
+}{
+	{Kustomization, "kustomize.config.k8s.io", "Kustomization", field.NewPath("patches")},
+	{Component, "kustomize.config.k8s.io", "Component", field.NewPath("patches")},
+	{ArgoCD, "argoproj.io", "Application", field.NewPath("spec", "source", "kustomize", "patches")},
+	{FluxKustomization, "kustomize.toolkit.fluxcd.io", "Kustomization", field.NewPath("spec", "patches")},
+	{HelmRelease, "helm.toolkit.fluxcd.io", "HelmRelease", field.NewPath("spec", "postRenderers")},
+}
+
+// FormOf returns the form of an object that can have patches; "" for any other. A kustomization
+// need not say what it is.
+func FormOf(o *manifest.Object) Form {
+	if o.Kind() == "" && o.APIVersion() == "" {
+		if _, found := o.Value(field.NewPath("resources")); found {
+			return Kustomization
+		}
+	}
+	for _, h := range homes {
+		if h.group == o.Group() && h.kind == o.Kind() {
+			return h.form
+		}
+	}
+	return ""
+}
+
+// pathOf returns where the objects of a form have their patches, or their post-renderers.
+func pathOf(form Form) field.Path {
+	for _, h := range homes {
+		if h.form == form {
+			return h.path
+		}
+	}
+	return nil
+}
+
+// Text returns the set in a form: a whole file, or the part of an object that has the patches.
+// A kustomization takes the resource.
+func (s *Set) Text(form Form, resource string) []byte {
+	items := s.items()
+	const version = "kustomize.config.k8s.io/"
+	var v field.Map
+	switch form {
+	case Kustomization:
+		v = field.Map{
+			{Key: "apiVersion", Value: version + "v1beta1"}, {Key: "kind", Value: "Kustomization"},
+			{Key: "resources", Value: field.List{resource}}, {Key: "patches", Value: items},
+		}
+	case Component:
+		v = field.Map{{Key: "apiVersion", Value: version + "v1alpha1"}, {Key: "kind", Value: "Component"}, {Key: "patches", Value: items}}
+	case HelmRelease:
+		v = field.Map{{Key: "spec", Value: field.Map{{Key: "postRenderers", Value: field.List{postRenderer(items)}}}}}
+	default:
+		path := pathOf(form)
+		var inner field.Value = items
+		for _, step := range slices.Backward(path) {
+			inner = field.Map{{Key: step.Key, Value: inner}}
+		}
+		v, _ = inner.(field.Map)
+	}
+	text := append([]byte("# Written by \"rewrite-probes patches\".\n"), manifest.Documents(v)...)
+	return append(bytes.TrimRight(text, "\n"), '\n')
+}
+
+func postRenderer(items field.List) field.Map {
+	return field.Map{{Key: "kustomize", Value: field.Map{{Key: "patches", Value: items}}}}
+}
+
+// substitute is the label or annotation with which Flux leaves an object's text alone.
+const substitute = "kustomize.toolkit.fluxcd.io/substitute"
+
+// Unfit says why an object of a form cannot have the set; "" if it can. The object is nil if the
+// set is printed.
+//
+// A Kustomization of Flux that has postBuild substitutes ${NAME} and halves $$ in the objects that it
+// applies, and so in patches that are in them. Whether there is one is not known.
+func (s *Set) Unfit(form Form, o *manifest.Object) string {
+	if form != HelmRelease && form != FluxKustomization {
+		return ""
+	}
+	if o != nil && (o.Annotations().Get(substitute) == "disabled" || o.Labels().Get(substitute) == "disabled") {
+		return ""
+	}
+	for _, v := range s.items() {
+		item, _ := v.(field.Map)
+		text := field.As[string](item, "patch")
+		if !strings.Contains(text, "$$") && !strings.Contains(text, "${") {
+			continue
+		}
+		return fmt.Sprintf("the patch of %s has a `$` that Flux changes if a Kustomization with `postBuild` applies the object; "+
+			"write it with --into an object that has the annotation `%s: disabled`, or use -o kustomization", describe(item), substitute)
+	}
+	return ""
+}
+
+// SendsHooks reports whether a HelmRelease has the hooks of its chart rendered with the patches. It
+// is an error if it has them rendered apart.
+func SendsHooks(release *manifest.Object) (bool, error) {
+	v, _ := release.Value(field.NewPath("spec", "postRenderStrategy"))
+	switch v {
+	case nil, "combined":
+		return true, nil
+	case "nohooks":
+		return false, nil
+	}
+	return false, release.Errorf(field.NewPath("spec", "postRenderStrategy"),
+		"is %v: the guard against new workloads would fail on the stream of hooks; write combined or nohooks", v)
+}

@@ -1,0 +1,190 @@
+package patches
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// A Target names one object.
+type Target struct{ Group, Version, Kind, Namespace, Name string }
+
+// A Patch tests one object, and may change it.
+type Patch struct {
+	Target
+	Comment    string // one line: what it does, and why
+	Operations []field.Operation
+}
+
+// Changes reports whether the patch changes its object, and does not only test it.
+func (p *Patch) Changes() bool {
+	return slices.ContainsFunc(p.Operations, func(o field.Operation) bool { return o.Op != field.OpTest })
+}
+
+// A GroupKind is a kind of objects, in any version.
+type GroupKind struct{ Group, Kind string }
+
+// A Set is all patches for one build.
+type Set struct {
+	Known    []Target    // the objects of guarded kinds that the build has now
+	Guarded  []GroupKind // the kinds of which a new object makes the build fail
+	Required []Target    // the objects without which the build fails
+	Patches  []Patch
+}
+
+// Changes returns how many patches change their objects.
+func (s *Set) Changes() (n int) {
+	for i := range s.Patches {
+		if s.Patches[i].Changes() {
+			n++
+		}
+	}
+	return n
+}
+
+// seen marks the objects that a set knows, while kustomize builds.
+const seen = "rewrite-probes.io/seen"
+
+var seenPath = field.NewPath("metadata", "annotations", seen)
+
+// isNew is the path of the guard's test, which kustomize prints when it fails.
+const isNew = "this workload or Namespace is new; run rewrite-probes patches again"
+
+// localConfig is the annotation of objects that never reach a cluster.
+const localConfig = "config.kubernetes.io/local-config"
+
+// items returns the set as items of a list of patches. The first ones mark what is known with an
+// annotation, the next fail if an object of a guarded kind lacks it, and the last removes the mark.
+// The list is never empty.
+func (s *Set) items() field.List {
+	items := s.marks()
+	for _, group := range s.guards() {
+		items = append(items, item(group, "an object that is new since the patches were written fails the build",
+			field.Operation{Op: field.OpTest, Path: field.NewPath(isNew), Value: true}))
+	}
+	for _, t := range s.Required {
+		items = append(items, field.Map{{Key: "patch", Value: t.merge()}})
+	}
+	patches := slices.Clone(s.Patches)
+	slices.SortStableFunc(patches, func(p, q Patch) int { return p.Target.compare(q.Target) })
+	for _, p := range patches {
+		items = append(items, item(p.Target.selector(regexp.QuoteMeta(p.Name)), p.Comment, p.Operations...))
+	}
+	unmark := field.Map{{Key: "annotationSelector", Value: seen}}
+	return append(items, item(unmark, "the end of what rewrite-probes patches wrote", field.Operation{Op: field.OpRemove, Path: seenPath}))
+}
+
+// marks returns the patches that mark what is known, one for the objects of a kind in a namespace.
+func (s *Set) marks() (items field.List) {
+	known := slices.SortedFunc(slices.Values(s.Known), Target.compare)
+	for len(known) > 0 {
+		first, names := known[0], []string(nil)
+		for len(known) > 0 && known[0].unnamed() == first.unnamed() {
+			names = append(names, regexp.QuoteMeta(known[0].Name))
+			known = known[1:]
+		}
+		items = append(items, item(first.selector(strings.Join(names, "|")), "rewrite-probes patches knows these",
+			field.Operation{Op: field.OpAdd, Path: seenPath, Value: ""}))
+	}
+	return items
+}
+
+// guards returns the selectors of objects that must be known. A kind whose name is in several
+// groups, some of which are not guarded, has one of its own.
+func (s *Set) guards() (selectors []field.Map) {
+	var shared, own []GroupKind
+	for _, g := range s.Guarded {
+		if g.Kind == "Service" || g.Kind == "Route" { // of the core group, of Knative, and of OpenShift
+			own = append(own, g)
+		} else {
+			shared = append(shared, g)
+		}
+	}
+	if len(shared) > 0 {
+		selectors = append(selectors, guard(shared))
+	}
+	slices.SortFunc(own, func(a, b GroupKind) int { return cmp.Compare(a.Group+a.Kind, b.Group+b.Kind) })
+	for _, g := range own {
+		selectors = append(selectors, guard([]GroupKind{g}))
+	}
+	return selectors
+}
+
+func guard(kinds []GroupKind) field.Map {
+	var groups, names []string
+	for _, k := range kinds {
+		groups = append(groups, groupPattern(k.Group))
+		names = append(names, regexp.QuoteMeta(k.Kind))
+	}
+	return field.Map{
+		{Key: "group", Value: alternatives(groups)},
+		{Key: "kind", Value: alternatives(names)},
+		{Key: "annotationSelector", Value: "!" + seen + "," + localConfig + "!=true"},
+	}
+}
+
+func alternatives(words []string) string {
+	slices.Sort(words)
+	return strings.Join(slices.Compact(words), "|")
+}
+
+// groupPattern returns the pattern of a group. To kustomize an empty one is any.
+func groupPattern(group string) string {
+	if group == "" {
+		return "^$"
+	}
+	return regexp.QuoteMeta(group)
+}
+
+// selector returns the target of a patch for objects whose names match a pattern.
+func (t Target) selector(names string) field.Map {
+	m := field.Map{
+		{Key: "group", Value: groupPattern(t.Group)},
+		{Key: "version", Value: regexp.QuoteMeta(t.Version)},
+		{Key: "kind", Value: regexp.QuoteMeta(t.Kind)},
+		{Key: "name", Value: names},
+	}
+	if t.Kind == "Namespace" && t.Group == "" {
+		return m
+	}
+	return append(m, field.Entry{Key: "namespace", Value: regexp.QuoteMeta(cmp.Or(t.Namespace, "default"))})
+}
+
+// merge returns a merge patch that changes nothing: kustomize refuses one without its object.
+func (t Target) merge() string {
+	version := strings.TrimPrefix(t.Group+"/"+t.Version, "/")
+	text := "# the plans depend on this object\napiVersion: " + version + "\nkind: " + t.Kind + "\nmetadata:\n  name: " + quoted(t.Name)
+	if t.Namespace != "" {
+		text += "\n  namespace: " + quoted(t.Namespace)
+	}
+	return text + "\n"
+}
+
+func quoted(s string) string { return string(field.AppendJSON(nil, s)) }
+
+// String returns the target as messages have it.
+func (t Target) String() string { return string(field.AppendName(nil, t.Kind, t.Namespace, t.Name)) }
+
+// unnamed returns the target without its name.
+func (t Target) unnamed() Target {
+	t.Name = ""
+	return t
+}
+
+func (t Target) compare(u Target) int {
+	return cmp.Or(cmp.Compare(t.Group, u.Group), cmp.Compare(t.Version, u.Version), cmp.Compare(t.Kind, u.Kind),
+		cmp.Compare(t.Namespace, u.Namespace), cmp.Compare(t.Name, u.Name))
+}
+
+// item returns an item of a list of patches. Its operations are YAML, a line each, below a comment:
+// kustomize writes YAML anew before it compares bytes, so that a test of `&` holds.
+func item(target field.Map, comment string, operations ...field.Operation) field.Map {
+	b := []byte("# " + strings.ReplaceAll(comment, "\n", " ") + "\n")
+	for _, o := range operations {
+		b = append(field.AppendJSON(append(b, "- "...), o.Map()), '\n')
+	}
+	return field.Map{{Key: "target", Value: target}, {Key: "patch", Value: string(b)}}
+}

@@ -1,0 +1,458 @@
+package pipeline_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/patches"
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+func everything(*manifest.Object) bool { return true }
+
+// patchesFor returns the patches for manifests.
+func patchesFor(t *testing.T, text []byte, c *config.RewriteProbes) *patches.Set {
+	t.Helper()
+	s, err := manifest.Read("in.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, r := pipeline.Patches([]*manifest.Stream{s}, c, everything)
+	if r.Failed() {
+		t.Fatalf("%v\n%s", r.Messages, text)
+	}
+	return set
+}
+
+func targetOf(o *manifest.Object) patches.Target {
+	version := o.APIVersion()
+	return patches.Target{Group: o.Group(), Version: version[strings.LastIndexByte(version, '/')+1:], Kind: o.Kind(), Namespace: o.Namespace(), Name: o.Name()}
+}
+
+// build applies a set to manifests as kustomize does, and returns the objects.
+func build(t testing.TB, set *patches.Set, text []byte) (out []field.Value, err error) {
+	t.Helper()
+	s, err := manifest.Read("in.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := slices.Clone(set.Required)
+	for _, o := range s.Objects() {
+		at := targetOf(o)
+		missing = slices.DeleteFunc(missing, func(m patches.Target) bool { return m == at })
+		if slices.Contains(set.Guarded, patches.GroupKind{Group: at.Group, Kind: at.Kind}) && !slices.Contains(set.Known, at) {
+			return nil, fmt.Errorf("%s is new", o)
+		}
+		v := decode(t, o)
+		for _, p := range set.Patches {
+			if p.Target != at {
+				continue
+			}
+			v = patches.Built(v)
+			for _, op := range p.Operations {
+				if v, err = op.Apply(v); err != nil {
+					return nil, fmt.Errorf("%s: %w", o, err)
+				}
+			}
+		}
+		out = append(out, v)
+	}
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("%s is missing", missing[0])
+	}
+	return out, nil
+}
+
+// rewritten returns the objects as the function writes them.
+func rewritten(t testing.TB, text []byte, c *config.RewriteProbes) (out []field.Value, err error) {
+	t.Helper()
+	s, err := manifest.Read("in.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := pipeline.Run([]*manifest.Stream{s}, c, pipeline.Rewrite); r.Failed() {
+		return nil, errors.New(r.Messages[0].String())
+	}
+	after, err := s.Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err = manifest.Read("out.yaml", after); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range s.Objects() {
+		out = append(out, decode(t, o))
+	}
+	return out, nil
+}
+
+func decode(t testing.TB, o *manifest.Object) (v field.Value) {
+	t.Helper()
+	if _, err := o.Decode(nil, &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// plain returns an object without the record, which patches do not write, and without mappings of
+// metadata that are empty.
+func plain(v field.Value) field.Value {
+	m, ok := v.(field.Map)
+	if !ok {
+		if l, isList := v.(field.List); isList {
+			v = slices.Clone(l)
+			for i := range l {
+				v.(field.List)[i] = plain(l[i])
+			}
+		}
+		return v
+	}
+	out := field.Map{}
+	for _, e := range m {
+		e.Value = plain(e.Value)
+		if inner, isMap := e.Value.(field.Map); isMap && e.Key == "annotations" {
+			e.Value = slices.DeleteFunc(slices.Clone(inner), func(e field.Entry) bool { return e.Key == transformer.OriginalsAnnotation })
+		}
+		if inner, isMap := e.Value.(field.Map); isMap && len(inner) == 0 && (e.Key == "annotations" || e.Key == "metadata") {
+			continue
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+func same(a, b []field.Value) bool {
+	return slices.EqualFunc(a, b, func(v, w field.Value) bool { return field.Equal(plain(v), plain(w)) })
+}
+
+func show(values []field.Value) string {
+	var all []field.Map
+	for _, v := range values {
+		m, _ := plain(v).(field.Map)
+		all = append(all, m)
+	}
+	return string(manifest.Documents(all...))
+}
+
+func configOf(t *testing.T, spec string) *config.RewriteProbes {
+	t.Helper()
+	o, err := manifest.Read("config", []byte("apiVersion: rewrite-probes.io/v1alpha1\nkind: RewriteProbes\nmetadata: {name: c}\nspec: {"+spec+"}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Decode(o.Objects()[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestPatchesGiveWhatTheFunctionWrites(t *testing.T) {
+	c := configOf(t, "exclude: {kinds: [WorkloadGroup]}")
+	changes := 0
+	for _, file := range testutil.Manifests(t, "../..") {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := rewritten(t, text, c)
+		if err != nil {
+			continue // the function refuses an object
+		}
+		set := patchesFor(t, text, c)
+		changes += set.Changes()
+		got, err := build(t, set, text)
+		if err != nil || !same(got, want) {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	if changes < 10 {
+		t.Errorf("only %d patches change something", changes)
+	}
+}
+
+// bases are manifests of many sorts, which the mutations below change.
+const bases = `
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {team: a}, annotations: {note: x}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  template:
+    metadata: {labels: {app: web}, annotations: {checksum: abc}}
+    spec:
+      securityContext: {fsGroup: 1}
+      nodeSelector: {disk: ssd}
+      initContainers:
+      - {name: setup, image: i}
+      - name: logs
+        image: i
+        restartPolicy: Always
+        startupProbe: {httpGet: {path: /up, port: 9001}}
+      containers:
+      - name: web
+        image: shop/web:1
+        ports: [{name: http, containerPort: 8080}, {name: admin, containerPort: 8081}]
+        resources: {requests: {cpu: 100m, memory: 64Mi}}
+        readinessProbe: {httpGet: {path: /ready, port: http, httpHeaders: [{name: Host, value: a}]}, timeoutSeconds: 2}
+        livenessProbe: {tcpSocket: {port: 8080}, periodSeconds: 3}
+        lifecycle: {preStop: {httpGet: {path: /stop, port: 8081}}, postStart: {exec: {command: [a]}}}
+      - {name: side, image: i}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: bare, namespace: shop}
+spec:
+  containers:
+  - name: c
+    image: i
+    readinessProbe: {grpc: {port: 9000}}
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: sure, namespace: db}
+spec:
+  template:
+    spec:
+      containers:
+      - name: db
+        image: i
+        resources: {limits: {cpu: 1, memory: 1Gi}}
+        startupProbe: {httpGet: {path: /up, port: 8080, scheme: HTTPS}}
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: job, namespace: db}
+spec:
+  jobTemplate:
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          containers:
+          - {name: job, image: i, livenessProbe: {exec: {command: [x]}}}
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: off, namespace: shop}
+spec:
+  template:
+    metadata: {annotations: {rewrite-probes.io/rewrite: "false"}}
+    spec:
+      containers:
+      - {name: agent, image: i, livenessProbe: {httpGet: {port: 1}}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: linked, namespace: far}
+spec:
+  template:
+    metadata: {labels: {kuma.io/sidecar-injection: enabled}}
+    spec:
+      containers:
+      - {name: a, image: i, ports: [{containerPort: 1}], livenessProbe: {httpGet: {path: /a, port: 1}}}
+`
+
+// grafts are fields that a mutation adds where a mapping is, by the last key of its path; "" is an item of a list of containers.
+var grafts = map[string]field.Map{
+	"spec": {
+		{Key: "hostNetwork", Value: true}, {Key: "os", Value: field.Map{{Key: "name", Value: "windows"}}}, {Key: "runtimeClassName", Value: "windows-2019"},
+		{Key: "nodeSelector", Value: field.Map{{Key: "kubernetes.io/os", Value: "windows"}}},
+		{Key: "securityContext", Value: field.Map{{Key: "runAsUser", Value: 1337}}}, {Key: "restartPolicy", Value: "Never"},
+		{Key: "resources", Value: field.Map{{Key: "limits", Value: field.Map{{Key: "cpu", Value: "1"}, {Key: "memory", Value: "1Gi"}}}}},
+		{Key: "initContainers", Value: field.List{field.Map{{Key: "name", Value: "n"}, {Key: "image", Value: "i"}}}},
+		{Key: "affinity", Value: field.Map{{Key: "nodeAffinity", Value: field.Map{{Key: "requiredDuringSchedulingIgnoredDuringExecution", Value: field.Map{{
+			Key: "nodeSelectorTerms", Value: field.List{field.Map{{Key: "matchExpressions", Value: field.List{field.Map{
+				{Key: "key", Value: "kubernetes.io/os"}, {Key: "operator", Value: "In"}, {Key: "values", Value: field.List{"windows"}},
+			}}}}}}}}}}}},
+		{Key: "terminationGracePeriodSeconds", Value: 5},
+	},
+	"metadata":        {{Key: "labels", Value: field.Map{{Key: "sidecar.istio.io/inject", Value: "true"}}}, {Key: "namespace", Value: "kube-system"}},
+	"securityContext": {{Key: "runAsUser", Value: 1337}, {Key: "runAsGroup", Value: 1337}, {Key: "appArmorProfile", Value: field.Map{{Key: "type", Value: "Localhost"}}}},
+	"nodeSelector":    {{Key: "kubernetes.io/os", Value: "windows"}, {Key: "node.kubernetes.io/windows-build", Value: "10"}},
+	"": {
+		{Key: "ports", Value: field.List{field.Map{{Key: "containerPort", Value: 15099}}}}, {Key: "restartPolicy", Value: "Always"}, {Key: "name", Value: "probe-proxy"},
+		{Key: "readinessProbe", Value: field.Map{{Key: "httpGet", Value: field.Map{{Key: "port", Value: 80}}}}},
+		{Key: "startupProbe", Value: field.Map{{Key: "tcpSocket", Value: field.Map{{Key: "port", Value: 80}}}}},
+		{Key: "lifecycle", Value: field.Map{{Key: "preStop", Value: field.Map{{Key: "httpGet", Value: field.Map{{Key: "port", Value: 80}}}}}}},
+		{Key: "resources", Value: field.Map{{Key: "limits", Value: field.Map{{Key: "cpu", Value: "1"}, {Key: "memory", Value: "1Gi"}}}}},
+		{Key: "resources", Value: field.Map{{Key: "requests", Value: field.Map{{Key: "cpu", Value: "1"}}}}}, {Key: "image", Value: "auto"},
+		{Key: "name", Value: "istio-proxy"}, {Key: "name", Value: "setup"}, {Key: "workingDir", Value: "/"},
+	},
+	"lifecycle":      {{Key: "postStart", Value: field.Map{{Key: "httpGet", Value: field.Map{{Key: "port", Value: 80}}}}}},
+	"readinessProbe": {{Key: "exec", Value: field.Map{{Key: "command", Value: field.List{"a"}}}}, {Key: "tcpSocket", Value: field.Map{{Key: "port", Value: 80}}}, {Key: "timeoutSeconds", Value: 9}},
+	"livenessProbe":  {{Key: "httpGet", Value: field.Map{{Key: "port", Value: 80}}}, {Key: "timeoutSeconds", Value: 9}},
+	"httpGet":        {{Key: "scheme", Value: "HTTPS"}, {Key: "host", Value: "example.com"}, {Key: "protocol", Value: "HTTP2"}},
+	"tcpSocket":      {{Key: "host", Value: "example.com"}},
+	"grpc":           {{Key: "service", Value: "s"}},
+	"requests":       {{Key: "cpu", Value: "0"}},
+	"limits":         {{Key: "cpu", Value: "2"}},
+}
+
+// switches are the values that mutations give to the labels and annotations that plans read.
+var switches = []string{"false", "enabled", "15099"}
+
+// mutations yields what one change makes of a value: everything is once deleted, replaced, doubled
+// or moved, and every mapping once gets what may matter there.
+func mutations(v field.Value, path field.Path, yield func(mutated field.Value, what string)) {
+	switch v := v.(type) {
+	case field.Map:
+		for i, e := range v {
+			with := func(value field.Value, what string) {
+				m := slices.Clone(v)
+				m[i].Value = value
+				yield(m, what)
+			}
+			yield(slices.Delete(slices.Clone(v), i, i+1), path.Key(e.Key).String()+" goes")
+			mutations(e.Value, path.Key(e.Key), with)
+		}
+		key := ""
+		if n := len(path); n > 0 {
+			key = path[n-1].Key
+		}
+		added := grafts[key]
+		if key == "annotations" || key == "labels" {
+			for _, k := range transformer.WatchedKeys() {
+				for _, value := range switches {
+					added = append(added, field.Entry{Key: k, Value: value})
+				}
+			}
+		}
+		for _, e := range added {
+			yield(field.Merge(v, field.Map{e}), path.Key(e.Key).String()+" becomes "+show([]field.Value{field.Map{e}}))
+		}
+	case field.List:
+		for i, item := range v {
+			yield(slices.Delete(slices.Clone(v), i, i+1), path.Index(i).String()+" goes")
+			yield(slices.Insert(slices.Clone(v), i, v[len(v)-1-i]), path.Index(i).String()+" is doubled")
+			mutations(item, path.Index(i), func(value field.Value, what string) {
+				l := slices.Clone(v)
+				l[i] = value
+				yield(l, what)
+			})
+			if m, isMap := item.(field.Map); isMap {
+				other := field.Merge(m, field.Map{{Key: "name", Value: "other"}})
+				yield(append(slices.Clone(v), other), path.String()+" has one more")
+				yield(slices.Insert(slices.Clone(v), 0, field.Value(other)), path.String()+" has another first")
+			}
+		}
+	case string:
+		for _, s := range []string{"x", "probe-proxy", "true", "http", "shop", "15099", "0"} {
+			yield(s, path.String()+" is "+s)
+		}
+	case int:
+		for _, n := range []int{15099, 15020, 0, v + 1} {
+			yield(n, fmt.Sprintf("%s is %d", path, n))
+		}
+	case bool:
+		yield(!v, path.String()+" is the opposite")
+	}
+}
+
+func TestABaseThatChangesFailsOrGetsWhatTheFunctionWrites(t *testing.T) {
+	for n, spec := range []string{"", "answeredBy: app", "mesh: linkerd", "mesh: kuma", "istio: {injectedNamespaces: [shop]}"} {
+		t.Run(spec, func(t *testing.T) {
+			c := configOf(t, spec)
+			text := []byte(bases)
+			set := patchesFor(t, text, c)
+			if set.Changes() == 0 {
+				t.Fatal("nothing is changed")
+			}
+			var objects []field.Value
+			s, err := manifest.Read("in.yaml", text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, o := range s.Objects() {
+				objects = append(objects, decode(t, o))
+			}
+			counts := make(map[string]int)
+			all := 0
+			for i, v := range objects {
+				mutations(v, nil, func(mutated field.Value, what string) {
+					if all++; n > 0 && all%8 != n { // each config has its share
+						return
+					}
+					changed := slices.Clone(objects)
+					changed[i] = mutated
+					verdict := judge(t, set, changed, c)
+					counts[verdict]++
+					if verdict == "wrong" {
+						t.Errorf("object %d, if %s: the patches give something else than the function", i, what)
+					}
+				})
+			}
+			t.Log(counts)
+			if counts["right"] < 50 || counts["loud"] < 20 {
+				t.Errorf("the mutations must do both: %v", counts)
+			}
+		})
+	}
+}
+
+// judge says what the patches do to a mutated base: right, loud, needless or, which is an error, wrong.
+func judge(t testing.TB, set *patches.Set, objects []field.Value, c *config.RewriteProbes) string {
+	var all []field.Map
+	for _, v := range objects {
+		m, _ := v.(field.Map)
+		all = append(all, m)
+	}
+	text := manifest.Documents(all...)
+	if s, err := manifest.Read("in.yaml", text); err != nil || len(s.Objects()) != len(objects) || slices.ContainsFunc(objects, namesTwice) {
+		return "invalid"
+	}
+	got, err := build(t, set, text)
+	want, refused := rewritten(t, text, c)
+	switch {
+	case err != nil && refused == nil && isNeedless(t, set, text, want):
+		return "needless"
+	case err != nil:
+		return "loud"
+	case refused != nil:
+		return "wrong" // the function changes nothing then
+	case !same(got, want):
+		return "wrong"
+	}
+	return "right"
+}
+
+// namesTwice reports whether a list of containers has a name twice, which the API server refuses.
+func namesTwice(v field.Value) bool {
+	switch v := v.(type) {
+	case field.Map:
+		return slices.ContainsFunc(v, func(e field.Entry) bool { return namesTwice(e.Value) })
+	case field.List:
+		seen := make(map[field.Value]bool)
+		return slices.ContainsFunc(v, func(item field.Value) bool {
+			m, _ := item.(field.Map)
+			name, has := m.Get("name")
+			twice := has && seen[name]
+			seen[name] = true
+			return twice || namesTwice(item)
+		})
+	}
+	return false
+}
+
+// isNeedless reports whether the patches without their tests would have given what is wanted.
+func isNeedless(t testing.TB, set *patches.Set, text []byte, want []field.Value) bool {
+	bold := *set
+	bold.Guarded, bold.Required, bold.Patches = nil, nil, slices.Clone(set.Patches)
+	for i, p := range bold.Patches {
+		bold.Patches[i].Operations = slices.DeleteFunc(slices.Clone(p.Operations), func(o field.Operation) bool { return o.Op == field.OpTest })
+	}
+	got, err := build(t, &bold, text)
+	return err == nil && same(got, want)
+}

@@ -1,0 +1,46 @@
+package resources
+
+import (
+	"iter"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+)
+
+// Deciding returns the fields of a pod spec that decide what [Pod.Defaults] returns: while they
+// have these values, or are absent, it returns the same, whatever else changes. Most pods have a
+// container that decides alone: one with a request or a limit, and no limit of CPU, makes its pod
+// Burstable and limitless.
+func Deciding(spec field.Path, containers iter.Seq2[pod.Ref, *pod.Container], ranges []LimitRange, source func(field.Path) field.Map) []field.Path {
+	own := spec.Key("resources")
+	all := []field.Path{own}
+	for at := range containers {
+		path := spec.Item(at.List(), at.Index).Key("resources")
+		all = append(all, path)
+		if len(ranges) > 0 || len(source(own)) > 0 {
+			continue
+		}
+		if some := decidesAlone(source(path)); some != nil {
+			return []field.Path{own, path.Key("limits", computeResources[0]), path.Join(some)}
+		}
+	}
+	return all
+}
+
+// decidesAlone returns a request or a limit that makes a container Burstable; nil if the
+// container has a limit of CPU, or nothing that counts.
+func decidesAlone(resources field.Map) field.Path {
+	r, bad := readRequirements(resources)
+	if bad != nil || r.limits[0].set {
+		return nil
+	}
+	for i := len(computeResources) - 1; i >= 0; i-- { // a memory changes less often than a CPU
+		switch name := computeResources[i]; {
+		case r.requests[i].milli > 0:
+			return field.NewPath("requests", name)
+		case r.limits[i].milli > 0:
+			return field.NewPath("limits", name)
+		}
+	}
+	return nil
+}
