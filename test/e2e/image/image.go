@@ -144,3 +144,19 @@ func Program(program string, more ...string) (map[string]string, error) {
 	}
 	return files, nil
 }
+
+// WriteAll writes images into a folder, and returns the files.
+func WriteAll(dir string, images []Image) ([]string, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	var files []string
+	for i, im := range images {
+		file := filepath.Join(dir, fmt.Sprintf("%d.tar", i))
+		if err := im.Write(file); err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
+	return files, nil
+}

@@ -29,16 +29,43 @@ const Token = "e2e"
 // URL is where the API server listens.
 const URL = "https://127.0.0.1:6443"
 
-// A Server is a running kube-apiserver with its etcd, on the loopback
-// interface of the sandbox.
+// Services are the addresses of Services.
+const Services = "10.96.0.0/16"
+
+// Files that the API server has in its folder: the key that signs the tokens of
+// service accounts, and its certificate with that of its authority.
+const (
+	SigningKey  = "sa.key"
+	Certificate = "certs/apiserver.crt"
+)
+
+// A Server is a running kube-apiserver with its etcd.
 type Server struct {
 	bin, dir  string
+	config    Config
 	etcd, api *testutil.Process
 	client    *http.Client
 }
 
-// Start starts both and waits until the API server is ready.
-func Start(bin, dir string) (*Server, error) {
+// A Config says for whom an API server is there.
+type Config struct {
+	Bind      string   // the address that it listens on
+	Advertise string   // its address for others
+	Users     string   // lines of --token-auth-file, beside the one of Token
+	Flags     []string // what else it is told
+}
+
+// alone is the configuration for a test that is the server's only client, and
+// runs nothing else of a cluster.
+var alone = Config{Bind: "127.0.0.1", Advertise: "127.0.0.1", Flags: []string{
+	"--authorization-mode=AlwaysAllow", "--disable-admission-plugins=ServiceAccount", "--endpoint-reconciler-type=none",
+}}
+
+// Start starts both, for the test alone, and waits until the API server is ready.
+func Start(bin, dir string) (*Server, error) { return StartWith(bin, dir, alone) }
+
+// StartWith does the same for a configuration.
+func StartWith(bin, dir string, config Config) (*Server, error) {
 	if err := node.Sandboxed(); err != nil {
 		return nil, err
 	}
@@ -47,15 +74,15 @@ func Start(bin, dir string) (*Server, error) {
 		return nil, err
 	}
 	files := map[string][]byte{
-		"sa.key":     pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}),
-		"tokens.csv": []byte(Token + ",admin,admin,system:masters\n"),
+		SigningKey:   pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}),
+		"tokens.csv": []byte(Token + ",admin,admin,system:masters\n" + config.Users),
 	}
 	for name, data := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
 			return nil, err
 		}
 	}
-	s := &Server{bin: bin, dir: dir}
+	s := &Server{bin: bin, dir: dir, config: config}
 	s.client = &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, // signed by itself a moment ago, on this sandbox's loopback
 	}}
@@ -73,14 +100,16 @@ func Start(bin, dir string) (*Server, error) {
 // StartAPI starts the API server, and waits until it is ready. It has been
 // stopped, or has never been started.
 func (s *Server) StartAPI() error {
-	api, err := testutil.Start(exec.Command(filepath.Join(s.bin, "kube-apiserver"),
-		"--etcd-servers=http://127.0.0.1:2379", "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--secure-port=6443",
-		"--cert-dir="+filepath.Join(s.dir, "certs"), "--service-cluster-ip-range=10.96.0.0/16",
-		"--service-account-issuer=https://e2e", "--service-account-key-file="+filepath.Join(s.dir, "sa.key"),
-		"--service-account-signing-key-file="+filepath.Join(s.dir, "sa.key"), "--authorization-mode=AlwaysAllow",
-		"--token-auth-file="+filepath.Join(s.dir, "tokens.csv"), "--disable-admission-plugins=ServiceAccount",
-		"--endpoint-reconciler-type=none", "--enable-priority-and-fairness=false",
-		"--feature-gates="+strings.Join(node.ProbeFeatures, "=true,")+"=true"), nil)
+	key := filepath.Join(s.dir, SigningKey)
+	flags := append([]string{
+		"--etcd-servers=http://127.0.0.1:2379",
+		"--bind-address=" + s.config.Bind, "--advertise-address=" + s.config.Advertise, "--secure-port=6443",
+		"--cert-dir=" + filepath.Join(s.dir, "certs"), "--service-cluster-ip-range=" + Services,
+		"--service-account-issuer=https://e2e", "--service-account-key-file=" + key, "--service-account-signing-key-file=" + key,
+		"--token-auth-file=" + filepath.Join(s.dir, "tokens.csv"), "--enable-priority-and-fairness=false",
+		"--feature-gates=" + strings.Join(node.ProbeFeatures, "=true,") + "=true",
+	}, s.config.Flags...)
+	api, err := testutil.Start(exec.Command(filepath.Join(s.bin, "kube-apiserver"), flags...), nil)
 	if err != nil {
 		return err
 	}
@@ -102,6 +131,9 @@ func (s *Server) StartAPI() error {
 	}
 	return nil
 }
+
+// Log returns what the API server has written so far.
+func (s *Server) Log() string { return s.api.Log() }
 
 // StopAPI kills the API server alone.
 func (s *Server) StopAPI() { s.api.Stop() }

@@ -12,6 +12,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/test/e2e/node"
 	"github.com/rewrite-probes/rewrite-probes/test/e2e/redirection"
+	"github.com/rewrite-probes/rewrite-probes/test/e2e/verdict"
 )
 
 // pods are the expectations: a manifest of ../pods, the functionConfigs with which
@@ -20,9 +21,9 @@ import (
 var pods = []struct {
 	name      string
 	configs   []string // nil: "default"
-	native    verdict
+	native    verdict.Verdict
 	lies      bool // the native verdict is wrong
-	rewritten verdict
+	rewritten verdict.Verdict
 	notIstios bool // Istio's status server has no answer for it
 }{
 	{name: "http", configs: []string{"default", "container", "own-port"}, native: neverReadyAndRestarted, rewritten: ready},

@@ -97,18 +97,7 @@ func writeImages(dir string) ([]string, error) {
 		{Name: proxyImage, Entrypoint: []string{"/probe-proxy"}, User: "65532", Files: map[string]string{"/probe-proxy": filepath.Join(root, "bin/probe-proxy")}},
 		{Name: istioImage, Entrypoint: []string{"/istiostatus"}, User: "65532", Files: map[string]string{"/istiostatus": filepath.Join(bin, "istiostatus")}},
 	}
-	var files []string
-	for _, im := range images {
-		file := filepath.Join(dir, "images", fmt.Sprintf("%d.tar", len(files)))
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			return nil, err
-		}
-		if err := im.Write(file); err != nil {
-			return nil, err
-		}
-		files = append(files, file)
-	}
-	return files, nil
+	return image.WriteAll(filepath.Join(dir, "images"), images)
 }
 
 // pod reads a manifest of ../pods; with a config, after rewrite-probes has

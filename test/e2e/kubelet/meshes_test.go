@@ -2,6 +2,8 @@ package kubelet
 
 import (
 	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/test/e2e/verdict"
 )
 
 // otherMeshes are those whose redirection is tried besides Istio's.
@@ -11,7 +13,7 @@ var otherMeshes = []string{"linkerd", "kuma", "consul"}
 type meshCase struct {
 	pod       string
 	rewritten bool
-	want      verdict
+	want      verdict.Verdict
 	lies      bool     // the verdict is wrong
 	events    []string // what the app must see instead of a verdict
 }

@@ -6,11 +6,17 @@ import "strings"
 // that are not on by default.
 var ProbeFeatures = []string{"GRPCContainerProbeTLS", "H2CContainerProbe"}
 
-// configFiles returns the node's settings, by path. Those of the kubelet leave
+// settings are those in which nodes differ.
+type settings struct {
+	cgroupRoot string // below it the kubelet makes the cgroups of the pods
+	address    string // where the kubelet listens
+	kubelet    string // further lines of its configuration
+}
+
+// files returns the node's configuration, by path. That of the kubelet leaves
 // out what a machine without its full privileges cannot give, and nothing
-// that has to do with probes. The kubelet makes the cgroups of the pods below
-// cgroupRoot.
-func configFiles(cgroupRoot string) map[string]string {
+// that has to do with probes.
+func (s settings) files() map[string]string {
 	return map[string]string{
 		Dir + "/containerd.toml": `
 version = 2
@@ -28,22 +34,21 @@ version = 2
 		Dir + "/cni/10-pods.conflist": `{
   "cniVersion": "0.4.0", "name": "pods",
   "plugins": [
-    {"type": "bridge", "bridge": "pods0", "isGateway": true,
-     "ipam": {"type": "host-local", "ranges": [[{"subnet": "10.88.0.0/16"}]], "routes": [{"dst": "0.0.0.0/0"}]}}
+    {"type": "bridge", "bridge": "pods0", "isGateway": true, "hairpinMode": true,
+     "ipam": {"type": "host-local", "ranges": [[{"subnet": "10.88.0.0/16", "gateway": "10.88.0.1"}]], "routes": [{"dst": "0.0.0.0/0"}]}}
   ]
 }
 `,
 		Dir + "/kubelet.yaml": `
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
-staticPodPath: ` + Dir + `/manifests
 containerRuntimeEndpoint: unix:///run/containerd/containerd.sock
 readOnlyPort: 10255
-address: 127.0.0.1
+address: ` + s.address + `
 authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}
 authorization: {mode: AlwaysAllow}
 cgroupDriver: cgroupfs
-cgroupRoot: ` + cgroupRoot + `
+cgroupRoot: ` + s.cgroupRoot + `
 failCgroupV1: false
 featureGates: {` + strings.Join(ProbeFeatures, ": true, ") + `: true}
 failSwapOn: false
@@ -54,8 +59,6 @@ maxOpenFiles: 20000
 oomScoreAdj: 0
 evictionHard: {memory.available: "0%", nodefs.available: "0%", nodefs.inodesFree: "0%", imagefs.available: "0%"}
 imageGCHighThresholdPercent: 100
-syncFrequency: 1s
-fileCheckFrequency: 1s
-`,
+` + s.kubelet,
 	}
 }

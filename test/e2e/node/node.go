@@ -1,5 +1,5 @@
-// Package node runs a kubelet with containerd, without an API server, and
-// reports the kubelet's view of its pods.
+// Package node runs a kubelet with containerd. Without an API server it hands the
+// kubelet its pods, and reports the kubelet's view of them.
 //
 // It must run inside the namespaces that test/e2e/run sets up: everything it
 // starts and mounts ends with them.
@@ -31,11 +31,12 @@ const Name = "node"
 type Node struct {
 	Bin string // the folder of the built programs
 
-	programs map[string]*testutil.Process // containerd, kubelet
-	stop     chan struct{}
+	cluster Cluster
+	stop    chan struct{}
 
-	mu      sync.Mutex         // guards history
-	history map[string][]State // by pod name, without the node's name; changes only
+	mu       sync.Mutex                   // guards the following
+	programs map[string]*testutil.Process // containerd, kubelet
+	history  map[string][]State           // by pod name, without the node's name; changes only
 }
 
 // Sandboxed returns an error unless the process runs in a network namespace of
@@ -54,8 +55,62 @@ func Sandboxed() error {
 	return nil
 }
 
-// Start starts containerd, imports the images and starts the kubelet.
+// A Cluster is what a node of one has to know.
+type Cluster struct {
+	Kubeconfig string // a file
+	Address    string // the node's, in the network of its pods, where its DNS server listens too
+}
+
+// Start starts containerd, imports the images and starts the kubelet, which has
+// no API server.
 func Start(bin string, images ...string) (*Node, error) {
+	n, err := newNode(bin, settings{address: "127.0.0.1", kubelet: "staticPodPath: " + Dir + "/manifests\nsyncFrequency: 1s\nfileCheckFrequency: 1s\n"})
+	if err != nil {
+		return n, err
+	}
+	if err := os.MkdirAll(filepath.Join(Dir, "manifests"), 0o755); err != nil {
+		return n, err
+	}
+	if err := n.StartContainerd(images...); err != nil {
+		return n, err
+	}
+	if err := n.startKubelet("--node-ip", "127.0.0.1"); err != nil {
+		return n, err
+	}
+	go n.observe()
+	return n, nil
+}
+
+// New returns a node of a cluster, of which nothing runs yet.
+func New(bin string, c Cluster) (*Node, error) {
+	n, err := newNode(bin, settings{address: "0.0.0.0", kubelet: "clusterDNS: [" + c.Address + "]\nclusterDomain: cluster.local\n"})
+	if err != nil {
+		return nil, err
+	}
+	n.cluster = c
+	return n, nil
+}
+
+// Join starts the kubelet, which tells the API server of the node.
+func (n *Node) Join() error {
+	if err := n.startCluster(); err != nil {
+		return err
+	}
+	go n.observe()
+	return nil
+}
+
+func (n *Node) startCluster() error {
+	return n.startKubelet("--node-ip", n.cluster.Address, "--kubeconfig", n.cluster.Kubeconfig)
+}
+
+// RestartKubelet kills the kubelet of a cluster's node, and starts it again.
+func (n *Node) RestartKubelet() error {
+	n.program("kubelet").Stop()
+	return n.startCluster()
+}
+
+func newNode(bin string, s settings) (*Node, error) {
 	if err := Sandboxed(); err != nil {
 		return nil, err
 	}
@@ -64,35 +119,41 @@ func Start(bin string, images ...string) (*Node, error) {
 		return nil, errors.New("CGROUP must name the cgroup of the pods: run test/e2e/run")
 	}
 	n := &Node{Bin: bin, programs: map[string]*testutil.Process{}, stop: make(chan struct{}), history: map[string][]State{}}
-	for path, text := range configFiles(cgroup) {
+	s.cgroupRoot = cgroup
+	for path, text := range s.files() {
 		if err := write(path, text); err != nil {
 			return nil, err
 		}
 	}
-	if err := os.MkdirAll(filepath.Join(Dir, "manifests"), 0o755); err != nil {
-		return nil, err
-	}
+	return n, nil
+}
+
+// StartContainerd starts containerd and imports the images.
+func (n *Node) StartContainerd(images ...string) error {
 	if err := n.start("containerd", "containerd", "--config", Dir+"/containerd.toml"); err != nil {
-		return nil, err
+		return err
 	}
 	if err := testutil.Eventually(30*time.Second, func() error { return run("ctr", "version") }); err != nil {
-		return n, fmt.Errorf("containerd does not answer: %w", err)
+		return fmt.Errorf("containerd does not answer: %w", err)
 	}
 	for _, file := range images {
 		if err := run("ctr", "-n", "k8s.io", "images", "import", file); err != nil {
-			return n, err
+			return err
 		}
 	}
-	err := n.start("kubelet", filepath.Join(bin, "kubelet"), "--v=2", "--config", Dir+"/kubelet.yaml",
-		"--root-dir", Dir+"/kubelet", "--cert-dir", Dir+"/kubelet-certs", "--hostname-override", Name, "--node-ip", "127.0.0.1")
+	return nil
+}
+
+func (n *Node) startKubelet(flags ...string) error {
+	err := n.start("kubelet", filepath.Join(n.Bin, "kubelet"), append([]string{"--v=2", "--config", Dir + "/kubelet.yaml",
+		"--root-dir", Dir + "/kubelet", "--cert-dir", Dir + "/kubelet-certs", "--hostname-override", Name}, flags...)...)
 	if err != nil {
-		return n, err
+		return err
 	}
 	if err := testutil.Eventually(60*time.Second, func() error { _, err := get("/pods"); return err }); err != nil {
-		return n, fmt.Errorf("the kubelet does not answer: %w", err)
+		return fmt.Errorf("the kubelet does not answer: %w", err)
 	}
-	go n.observe()
-	return n, nil
+	return nil
 }
 
 // Stop ends the kubelet and containerd. The containers end with the sandbox.
@@ -105,7 +166,7 @@ func (n *Node) Stop() {
 
 // Log returns the log of "kubelet" or "containerd" so far.
 func (n *Node) Log(program string) string {
-	if p := n.programs[program]; p != nil {
+	if p := n.program(program); p != nil {
 		return p.Log()
 	}
 	return ""
@@ -115,9 +176,17 @@ func (n *Node) Log(program string) string {
 func (n *Node) start(name, path string, args ...string) error {
 	p, err := testutil.Start(exec.Command(path, args...), nil)
 	if err == nil {
+		n.mu.Lock()
 		n.programs[name] = p
+		n.mu.Unlock()
 	}
 	return err
+}
+
+func (n *Node) program(name string) *testutil.Process {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.programs[name]
 }
 
 func write(path, text string) error {

@@ -232,7 +232,7 @@ func (n *Node) ProbeCounts(pod string) (map[string]float64, error) {
 	}
 	counts := map[string]float64{}
 	for _, m := range probeTotal.FindAllStringSubmatch(string(body), -1) {
-		if !strings.Contains(m[1], `pod="`+pod+"-"+Name+`"`) {
+		if own := `pod="` + pod; !strings.Contains(m[1], own+`"`) && !strings.Contains(m[1], own+"-"+Name+`"`) {
 			continue
 		}
 		labels := resultLabel.FindStringSubmatch(m[1])
