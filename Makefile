@@ -202,7 +202,7 @@ corpus: bin/kustomize ## fetch the real-world manifests into .corpus/, for REWRI
 	build/corpus.sh .corpus
 
 .PHONY: e2e
-e2e: ## run manifests before a real kubelet under enforced mTLS and a real API server (Linux, root)
+e2e: ## run manifests before a real kubelet under enforced mTLS, a real API server, and in a cluster with Istio (Linux, root)
 	test/e2e/run
 
 # What Kyverno's verdict depends on. It takes ten minutes to build, and says the same of the same files.

@@ -1,7 +1,7 @@
 // The tests that hold the two programs against software of others:
 // the kubelet and the API server, Istio's injector and status server, Envoy's
 // API. Kubernetes' staging modules carry the version v0.X.Y where Kubernetes is
-// v1.X.Y; the kubelet and the API server of the end-to-end tests are built from here.
+// v1.X.Y; Kubernetes' and Istio's programs in the end-to-end tests are built from here.
 // So are Helm, Argo CD and GoReleaser, for delivery: in versions that take the same
 // dependencies, so that those are compiled once. Argo CD needs kubectl v0.36.
 module github.com/rewrite-probes/rewrite-probes/test
@@ -17,6 +17,9 @@ tool (
 	istio.io/istio/pilot/cmd/pilot-agent
 	istio.io/istio/pilot/cmd/pilot-discovery
 	k8s.io/kubernetes/cmd/kube-apiserver
+	k8s.io/kubernetes/cmd/kube-controller-manager
+	k8s.io/kubernetes/cmd/kube-proxy
+	k8s.io/kubernetes/cmd/kube-scheduler
 	k8s.io/kubernetes/cmd/kubelet
 )
 
@@ -246,6 +249,7 @@ require (
 	github.com/lann/builder v0.0.0-20180802200727-47ae307949d0 // indirect
 	github.com/lann/ps v0.0.0-20150810152359-62de8c46ede0 // indirect
 	github.com/lib/pq v1.12.3 // indirect
+	github.com/lithammer/dedent v1.1.0 // indirect
 	github.com/lucasb-eyer/go-colorful v1.3.0 // indirect
 	github.com/mailru/easyjson v0.9.0 // indirect
 	github.com/mattn/go-colorable v0.1.14 // indirect
@@ -256,6 +260,7 @@ require (
 	github.com/minio/sha256-simd v1.0.1 // indirect
 	github.com/mitchellh/go-homedir v1.1.0 // indirect
 	github.com/moby/docker-image-spec v1.3.1 // indirect
+	github.com/moby/ipvs v1.1.0 // indirect
 	github.com/moby/moby/api v1.54.2 // indirect
 	github.com/moby/moby/client v0.4.1 // indirect
 	github.com/modelcontextprotocol/registry v1.5.0 // indirect

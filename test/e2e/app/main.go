@@ -24,6 +24,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -38,6 +39,7 @@ import (
 func main() {
 	var (
 		httpAddr  = flag.String("http", ":8080", "where HTTP is served")
+		anyAddrs  = flag.String("any", "", "where, separated by commas, every request of HTTP/1 and HTTP/2 is answered with 200, and gRPC health is served")
 		httpsAddr = flag.String("https", "", "where HTTPS is served")
 		h2cAddr   = flag.String("h2c", "", "where HTTP/2 is served without TLS, by prior knowledge, and nothing else")
 		tcpAddr   = flag.String("tcp", "", "where connections are accepted and closed")
@@ -47,12 +49,13 @@ func main() {
 		fail      = flag.Bool("fail", false, "start as after /control/fail")
 		exitAfter = flag.Duration("exit-after", 0, "time after which the program ends well, as a job does")
 		get       = flag.String("get", "", "only ask this URL, as an exec probe does, and end with 1 unless it answers 200")
+		getFor    = flag.Duration("for", 0, "with -get: ask again and again for so long, and say how many answers were another")
 		record    = flag.String("record", "", "file that hooks, starts and the end are written to")
 	)
 	flag.Parse()
 	if *get != "" {
-		if r, err := http.Get(*get); err != nil || r.StatusCode != http.StatusOK {
-			log.Fatal(err)
+		if !ask(*get, *getFor) {
+			os.Exit(1)
 		}
 		return
 	}
@@ -79,6 +82,9 @@ func main() {
 	priorKnowledge := &http.Server{Handler: a, Protocols: new(http.Protocols)}
 	priorKnowledge.Protocols.SetUnencryptedHTTP2(true)
 	a.serve(*h2cAddr, priorKnowledge.Serve)
+	for addr := range strings.SplitSeq(*anyAddrs, ",") {
+		a.serve(addr, a.anyServer().Serve)
+	}
 	a.serve(*tcpAddr, acceptAndClose)
 	a.serve(*grpcAddr, a.healthServer().Serve)
 	a.serve(*grpcsAddr, a.healthServer(grpc.Creds(credentials.NewServerTLSFromCert(&certificate))).Serve)
@@ -95,6 +101,28 @@ func main() {
 	case <-done:
 		rec.add("finished", "")
 	}
+}
+
+// ask requests a URL once, or again and again for a time, on a new connection each. It
+// reports whether every answer was 200, and says what the others were.
+func ask(url string, while time.Duration) bool {
+	client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	asked, lost := 0, 0
+	for end := time.Now().Add(while); asked == 0 || time.Now().Before(end); asked++ {
+		r, err := client.Get(url)
+		if err != nil {
+			log.Println(err)
+			lost++
+			continue
+		}
+		r.Body.Close()
+		if r.StatusCode != http.StatusOK {
+			log.Println(r.Status)
+			lost++
+		}
+	}
+	fmt.Printf("%d of %d requests lost\n", lost, asked)
+	return lost == 0
 }
 
 // An app is what the servers share.
@@ -161,9 +189,25 @@ func (a *app) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "http://elsewhere.example/", http.StatusFound)
 	case "/hook/post-start", "/hook/pre-stop":
 		a.rec.add(r.URL.Path, r.UserAgent())
+		takes, _ := time.ParseDuration(r.FormValue("for"))
+		time.Sleep(takes)
 	default:
 		http.NotFound(w, r)
 	}
+}
+
+// anyServer answers whatever it is asked.
+func (a *app) anyServer() *http.Server {
+	health := a.healthServer()
+	server := &http.Server{Protocols: new(http.Protocols)}
+	server.Protocols.SetHTTP1(true)
+	server.Protocols.SetUnencryptedHTTP2(true)
+	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc") {
+			health.ServeHTTP(w, r)
+		}
+	})
+	return server
 }
 
 func (a *app) healthServer(options ...grpc.ServerOption) *grpc.Server {

@@ -1,0 +1,143 @@
+package cluster
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"istio.io/istio/operator/pkg/render"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
+)
+
+// istioSettings are the settings of Istio's charts, in the form of istioctl's --set.
+var istioSettings = []string{
+	"profile=minimal", "hub=" + hub, "tag=" + tag,
+	"values.pilot.autoscaleEnabled=false",
+	"values.pilot.resources.requests.cpu=10m", "values.pilot.resources.requests.memory=64Mi",
+	"values.global.proxy.resources.requests.cpu=10m", "values.global.proxy.resources.requests.memory=32Mi",
+	"values.global.imagePullPolicy=Never",
+
+	// The Envoy of Envoy's own project lacks four types of Istio's build. Without
+	// these settings istiod sends them to every sidecar, which then refuses
+	// everything. They are for telemetry, and for clients of ports with an
+	// undeclared protocol.
+	"values.pilot.env.PILOT_ENABLE_METADATA_EXCHANGE=false",
+	"values.pilot.env.PILOT_ENABLE_ALPN_FILTER=false",
+	"values.telemetry.enabled=false",
+
+	"meshConfig.defaultConfig.proxyMetadata.CLOUD_PLATFORM=none", // there is none to be asked for
+	"meshConfig.defaultConfig.proxyStatsMatcher.inclusionRegexps[0]=.*(ssl|rbac).*",
+}
+
+// otherRevision is a second istiod, whose injector does not rewrite probes: as where
+// that is turned off for the whole mesh.
+const otherRevision = "norewrite"
+
+var otherSettings = append([]string{
+	"revision=" + otherRevision, "values.sidecarInjectorWebhook.rewriteAppHTTPProbe=false",
+}, istioSettings...)
+
+// strict is the policy of the whole mesh.
+const strict = `{apiVersion: security.istio.io/v1, kind: PeerAuthentication, metadata: {name: default, namespace: istio-system}, spec: {mtls: {mode: STRICT}}}`
+
+func moduleFolder(module string) (string, error) {
+	out, err := testutil.Output(exec.Command("go", "-C", filepath.Join(root, "test"), "list", "-m", "-f", "{{.Dir}}", module))
+	return strings.TrimSpace(string(out)), err
+}
+
+// installIstio applies Istio's own charts, and waits until both istiods are ready. When
+// the images are there, the node joins.
+func installIstio(images <-chan error) error {
+	crds, rest, err := renderIstio(istioSettings...)
+	if err != nil {
+		return err
+	}
+	_, other, err := renderIstio(otherSettings...)
+	if err != nil {
+		return err
+	}
+	if err := api.apply("{apiVersion: v1, kind: Namespace, metadata: {name: istio-system}}"); err != nil {
+		return err
+	}
+	if err := api.apply(crds); err != nil {
+		return err
+	}
+	if err := <-images; err != nil {
+		return err
+	}
+	if err := theNode.Join(); err != nil {
+		return err
+	}
+	// A kind is known a moment after its CustomResourceDefinition was taken.
+	if err := testutil.Eventually(time.Minute, func() error { return api.apply(other + "\n---\n" + rest) }); err != nil {
+		return err
+	}
+	for _, name := range []string{"istiod", "istiod-" + otherRevision} {
+		if err := api.deploymentReady("istio-system", name, 3*time.Minute); err != nil {
+			return err
+		}
+	}
+	// Now istiod judges Istio's own objects, by a webhook.
+	return testutil.Eventually(time.Minute, func() error { return api.apply(strict) })
+}
+
+// renderIstio returns what Istio's charts, which are part of its module, make of
+// settings: the definitions of its kinds, and the rest.
+func renderIstio(settings ...string) (crds, rest string, err error) {
+	sets, _, err := render.GenerateManifest(nil, settings, false, nil, nil)
+	if err != nil {
+		return "", "", fmt.Errorf("Istio's charts: %w", err)
+	}
+	var kinds, others []string
+	for _, set := range sets {
+		for _, m := range set.Manifests {
+			if m.GetKind() == "CustomResourceDefinition" {
+				kinds = append(kinds, m.Content)
+			} else {
+				others = append(others, m.Content)
+			}
+		}
+	}
+	return strings.Join(kinds, "\n---\n"), strings.Join(others, "\n---\n"), nil
+}
+
+// everythingAccepted returns an error with what an Envoy has refused of what istiod
+// sent it.
+func everythingAccepted() error {
+	pods, err := api.podsOf("istio-system", "app=istiod")
+	if err != nil {
+		return err
+	}
+	var all []error
+	for _, istiod := range pods {
+		text, err := api.exec("istio-system", istiod.Name, "discovery", "pilot-discovery", "request", "GET", "/debug/syncz")
+		if err != nil {
+			return err
+		}
+		all = append(all, refusals(text))
+	}
+	return errors.Join(all...)
+}
+
+// refusals returns an error with the refusals in what istiod knows of its clients.
+func refusals(syncz string) error {
+	var clients []map[string]any
+	if err := json.Unmarshal([]byte(syncz), &clients); err != nil {
+		return fmt.Errorf("istiod's /debug/syncz: %w in %s", err, syncz)
+	}
+	if len(clients) == 0 {
+		return errors.New("istiod's /debug/syncz knows no client")
+	}
+	var all []error
+	for _, c := range clients {
+		if text, err := json.Marshal(c); err != nil || strings.Contains(string(text), "lastError") {
+			all = append(all, fmt.Errorf("%v: %s (%v)", c["proxy"], text, err))
+		}
+	}
+	return errors.Join(all...)
+}
