@@ -75,6 +75,12 @@ test: bin/kustomize ## run the tests of what is shipped
 test-tools: ## run the tests of the developers' own tools
 	$(GO) -C tools/mutate test -count=1 ./...
 	$(GO) -C tools/figures test -count=1 ./...
+	$(GO) -C tools/words test -count=1 ./...
+
+.PHONY: words
+words: ## measure how hard the documentation is to read, and fail if a page got worse (WORDSFLAGS=-update: write down what it has now)
+	@$(GO) -C tools/words build -o ../../bin/words .
+	@bin/words -limits tools/words/limits.txt $(WORDSFLAGS) $$(git ls-files '*.md' | grep -vE '^(\.github|CHANGELOG|CODE_OF|docs/proof/|testdata)')
 
 # What starts goroutines. All else is one goroutine, which cannot race with itself, but for
 # what Go programs that call fn at once share.

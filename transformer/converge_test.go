@@ -405,7 +405,8 @@ func TestAFieldThatWasGivenBackByHandGetsItsText(t *testing.T) {
 // nothing to change.
 func TestWhatTheAPIServerFillsInIsNoChange(t *testing.T) {
 	before := podOf("", app(httpProbe))
-	text := plan(t, before).text
+	withProbe := func(o *transformer.Options) { o.ProbeProxy.LivenessProbe = true }
+	text := plan(t, before, withProbe).text
 	for _, c := range []struct {
 		after, added string
 		image        string // of probe-proxy; "" for the default
@@ -415,8 +416,8 @@ func TestWhatTheAPIServerFillsInIsNoChange(t *testing.T) {
 		{after: "fieldRef:\n", added: "              apiVersion: v2\n"},
 		{after: "port: 15099\n", added: "            scheme: HTTP\n", stays: true},
 		{after: "port: 15099\n", added: "            scheme: HTTPS\n"},
-		{after: "failureThreshold: 60\n", added: "          timeoutSeconds: 1\n          successThreshold: 1\n", stays: true},
-		{after: "failureThreshold: 60\n", added: "          timeoutSeconds: 2\n"},
+		{after: "timeoutSeconds: 10\n", added: "          periodSeconds: 10\n          failureThreshold: 3\n", stays: true},
+		{after: "timeoutSeconds: 10\n", added: "          periodSeconds: 1\n"},
 		{after: "restartPolicy: Always\n", added: "        imagePullPolicy: IfNotPresent\n", stays: true},
 		{after: "restartPolicy: Always\n", added: "        imagePullPolicy: Always\n"},
 		{after: "restartPolicy: Always\n", added: "        imagePullPolicy: Never\n"},
@@ -426,7 +427,7 @@ func TestWhatTheAPIServerFillsInIsNoChange(t *testing.T) {
 		{after: "restartPolicy: Always\n", added: "        imagePullPolicy: IfNotPresent\n", image: "localhost:5000/probe-proxy"},
 		{after: "restartPolicy: Always\n", added: "        resources: {}\n        terminationMessagePath: /dev/termination-log\n", stays: true},
 	} {
-		var opts []option
+		opts := []option{withProbe}
 		text := text
 		if c.image != "" {
 			opts = append(opts, func(o *transformer.Options) { o.ProbeProxy.Image = c.image })

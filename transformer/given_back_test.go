@@ -130,7 +130,7 @@ func TestThePodsOwnLimitMustHoldWhatALimitRangeGives(t *testing.T) {
 		if found != want {
 			t.Errorf("%s: %t: %s", requested, found, f.Message)
 		}
-		if requested == "400m" && f.Message != "`spec.template.spec`: the namespace would not accept the pod with probe-proxy: the pod's own request of cpu is filled in as 900m with what a LimitRange gives to probe-proxy, and its limit is 500m; the functionConfig can have `probeProxy: {resources: {requests: {cpu: 50m, memory: 32Mi}, limits: {cpu: 50m, memory: 32Mi}}}`" {
+		if requested == "400m" && f.Message != "`spec.template.spec`: the namespace would not accept the pod with probe-proxy: the pod's own request of cpu is filled in as 900m with what a LimitRange gives to probe-proxy, and its limit is 500m; the functionConfig can have `probeProxy: {resources: {requests: {cpu: 100m, memory: 32Mi}, limits: {cpu: 100m, memory: 32Mi}}}`" {
 			t.Errorf("%s", f.Message)
 		}
 	}

@@ -440,7 +440,7 @@ func (d istio) answeredFate(v *view, s *site, w world.World) world.Fate {
 		return world.Failing("istio-proxy, which is to answer, starts later")
 	case !h.proxy && slices.Contains(h.listens, listens):
 		return world.Failing(fmt.Sprintf("probe-proxy and istio-proxy listen on the same port, %d", listens))
-	case !h.proxy && h.at.Init && !w.Native && d.rewritesFact(v, v.annotations()).Is != certain.Never:
+	case h.isGated() && !w.Native && d.rewritesFact(v, v.annotations()).Is != certain.Never:
 		return world.Failing("the annotation `" + istioRewrite + ": \"false\"` is missing, without which Istio's injector sends probe-proxy's own startupProbe to istio-proxy, which starts later, so that the pod never starts")
 	}
 	return world.Spared

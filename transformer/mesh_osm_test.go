@@ -28,7 +28,7 @@ func TestInOSMAndFSMEverythingIsRewrittenToOnePort(t *testing.T) {
 			"preStop: {httpGet: {path: /app-lifecycle/app/prestopz, port: 15904}}",
 			"readinessProbe: {httpGet: {path: /app-health/b/readyz, port: 15904, scheme: HTTP}}",
 			"livenessProbe: {httpGet: {path: /app-health/b/livez, port: 15904}}",
-			"- \"--port=15904\"\n", "path: /healthz\n            port: 15904\n",
+			"args:\n        - \"--port=15904\"\n", "- wait\n              - \"--port=15904\"\n",
 		)
 		if r.env() != plan(t, before).env() || strings.Contains(r.text, "annotations:") || len(r.Findings) > 0 || r.Answer.Port != 15904 || r.Answer.Mesh != title {
 			t.Errorf("%s: findings %v, answer %+v in\n%s", mesh, r.Findings, r.Answer, r.text)

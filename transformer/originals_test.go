@@ -280,6 +280,7 @@ func TestThePortOfAProbeProxyIsReadWhereItMayBe(t *testing.T) {
 	} {
 		text := strings.Replace(r.text, "        - \"--port=15098\"\n        env:\n", args+"        env:\n", 1)
 		wantText(t, restore(t, text), before) // with another port, the annotation for it would stay
+		wantText(t, restore(t, asEarlier(t, text)), before)
 	}
 }
 

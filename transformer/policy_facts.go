@@ -31,7 +31,9 @@ func PolicyFacts(o Options) map[string]any {
 		// Rewritten probes: the path of one, how all paths begin, and the key of an original in
 		// the env var. The third element of such a path is the container's name.
 		"PathPattern": "^" + pathPattern() + "$", "PathStart": "/app-", "KeyPattern": `"` + pathPattern() + `":`,
-		"EnvName": prober.EnvName, "HealthPath": prober.HealthPath, "ProbeProxyNames": names,
+		"EnvName": prober.EnvName, "ProbeProxyNames": names,
+		// What else a probe-proxy is known by.
+		"HealthPath": prober.HealthPath, "Waits": prober.Program + " " + prober.WaitCommand + " ",
 
 		// Opt-outs.
 		"IstioRewrite": istioRewrite, "OwnRewrite": ownRewrite, "OwnSkipContainers": ownSkipContainers,

@@ -39,8 +39,7 @@ func resourcesOf(t *testing.T, text string) string {
 }
 
 const (
-	asGuaranteed   = "requests: cpu: 50m memory: 32Mi limits: cpu: 50m memory: 32Mi"
-	asGuaranteedIn = "requests: cpu: 100m memory: 32Mi limits: cpu: 100m memory: 32Mi" // with many TLS probes
+	asGuaranteed   = "requests: cpu: 100m memory: 32Mi limits: cpu: 100m memory: 32Mi"
 	asBurstable    = "requests: cpu: 10m memory: 16Mi limits: memory: 32Mi"
 	asLimited      = "requests: cpu: 10m memory: 16Mi limits: cpu: 100m memory: 32Mi" // every container has a CPU limit
 	asBurstableTLS = "requests: cpu: 20m memory: 16Mi limits: memory: 32Mi"
@@ -62,7 +61,7 @@ func TestProbeProxyKeepsThePodsClass(t *testing.T) {
 		{"Guaranteed in other units", app(plain + "resources: {limits: {cpu: 500m, memory: 1Gi}, requests: {cpu: 0.5, memory: 1024Mi}}\n"), asGuaranteed},
 		{"Guaranteed with init containers", "initContainers:\n- {name: i, image: i, resources: {limits: {cpu: 1, memory: 1Mi}}}\n" + app(plain+full), asGuaranteed},
 		{"Guaranteed with one HTTPS probe", app(tls + full), asGuaranteed},
-		{"Guaranteed with four HTTPS probes", app(tls+full) + four, asGuaranteedIn},
+		{"Guaranteed with four HTTPS probes", app(tls+full) + four, asGuaranteed},
 		{"an init container without", "initContainers:\n- {name: i, image: i}\n" + app(plain+full), asBurstable},
 		{"a second container without", app(plain+full) + second("env: []\n"), asBurstable},
 		{"no limit of memory", app(plain + "resources: {limits: {cpu: 1}, requests: {memory: 1Gi}}\n"), asLimited},
@@ -149,8 +148,7 @@ func TestAClassThatChangesIsReported(t *testing.T) {
 	}
 }
 
-// Three probes over TLS at the same time are still made with little CPU in a Guaranteed pod; in a
-// Burstable one any of them needs more.
+// In a Burstable pod any probe over TLS needs more CPU than those without.
 func TestProbesOverTLSNeedMoreCPU(t *testing.T) {
 	const guaranteed, burstable = "resources: {limits: {cpu: 1, memory: 1Gi}}\n", "resources: {requests: {cpu: 1, memory: 1Gi}}\n"
 	tls := []string{"livenessProbe: {httpGet: {port: 1, scheme: HTTPS}}\n", "readinessProbe: {grpc: {port: 2, mode: TLS}}\n", "startupProbe: {httpGet: {port: 3, scheme: HTTPS}}\n", "lifecycle: {preStop: {httpGet: {port: 4, scheme: HTTPS}}}\n"}
@@ -158,7 +156,7 @@ func TestProbesOverTLSNeedMoreCPU(t *testing.T) {
 		resources, want string
 		probes          int
 	}{
-		{guaranteed, "cpu: 50m\n", 3}, {guaranteed, "cpu: 100m\n", 4}, {burstable, "cpu: 20m\n", 1}, {burstable, "cpu: 20m\n", 4}, {burstable, "cpu: 10m\n", 0},
+		{guaranteed, "cpu: 100m\n", 0}, {guaranteed, "cpu: 100m\n", 4}, {burstable, "cpu: 20m\n", 1}, {burstable, "cpu: 20m\n", 4}, {burstable, "cpu: 10m\n", 0},
 	} {
 		probes := strings.Join(tls[:c.probes], "")
 		if c.probes == 0 {

@@ -55,10 +55,15 @@ func (s *site) gates() bool {
 }
 
 // needsStart reports whether the probe or hook depends on what happens while init containers
-// start: it gates them, or a native probe-proxy, which has a startupProbe, answers it.
+// start: it gates them, or a native probe-proxy that has a startupProbe of its own answers it.
 func (s *site) needsStart() bool {
-	h := s.holder
-	return s.at.Init && s.gates() || h != nil && !h.proxy && h.at.Init
+	return s.at.Init && s.gates() || s.holder.isGated()
+}
+
+// isGated reports whether the containers after a native probe-proxy wait for a startupProbe
+// of its own, which earlier versions gave it.
+func (h *holder) isGated() bool {
+	return h != nil && !h.proxy && h.at.Init && asksItself(h.container)
 }
 
 // neverWorks reports whether nobody makes the probe or hook of a kind: the API server allows

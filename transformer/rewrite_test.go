@@ -40,12 +40,13 @@ initContainers:
         fieldPath: status.podIP
   - name: ISTIO_KUBE_APP_PROBERS
     value: '`+want+`'
-  startupProbe:
-    httpGet:
-      path: /healthz
-      port: 15099
-    periodSeconds: 1
-    failureThreshold: 60
+  lifecycle:
+    postStart:
+      exec:
+        command:
+        - /probe-proxy
+        - wait
+        - "--port=15099"
   securityContext:
     runAsUser: 65532
     runAsGroup: 65532
@@ -200,12 +201,13 @@ func TestTheContainerIsMergedFromTheOptions(t *testing.T) {
     value: "y"
   - name: ISTIO_KUBE_APP_PROBERS
     value: '{"/app-health/app/livez":{"httpGet":{"path":"/foo","port":8001,"scheme":"HTTP"},"timeoutSeconds":1}}'
-  startupProbe:
-    httpGet:
-      path: /healthz
-      port: 15098
-    periodSeconds: 1
-    failureThreshold: 60
+  lifecycle:
+    postStart:
+      exec:
+        command:
+        - /probe-proxy
+        - wait
+        - "--port=15098"
   resources:
     requests:
       cpu: 10m

@@ -19,6 +19,9 @@ func (w *draft) editContainers(env string) {
 		isOwned := func(key string) bool { return slices.Contains(ownedKeys, key) }
 		existing := w.existingProbeProxy()
 		at := w.probeProxyPlace(existing, w.toRewrite)
+		if existing != nil {
+			container = withLifecycle(container, existing.raw)
+		}
 		if existing != nil && existing.at == at {
 			keep = &existing.at
 			w.edit(diff(existing.path, existing.raw, w.withImmutable(container, existing.raw), isOwned)...)
@@ -176,5 +179,12 @@ func (w *draft) withImmutable(want, have field.Map) field.Map {
 			want = append(want, e)
 		}
 	}
-	return want
+	startup, isOlder := have.Get("startupProbe")
+	if _, waits := have.Get("lifecycle"); !isOlder || waits {
+		return want
+	}
+	// Its image, which stays, may not know how to wait.
+	want = slices.DeleteFunc(want, func(e field.Entry) bool { return e.Key == "lifecycle" })
+	asked, _ := startup.(field.Map)
+	return append(want, field.Entry{Key: "startupProbe", Value: field.Merge(asked, ownProbe(w.setting, prober.HealthPath))})
 }

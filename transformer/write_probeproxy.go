@@ -17,7 +17,8 @@ const hooksFlag = "--hooks-within=10s"
 // ownedKeys are the fields of the container that the options decide. Others,
 // such as volumeMounts, are kept.
 var ownedKeys = []string{
-	"name", "image", "imagePullPolicy", "restartPolicy", "command", "args", "env", "startupProbe", "livenessProbe", "readinessProbe", "resources", "securityContext",
+	"name", "image", "imagePullPolicy", "restartPolicy", "command", "args", "env",
+	"lifecycle", "startupProbe", "livenessProbe", "readinessProbe", "resources", "securityContext",
 }
 
 // podIP is the env var by which probe-proxy knows where the app listens.
@@ -51,11 +52,7 @@ func fixedContainer(in *setting, native bool) field.Map {
 	}
 	m = append(m,
 		field.Entry{Key: "env", Value: mergeEnv(field.List{podIP}, s.Env)},
-		// Every second for a minute: an image on the node is up at once.
-		field.Entry{Key: "startupProbe", Value: append(ownProbe(in, prober.HealthPath), field.Map{
-			{Key: "periodSeconds", Value: 1},
-			{Key: "failureThreshold", Value: 60},
-		}...)},
+		field.Entry{Key: "lifecycle", Value: field.Map{{Key: prober.PostStart.Field(), Value: waitHook(in.answersOn())}}},
 	)
 	if s.LivenessProbe {
 		m = append(m, field.Entry{Key: "livenessProbe", Value: append(ownProbe(in, prober.HealthPath), field.Entry{Key: "timeoutSeconds", Value: livenessTimeout})})
@@ -88,6 +85,27 @@ func (w *draft) probeProxy(originals string, toRewrite []*site) field.Map {
 // livenessTimeout is in seconds: a node that is short of CPU must not make the
 // kubelet restart a probe-proxy that is well.
 const livenessTimeout = 10
+
+// waitHook returns the hook that holds the next container back until probe-proxy listens.
+// It is no startupProbe, because of bugs of kubelets (docs/operations.md, "Start").
+func waitHook(port int) field.Map {
+	command := field.List{prober.Program, prober.WaitCommand, portFlag + "=" + strconv.Itoa(port)}
+	return field.Map{{Key: "exec", Value: field.Map{{Key: "command", Value: command}}}}
+}
+
+// withLifecycle returns the container with what else an existing probe-proxy has in its lifecycle.
+func withLifecycle(container, existing field.Map) field.Map {
+	var others field.Map
+	for _, e := range field.As[field.Map](existing, "lifecycle") {
+		if e.Key != prober.PostStart.Field() {
+			others = append(others, e)
+		}
+	}
+	if others == nil {
+		return container
+	}
+	return field.Merge(container, field.Map{{Key: "lifecycle", Value: others}})
+}
 
 // ownProbe returns the handler of a probe that asks probe-proxy itself.
 func ownProbe(in *setting, path string) field.Map {

@@ -30,6 +30,11 @@ type injected struct {
 			} `yaml:"fieldRef"`
 		} `yaml:"valueFrom"`
 	}
+	Lifecycle struct {
+		PostStart struct {
+			Exec struct{ Command []string }
+		} `yaml:"postStart"`
+	}
 }
 
 // inject returns the container that the function adds to a pod.

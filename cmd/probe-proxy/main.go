@@ -40,6 +40,7 @@ const usage = `probe-proxy answers the rewritten probes of a pod's containers.
 Usage:
   probe-proxy [flags]    serve
   probe-proxy check      validate the env var that has the probes, and print them
+  probe-proxy wait       wait until it listens: the container's postStart hook
   probe-proxy version
 
 Flags:
@@ -80,6 +81,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 				return fail(stderr, exitUsage, fmt.Errorf("check takes no arguments: it validates env %s", prober.EnvName))
 			}
 			return check(stdout, stderr)
+		case prober.WaitCommand:
+			return wait(args[1:], stdout, stderr, waitAtMost)
 		}
 	}
 	opts, err := parse(args, stdout)
@@ -116,15 +119,20 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	_, known := bodiesFrom[o.body]
 	switch {
 	case f.NArg() > 0:
-		return nil, fmt.Errorf("unknown command %q: want check or version, or nothing to serve", f.Arg(0))
-	case o.port < 1 || o.port > 65535:
-		return nil, fmt.Errorf("--port %d must be a number from 1 to 65535", o.port)
+		return nil, fmt.Errorf("unknown command %q: want check, wait or version, or nothing to serve", f.Arg(0))
 	case !known:
 		return nil, fmt.Errorf("--body %q must be one of none, failures, all", o.body)
 	case o.hooksWithin < 0:
 		return nil, fmt.Errorf("--hooks-within %s must not be negative", o.hooksWithin)
 	}
-	return o, nil
+	return o, checkPort(o.port)
+}
+
+func checkPort(port int) error {
+	if port < 1 || port > 65535 {
+		return fmt.Errorf("--port %d must be a number from 1 to 65535", port)
+	}
+	return nil
 }
 
 func serve(o *options, stderr io.Writer) int {

@@ -163,6 +163,9 @@ func TestCommandLine(t *testing.T) {
 		{"x", []string{"check"}},
 		{"{}", []string{"check", "{}"}},
 		{"", []string{"check"}},
+		{"", []string{"wait", "--help"}},
+		{"", []string{"wait", "--port=0"}},
+		{"", []string{"wait", "15099"}},
 		{"", []string{"serv"}},
 		{"", []string{"--prt", "1"}},
 		{"", []string{"--port", "0"}},
@@ -204,7 +207,7 @@ func TestRefusalsSayWhatIsAllowed(t *testing.T) {
 		args       []string
 		want       string
 	}{
-		{args: []string{"serv"}, want: `unknown command "serv": want check or version, or nothing to serve`},
+		{args: []string{"serv"}, want: `unknown command "serv": want check, wait or version, or nothing to serve`},
 		{env: "POD_IP", value: "web", want: `env POD_IP "web" must be the pod's IP (fieldRef status.podIP)`},
 		{args: []string{"check"}, want: "nothing to check: env ISTIO_KUBE_APP_PROBERS is not set"},
 	} {

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -12,10 +16,11 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/release"
+	"github.com/rewrite-probes/rewrite-probes/internal/spelling"
 )
 
 func newCommand(std streams) *cobra.Command {
-	t := &tool{streams: std}
+	t := &tool{streams: std, started: time.Now()}
 	root := &cobra.Command{
 		Use:   "rewrite-probes [PATH... | -]",
 		Short: "Make probes and HTTP hooks work in a mesh that demands mTLS",
@@ -42,11 +47,12 @@ functionConfig cannot be read, or a file cannot be written.`,
   rewrite-probes -d deploy/
   rewrite-probes explain deploy/
   kpt fn eval --exec rewrite-probes`,
-		Args:          cobra.ArbitraryArgs,
+		Args:          pathsOrStdin,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       release.Version(),
 	}
+	root.SetFlagErrorFunc(flagHint)
 	root.SetVersionTemplate("rewrite-probes {{.Version}}\n")
 	readers := []*cobra.Command{t.checkCommand(), t.explainCommand(), t.restoreCommand(), t.vmCommand(), t.patchesCommand()}
 	policy := t.policyCommand()
@@ -67,12 +73,14 @@ functionConfig cannot be read, or a file cannot be written.`,
 // A tool has the streams of a run, and the flags of every command that reads manifests.
 type tool struct {
 	streams
-	config  string
-	flags   *pflag.FlagSet // that have the flags of settings
-	color   choice
-	ignore  []string
-	strict  bool
-	verbose bool
+	started    time.Time
+	config     string
+	flags      *pflag.FlagSet // that have the flags of settings
+	color      choice
+	ignore     []string
+	allowEmpty bool
+	strict     bool
+	verbose    bool
 }
 
 // addFlags adds the flags to the root, which has no others yet, and to the commands below it.
@@ -160,7 +168,7 @@ func reasonsCommand(std streams) *cobra.Command {
 			known := reasonKeys()
 			for _, k := range keys {
 				if !slices.Contains(known, k) {
-					return &usageError{fmt.Errorf("no reason has the key %q%s", k, didYouMean(k, known))}
+					return &usageError{fmt.Errorf("no reason has the key %q%s", k, reasonHint(k, known))}
 				}
 			}
 			for _, r := range reason.All() {
@@ -183,16 +191,41 @@ func reasonKeys() []string {
 	return keys
 }
 
-// didYouMean returns the end of an error about a word that is none of the known ones.
-func didYouMean(word string, known []string) string {
-	c := &cobra.Command{SuggestionsMinimumDistance: 3}
-	for _, k := range known {
-		c.AddCommand(&cobra.Command{Use: k, Run: func(*cobra.Command, []string) {}})
+// reasonHint returns the end of an error about a key that no reason has.
+func reasonHint(key string, known []string) string {
+	return "; " + cmp.Or(spelling.DidYouMean(key, known), "\"rewrite-probes reasons\" lists all")
+}
+
+// pathsOrStdin refuses a first argument that is no path but nearly a command.
+func pathsOrStdin(root *cobra.Command, args []string) error {
+	if len(args) == 0 || args[0] == "-" {
+		return nil
 	}
-	if meant := c.SuggestionsFor(word); len(meant) > 0 {
-		return fmt.Sprintf(" (did you mean %s?)", strings.Join(meant, ", "))
+	if _, err := os.Stat(args[0]); err == nil {
+		return nil
 	}
-	return "; \"rewrite-probes reasons\" lists all"
+	var commands []string
+	for _, c := range root.Commands() {
+		commands = append(commands, c.Name())
+	}
+	if hint := spelling.DidYouMean(args[0], commands); hint != "" {
+		return fmt.Errorf("%q is neither a command nor a path; %s", args[0], hint)
+	}
+	return nil
+}
+
+// flagHint adds the flag that is probably meant to the error about one that does not exist.
+func flagHint(cmd *cobra.Command, err error) error {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return err
+	}
+	var known []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, "--"+f.Name) })
+	if hint := spelling.DidYouMean("--"+unknown.GetSpecifiedName(), known); hint != "" {
+		return fmt.Errorf("%w; %s", err, hint)
+	}
+	return err
 }
 
 // unquoteUsage takes the back-quotes out of the descriptions of flags, in which

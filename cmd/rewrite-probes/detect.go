@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 )
@@ -53,16 +54,7 @@ func holdsNoObject(s *manifest.Stream, text []byte, err error) bool {
 		!slices.ContainsFunc(s.Objects(), func(o *manifest.Object) bool { return o.APIVersion() != "" })
 }
 
-// patchConcern returns in what way a patch concerns the rewriting of what it is applied to;
-// "" if it does not.
-func patchConcern(text string) string {
-	switch {
-	case namesProbe().MatchString(text):
-		return "its probes must be rewritten "
-	case operation().MatchString(text):
-		return "it may drop or change what rewriting adds, so the probes of what it patches must be rewritten "
-	case injection().MatchString(text):
-		return "it may decide whether Istio injects, so the probes in what it patches must be rewritten "
-	}
-	return ""
+// isNoText reports whether a file is something else than text in UTF-8.
+func isNoText(text []byte) bool {
+	return bytes.IndexByte(text, 0) >= 0 || !utf8.Valid(text)
 }

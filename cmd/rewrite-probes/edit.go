@@ -34,6 +34,7 @@ func (t *tool) edits(cmd *cobra.Command, mode pipeline.Mode) {
 	p.BoolVarP(&f.write, "write", "w", false, "write the result back to the files that change")
 	p.BoolVarP(&f.diff, "diff", "d", false, "show a diff instead of the result")
 	p.BoolVarP(&f.list, "list", "l", false, "list the files that would change")
+	p.BoolVar(&t.allowEmpty, "allow-empty", false, "accept input that has only comments, as from a chart that has only hooks")
 	p.BoolVar(&f.exitCode, "exit-code", false, "with -d or -l: exit with 1 if a file would change")
 }
 
@@ -84,11 +85,11 @@ func (f *editFlags) emit(std streams, p *pkg, r *report.Report) error {
 	toStdout := !f.write && !f.diff && !f.list
 	chosen := choose(p, r, toStdout)
 	if !toStdout {
-		return f.emitFiles(std, r, chosen)
+		return f.emitFiles(std, p, r, chosen)
 	}
 	text, err := manifest.Join(chosen)
 	if err == nil {
-		_, err = manifest.WriteOutput(std.out, text)
+		_, err = manifest.WriteOutput(std.out, append(text, p.blank...))
 	}
 	if err != nil {
 		for _, s := range chosen {
@@ -117,7 +118,7 @@ func choose(p *pkg, r *report.Report, toStdout bool) (chosen []*manifest.Stream)
 }
 
 // emitFiles lists, shows or writes the changed files, each with its new text.
-func (f *editFlags) emitFiles(std streams, r *report.Report, changed []*manifest.Stream) error {
+func (f *editFlags) emitFiles(std streams, p *pkg, r *report.Report, changed []*manifest.Stream) error {
 	texts, problems := make([][]byte, len(changed)), make([]error, len(changed))
 	for i, s := range changed {
 		texts[i], problems[i] = s.Text()
@@ -130,6 +131,9 @@ func (f *editFlags) emitFiles(std streams, r *report.Report, changed []*manifest
 				r.Withhold(left.Name())
 			}
 			return errors.Join(append(problems, fmt.Errorf("%s and what follows it was not changed: %w", s.Name(), context.Cause(ctx)))...)
+		}
+		if problems[i] == nil && f.write {
+			problems[i] = p.outside(s.Name())
 		}
 		if problems[i] == nil {
 			problems[i] = f.emitFile(std, s.Name(), s.Input(), texts[i])
@@ -155,6 +159,17 @@ func (f *editFlags) untilSignal() (ctx context.Context, stop context.CancelFunc)
 		stop()
 	})
 	return ctx, stop
+}
+
+// outside returns why -w must not write a file: a link led to it, out of all folders that the
+// command line names.
+func (p *pkg) outside(name string) error {
+	for _, f := range p.files {
+		if f.path == name && f.link != "" {
+			return fmt.Errorf("%s was not changed: the link %s leads to it, out of the given folder. To change it, give rewrite-probes -w %s", name, f.link, name)
+		}
+	}
+	return nil
 }
 
 func (f *editFlags) emitFile(std streams, name string, before, after []byte) error {

@@ -24,9 +24,9 @@ neither the manifests nor the functionConfig say, such as whether Istio injects 
 sidecar, that is a warning, which names what decides. Pods, ReplicaSets and Jobs whose
 controller is in the input too are passed over.
 
-It also exits with 1 where it could not look: if there is no pod template at all, a chart
-that is not rendered, or a kustomization that takes more into its build than the given
-files. With --allow-empty it does not.
+It also exits with 1 if it did not see every pod: there is no pod template, a chart or a
+template is not rendered, a link leads to another folder, or a kustomization takes in
+files that are not given. --allow-empty accepts all of them.
 
 Exit codes: 0 nothing was found, 1 something was found, 2 the command line is wrong,
 3 the manifests or the functionConfig cannot be read, or the output cannot be written.`,
@@ -86,14 +86,13 @@ that is not rendered, or a kustomization that is not built. With --allow-empty i
 // what it found in one of the formats.
 func (t *tool) inspects(cmd *cobra.Command, judge func(r *report.Report), show func(r *report.Report, format string) error, usage string, formats ...string) {
 	var format choice
-	var allowEmpty bool
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		p, r, err := t.runPipeline(cmd, pipeline.Inspect, args)
 		if err != nil {
 			return err
 		}
 		judge(r)
-		if !allowEmpty {
+		if !t.allowEmpty {
 			addUnseen(p, r)
 		}
 		report.Sort(r.Messages)
@@ -102,20 +101,23 @@ func (t *tool) inspects(cmd *cobra.Command, judge func(r *report.Report), show f
 		}
 		return verdict(r)
 	}
-	cmd.Flags().BoolVar(&allowEmpty, "allow-empty", false,
-		"do not fail if there is no pod template, or a chart that is not rendered or a kustomization that is not built")
+	cmd.Flags().BoolVar(&t.allowEmpty, "allow-empty", false,
+		"accept input without pod templates, charts that are not rendered, and kustomizations that are not built")
 	format.add(cmd, "output", "o", usage, formats...)
 }
+
+// notSeen are the reasons of what the run could not look at.
+var notSeen = []string{"helm-template", "link", "no-text", "release"}
 
 // addUnseen reports as errors what the run could not see: a gate must not be green
 // because it did not look.
 func addUnseen(p *pkg, r *report.Report) {
 	for i := range r.Messages {
-		if m := &r.Messages[i]; m.Reason == "helm-template" {
+		if m := &r.Messages[i]; slices.Contains(notSeen, m.Reason) {
 			m.Reason, m.Severity = "not-rendered", reason.SeverityOf("not-rendered")
 		}
 	}
-	r.Messages = append(r.Messages, findUnbuilt(p.files)...)
+	r.Messages = append(foldBuilt(p.files, r.Messages), findUnbuilt(p.files)...)
 	if r.Subjects() == 0 && !r.Failed() {
 		r.Messages = append(r.Messages, report.NewMessage("nothing-seen", "no pod template was seen, so nothing is known about any probe"))
 	}

@@ -2,11 +2,13 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
@@ -20,19 +22,26 @@ type kustomization struct {
 	HelmCharts []struct {
 		Name string `json:"name"`
 	} `json:"helmCharts"`
+	Transformers   []string `json:"transformers"` // paths, or inline
 	Patches        []patch  `json:"patches"`
 	StrategicMerge []string `json:"patchesStrategicMerge"` // paths, or inline
 	JSON6902       []patch  `json:"patchesJson6902"`
 	Replacements   []struct {
 		Targets []struct {
+			Select struct {
+				Kind string `json:"kind"`
+			} `json:"select"`
 			FieldPaths []string `json:"fieldPaths"`
 		} `json:"targets"`
 	} `json:"replacements"`
 }
 
 type patch struct {
-	Path  string `json:"path"`
-	Patch string `json:"patch"` // inline
+	Path   string `json:"path"`
+	Patch  string `json:"patch"` // inline
+	Target struct {
+		Kind string `json:"kind"`
+	} `json:"target"`
 }
 
 // kustomizationNames are the names that kustomize knows a kustomization by.
@@ -52,38 +61,43 @@ func readKustomization(name string) (k kustomization) {
 	return k
 }
 
-// patchesOf returns the patch files that a kustomization names, the patches that are in it, and
-// its replacements, as JSON patches that change the same.
-func patchesOf(name string) (files []string, inline, replacements string) {
+// patchesOf returns the patch files that a kustomization names, each with the kind that it
+// patches, if known; the patches that are in it; and its replacements, as JSON patches that change the same.
+func patchesOf(name string) (files map[string]string, inline, replacements []patchText) {
 	k := readKustomization(name)
+	files = make(map[string]string)
 	for _, p := range slices.Concat(k.Patches, k.JSON6902) {
 		if p.Path != "" {
-			files = append(files, p.Path)
+			files[p.Path] = p.Target.Kind
 		}
-		inline += p.Patch + "\n"
+		inline = append(inline, patchText{p.Patch, p.Target.Kind})
 	}
 	for _, p := range k.StrategicMerge {
 		if inFolder(filepath.Dir(name), p) != "" {
-			files = append(files, p)
+			files[p] = ""
 		} else {
-			inline += p + "\n"
+			inline = append(inline, patchText{text: p})
 		}
 	}
 	for _, r := range k.Replacements {
 		for _, t := range r.Targets {
 			for _, to := range t.FieldPaths {
-				replacements += "path: /" + strings.ReplaceAll(to, ".", "/") + "\n"
+				text := "- {op: replace, path: /" + strings.ReplaceAll(to, ".", "/") + "}"
+				replacements = append(replacements, patchText{text, t.Select.Kind})
 			}
 		}
 	}
 	return files, inline, replacements
 }
 
-// findPatches returns the patch files that kustomizations name, each by its real path with
-// the kustomization: those among the files, and those in the folders of the files and
-// above, up to the root of the repository.
-func findPatches(files []file) map[string]string {
-	found := make(map[string]string)
+// A namedPatch is what a kustomization says of a patch file.
+type namedPatch struct{ kustomization, kind string }
+
+// findPatches returns the patch files that kustomizations name, each by its real path: those
+// among the files, and those in the folders of the files and above, up to the root of the
+// repository.
+func findPatches(files []file) map[string]namedPatch {
+	found := make(map[string]namedPatch)
 	seen := make(map[string]bool)
 	for _, f := range files {
 		for dir := range above(filepath.Dir(f.path)) {
@@ -93,8 +107,8 @@ func findPatches(files []file) map[string]string {
 			seen[dir] = true
 			name := kustomizationIn(dir)
 			patches, _, _ := patchesOf(name)
-			for _, patch := range patches {
-				found[realPath(filepath.Join(dir, patch))] = name
+			for patch, kind := range patches {
+				found[realPath(filepath.Join(dir, patch))] = namedPatch{name, kind}
 			}
 		}
 	}
@@ -141,6 +155,60 @@ func missing(kustomization string, read map[string]bool) string {
 		return "the chart " + k.HelmCharts[0].Name
 	}
 	return ""
+}
+
+// runsFunction reports whether a kustomization runs rewrite-probes as a function.
+func runsFunction(name string) bool {
+	return slices.ContainsFunc(readKustomization(name).Transformers, func(transformer string) bool {
+		text := []byte(transformer)
+		if !strings.Contains(transformer, "\n") {
+			text, _ = os.ReadFile(filepath.Join(filepath.Dir(name), transformer))
+		}
+		s, err := manifest.Read(name, text)
+		return err == nil && slices.ContainsFunc(s.Objects(), func(o *manifest.Object) bool {
+			return config.Is(o.APIVersion(), o.Kind()) || strings.Contains(o.Annotations().Get("config.kubernetes.io/function"), "rewrite-probes")
+		})
+	})
+}
+
+// addBuilt adds the real paths of the files that a kustomization takes into its build.
+func addBuilt(built map[string]bool, name string) {
+	k := readKustomization(name)
+	for _, resource := range slices.Concat(k.Resources, k.Bases, k.Components) {
+		path := filepath.Join(filepath.Dir(name), resource)
+		real := realPath(path)
+		if built[real] {
+			continue
+		}
+		built[real] = true
+		if inner := kustomizationIn(path); inner != "" {
+			addBuilt(built, inner)
+		}
+	}
+}
+
+// ofBuild are the reasons of check that say what the build of a kustomization may mend.
+var ofBuild = []string{"would-fail", "would-falsely-pass", "may-fail", "may-falsely-pass"}
+
+// foldBuilt puts one message about each kustomization that runs rewrite-probes itself in place of
+// those about the probes of the files that it builds from, which have them as they are before.
+func foldBuilt(files []file, messages []report.Message) []report.Message {
+	for _, f := range files {
+		if !slices.Contains(kustomizationNames, filepath.Base(f.path)) || !runsFunction(f.path) {
+			continue
+		}
+		built := make(map[string]bool)
+		addBuilt(built, f.path)
+		left := slices.DeleteFunc(messages, func(m report.Message) bool {
+			return slices.Contains(ofBuild, m.Reason) && m.Object != nil && built[realPath(m.Object.Source)]
+		})
+		if len(left) < len(messages) {
+			left = append(left, aboutFile(f.path, "not-built", fmt.Sprintf(
+				"runs rewrite-probes in its build, so these files have the probes as they are before; run `kustomize build --enable-alpha-plugins --enable-exec %s | rewrite-probes check -`", filepath.Dir(f.path))))
+		}
+		messages = left
+	}
+	return messages
 }
 
 // kustomizationIn returns the kustomization of a folder; "" if it has none.

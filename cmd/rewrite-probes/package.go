@@ -15,23 +15,28 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/internal/workload"
 )
 
 const stdinName = "<stdin>"
 
 // A pkg is all that one run reads: a package, in the words of kpt.
 type pkg struct {
+	allowEmpty bool // see allowEmptyUsage
+
 	streams  []*manifest.Stream
 	messages []report.Message // about files that are not read, or cannot be
 	charts   map[string]int   // the number of templates that are not read, by the chart's Chart.yaml
 	files    []file           // that were given; none if that was stdin
+	blank    []byte           // input of comments alone, which --allow-empty accepts
 	config   string           // the file with the functionConfig; "" if there is none
 }
 
 // readPackage reads stdin (no arguments, or "-" alone), or the files and the
 // folders that the arguments name.
-func readPackage(command string, std streams, args, ignore []string) (*pkg, error) {
-	p := &pkg{charts: make(map[string]int)}
+func (t *tool) readPackage(command string, args []string) (*pkg, error) {
+	p := &pkg{allowEmpty: t.allowEmpty, charts: make(map[string]int)}
+	std := t.streams
 	switch {
 	case len(args) == 0 && isTerminal(std.in):
 		return nil, &usageError{errors.New("stdin is a terminal: give a PATH, or pipe manifests in")}
@@ -40,7 +45,7 @@ func readPackage(command string, std streams, args, ignore []string) (*pkg, erro
 	case slices.Contains(args, "-"):
 		return nil, &usageError{errors.New("\"-\" must be the only argument: stdin and files do not mix")}
 	}
-	return p, p.readFiles(args, ignore)
+	return p, p.readFiles(args, t.ignore)
 }
 
 func (p *pkg) readStdin(command string, std streams) error {
@@ -53,12 +58,34 @@ func (p *pkg) readStdin(command string, std streams) error {
 	}
 	tuneMemory(len(input))
 	p.add(file{path: stdinName}, input)
+	p.demandKinds()
 	return nil
 }
 
-func (p *pkg) readFiles(args, ignore []string) (err error) {
-	if p.files, err = findFiles(args, ignore); err != nil {
+// demandKinds reports the documents of stdin that are no objects: what a program before the
+// pipe writes there instead of manifests, such as an error, is often a mapping in YAML.
+func (p *pkg) demandKinds() {
+	for _, s := range p.streams {
+		if s.IsResourceList() {
+			continue
+		}
+		for _, o := range s.Objects() {
+			if o.Kind() == "" {
+				err := &manifest.Error{Line: o.Line(), Err: errors.New("a document must be a Kubernetes object, and this one has no `kind`")}
+				p.unreadable(s.Name(), err, "")
+			}
+		}
+	}
+}
+
+func (p *pkg) readFiles(args, ignore []string) error {
+	g, err := findFiles(args, ignore)
+	if err != nil {
 		return err
+	}
+	p.files = g.files
+	for _, link := range g.folders {
+		p.note(link, "link", "is a link to a folder, and nothing in it is looked at; give rewrite-probes that folder too, or leave the link out with --ignore")
 	}
 	patches := findPatches(p.files)
 	for _, f := range p.files {
@@ -66,16 +93,17 @@ func (p *pkg) readFiles(args, ignore []string) (err error) {
 		switch {
 		case err != nil:
 			p.unreadable(f.path, reasonOf(err), "")
-		case patches[f.real] != "":
-			p.passOverPatch(f.path, text, "`"+patches[f.real]+"` names it as a patch", builtByKustomize)
+		case patches[f.real].kustomization != "":
+			named := patches[f.real]
+			p.passOverPatch(f.path, patchText{string(text), named.kind}, "`"+named.kustomization+"` names it as a patch", builtByKustomize)
 		case f.walked && jsonPatch().Match(text):
-			p.passOverPatch(f.path, text, "it is a JSON patch", "in the object that it is applied to")
+			p.passOverPatch(f.path, patchText{text: string(text)}, "it is a JSON patch", "in the object that it is applied to")
 		case f.walked && slices.Contains(kustomizationNames, filepath.Base(f.path)):
 			_, inline, replacements := patchesOf(f.path)
-			if concern := patchConcern(inline); concern != "" {
+			if concern := concernOfAny(inline); concern != "" {
 				p.note(f.path, "patch", "has an inline patch; "+concern+builtByKustomize)
 			}
-			if concern := patchConcern(replacements); concern != "" {
+			if concern := concernOfAny(replacements); concern != "" {
 				p.note(f.path, "patch", "has a replacement; "+concern+builtByKustomize)
 			}
 		default:
@@ -93,6 +121,8 @@ func (p *pkg) add(f file, text []byte) {
 	s, err := manifest.Read(f.path, text)
 	switch {
 	case f.walked && p.passOver(f.path, s, text, err):
+	case p.allowEmpty && errors.Is(err, manifest.ErrEmpty):
+		p.blank = append(p.blank, text...)
 	case err == nil:
 		p.streams = append(p.streams, s)
 		if filepath.Base(f.path) == chartName && bytes.Contains(text, []byte("dependencies:")) {
@@ -115,9 +145,13 @@ func (p *pkg) passOver(path string, s *manifest.Stream, text []byte, err error) 
 		p.note(path, "no-manifest", "is the input of another function, as its functionConfig says, and is passed over")
 	case !holdsNoObject(s, text, err):
 		return false
-	case err == nil && filepath.Ext(path) != ".json" && slices.ContainsFunc(s.Objects(), pipeline.HasProbe) && chartOf(path) == "": // else they belong to the chart
+	case err == nil && filepath.Ext(path) != ".json" && slices.ContainsFunc(s.Objects(), workload.HasProbe) && chartOf(path) == "": // else they belong to the chart
 		p.note(path, "helm-template",
 			"has what looks like probes, but is no Kubernetes object, which has apiVersion and kind; it is passed over; "+madeOfIt)
+	case isNoText(text):
+		p.note(path, "no-text", "is not a text in UTF-8 and is passed over")
+	case filepath.Ext(path) != ".json" && errors.Is(err, manifest.ErrNotObject) && !list().Match(text):
+		p.note(path, "no-text", "is one value, as a link that was checked out as a text, and is passed over")
 	default:
 		p.note(path, "no-manifest", "holds no Kubernetes object and is passed over")
 	}
@@ -183,9 +217,9 @@ const builtByKustomize = "in what kustomize builds: use the function, or pipe ku
 
 // passOverPatch notes that a patch is not rewritten. It is merged into another object, and that
 // object's probe-proxy must know the probes of both.
-func (p *pkg) passOverPatch(path string, text []byte, why, where string) {
+func (p *pkg) passOverPatch(path string, patch patchText, why, where string) {
 	key, words := "no-manifest", "is passed over, since "+why
-	if concern := patchConcern(string(text)); concern != "" {
+	if concern := patch.concern(); concern != "" {
 		key, words = "patch", words+"; "+concern+where
 	}
 	p.note(path, key, words)
@@ -193,7 +227,9 @@ func (p *pkg) passOverPatch(path string, text []byte, why, where string) {
 
 // readInput reads what the arguments name, and the config of the run.
 func (t *tool) readInput(cmd *cobra.Command, args []string) (*pkg, *config.RewriteProbes, error) {
-	p, err := readPackage(cmd.CommandPath(), t.streams, args, t.ignore)
+	done := t.progress("reading the manifests")
+	p, err := t.readPackage(cmd.CommandPath(), args)
+	done()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -210,7 +246,9 @@ func (t *tool) runPipeline(cmd *cobra.Command, mode pipeline.Mode, args []string
 	if err != nil {
 		return nil, nil, err
 	}
+	done := t.progress("planning " + report.Plural(len(p.streams), "file"))
 	r := pipeline.Run(p.streams, c, mode)
+	done()
 	r.Messages = append(p.messages, r.Messages...)
 	r.Config = p.config
 	report.Sort(r.Messages)

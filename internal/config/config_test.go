@@ -91,7 +91,7 @@ data: {answered-by: probe-proxy, port: "15022", rewrite: "httpGet, grpc", strict
 func TestWhatIsWrongIsNamedWithWhatIsAllowed(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"unknown field", typed + "spec: {prot: 1}", "`spec.prot`"},
-		{"unknown field lists the allowed", typed + "spec: {prot: 1}", "port"},
+		{"unknown field lists the allowed", typed + "spec: {other: 1}", "allowed are answeredBy, exclude"},
 		{"mesh", typed + "spec: {mesh: nomad}", "`spec.mesh`: \"nomad\" must be "},
 		{"empty mesh", typed + "spec: {mesh: \"\"}", "`spec.mesh`: \"\" must be "},
 		{"port zero", typed + "spec: {port: 0}", "`spec.port`: \"0\" must be a number from 1 to 65535"},
@@ -125,7 +125,7 @@ func TestWhatIsWrongIsNamedWithWhatIsAllowed(t *testing.T) {
 		{"an escape in a pattern", typed + "spec: {select: {names: ['a\\*']}}", `"a\\*" must be`},
 		{"a class in a namespace of Istio's", typed + "spec: {istio: {injectedNamespaces: [\"shop]\"]}}", "`spec.istio.injectedNamespaces[0]`: \"shop]\" must be a name in which * and ? match"},
 		{"other version", "apiVersion: rewrite-probes.io/v1\nkind: RewriteProbes\n", "must be a ConfigMap (v1) or a RewriteProbes (rewrite-probes.io/v1alpha1)"},
-		{"ConfigMap key", "apiVersion: v1\nkind: ConfigMap\ndata: {prot: \"1\"}", "`data.prot`: unknown key; allowed are answered-by, image,"},
+		{"ConfigMap key", "apiVersion: v1\nkind: ConfigMap\ndata: {prot: \"1\"}", "`data.prot`: unknown key; did you mean port?"},
 		{"ConfigMap number", "apiVersion: v1\nkind: ConfigMap\ndata: {port: many}", "`data.port`: \"many\" must be a number"},
 		{"ConfigMap bool", "apiVersion: v1\nkind: ConfigMap\ndata: {strict: perhaps}", "`data.strict`: \"perhaps\" must be"},
 	} {
@@ -191,10 +191,10 @@ func TestTheFirstAndTheLastPortAreAllowed(t *testing.T) {
 // file, with the file, the line in it and the key that the user wrote.
 func TestEverythingThatIsWrongIsShownAtOnce(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"typed": {typed + "spec:\n  prot: 1\n  strict: perhaps\n  probeProxy:\n    name: X\n    nmae: x\n  istio:\n    injectedNamespaces: ['[']\n    rootNamespace: ''\n", `config.yaml:5: functionConfig: ` + "`spec.prot`" + `: unknown field "prot": allowed are answeredBy, exclude, istio, istioProxy, mesh, platform, podTemplates, port, probeProxy, rewrite, select, strict
+		"typed": {typed + "spec:\n  prot: 1\n  strict: perhaps\n  probeProxy:\n    name: X\n    nmae: x\n  istio:\n    injectedNamespaces: ['[']\n    rootNamespace: ''\n", `config.yaml:5: functionConfig: ` + "`spec.prot`" + `: unknown field "prot": did you mean port?
 config.yaml:6: functionConfig: ` + "`spec.strict`" + `: must be true or false, not the string "perhaps"
 config.yaml:8: functionConfig: ` + "`spec.probeProxy.name`" + `: "X" must be a container name: lower-case letters, digits and dashes, at most 63
-config.yaml:9: functionConfig: ` + "`spec.probeProxy.nmae`" + `: unknown field "nmae": allowed are body, env, image, imagePullPolicy, livenessProbe, name, placement, readinessProbe, registry, resources, securityContext
+config.yaml:9: functionConfig: ` + "`spec.probeProxy.nmae`" + `: unknown field "nmae": did you mean name?
 config.yaml:11: functionConfig: ` + "`spec.istio.injectedNamespaces[0]`" + `: "[" must be a name in which * and ? match as in a shell
 config.yaml:12: functionConfig: ` + "`spec.istio.rootNamespace`" + `: "" must be the name of a namespace: lower-case letters, digits and dashes, at most 63`},
 		"fields that do not fit each other": {typed + "spec:\n  mesh: linkerd\n  answeredBy: istio\n  port: 4143\n  probeProxy:\n    image: A\n", `config.yaml:6: functionConfig: ` + "`spec.answeredBy`" + `: "istio" must be ` + field.Enumerate(config.Answerers(), "or") + `

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"maps"
 	"reflect"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/spelling"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -60,12 +62,12 @@ func findKey(is func(Key) bool) *Key {
 	return nil
 }
 
-func keyNames() string {
+func keyNames() []string {
 	names := make([]string, len(Keys))
 	for i, k := range Keys {
 		names[i] = k.Name
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 // A Setting is what a command line says of a field, by the name of its [Key].
@@ -95,7 +97,7 @@ func (c *RewriteProbes) set(given []Setting, p *problems) {
 	for _, s := range given {
 		key := keyNamed(s.Key)
 		if key == nil {
-			p.add(field.NewPath("data", s.Key), "unknown key; allowed are %s", keyNames())
+			p.add(field.NewPath("data", s.Key), "unknown key; %s", cmp.Or(spelling.DidYouMean(s.Key, keyNames()), "allowed are "+strings.Join(keyNames(), ", ")))
 			continue
 		}
 		if err := key.set(c, s.Value); err != nil {

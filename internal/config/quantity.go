@@ -1,25 +1,18 @@
 package config
 
 import (
-	"fmt"
-	"regexp"
-
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/resources"
 )
-
-// quantity matches what the API server accepts as the quantity of a resource, which
-// must not be negative.
-const quantity = `^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$`
 
 // checkResources reports what is wrong with the resources of a container. A
 // null removes a default, so it is allowed everywhere.
-func (p *problems) checkResources(container string, resources field.Map) {
-	if len(resources) == 0 {
+func (p *problems) checkResources(container string, given field.Map) {
+	if len(given) == 0 {
 		return
 	}
 	path := specPath.Key(container, "resources")
-	valid := regexp.MustCompile(quantity)
-	for _, e := range resources {
+	for _, e := range given {
 		quantities, isMap := e.Value.(field.Map)
 		switch {
 		case e.Key != "limits" && e.Key != "requests" && e.Key != "claims":
@@ -29,7 +22,7 @@ func (p *problems) checkResources(container string, resources field.Map) {
 			p.add(path.Key(e.Key), "must be a mapping of resources and quantities, such as {memory: 48Mi}")
 		}
 		for _, q := range quantities {
-			if q.Value != nil && e.Key != "claims" && !valid.MatchString(fmt.Sprint(q.Value)) {
+			if e.Key != "claims" && !resources.IsQuantity(q.Value) {
 				p.add(path.Key(e.Key, q.Key), "\"%v\" must be a quantity that is not negative, such as 48Mi, 100m or 0.5", q.Value)
 			}
 		}

@@ -28,7 +28,7 @@ const (
 func TestATextOfNoFileIsDecodedWithErrorsThatNameNone(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", ""}, {" \n", ""}, {"null", ""}, {" null\n", ""}, {typedHead, ""}, {`{"apiVersion":"rewrite-probes.io/v1alpha1","kind":"RewriteProbes","spec":{"port":1}}`, ""}, {mapHead, ""},
-		{typedHead + "spec: {port: 0, mesh: x, prot: 1}\n", "functionConfig: `spec.prot`: unknown field \"prot\": allowed are answeredBy, exclude, istio, istioProxy, mesh, platform, podTemplates, port, probeProxy, rewrite, select, strict\n" +
+		{typedHead + "spec: {port: 0, mesh: x, prot: 1}\n", "functionConfig: `spec.prot`: unknown field \"prot\": did you mean port?\n" +
 			"functionConfig: `spec.mesh`: \"x\" must be auto, istio, linkerd, kuma, consul, osm or fsm\nfunctionConfig: `spec.port`: \"0\" must be a number from 1 to 65535"},
 		{mapHead + "data: {port: x, y: z}\n", "functionConfig: `data.port`: \"x\" must be a number from 1 to 65535\n" +
 			"functionConfig: `data.y`: unknown key; allowed are answered-by, image, image-pull-policy, injected-namespaces, injector-rewrites, mesh, mtls, name, native-sidecars, placement, platform, port, registry, rewrite, strict"},

@@ -53,22 +53,6 @@ func TestNothingRunsWithAConfigThatWasNotValidated(t *testing.T) {
 	pipeline.Run(nil, c, pipeline.Inspect)
 }
 
-// A values file of a chart need not be an object of the API.
-func TestWhatHasAProbeIsSeenInAnyMapping(t *testing.T) {
-	for text, want := range map[string]bool{
-		"web: {livenessProbe: {httpGet: {path: /}}}\n": true, "web: {health: {httpGet: {port: 80}}}\n": true,
-		"web: {livenessProbe: {exec: {command: [a]}}}\n": false, "a: b\n": false,
-	} {
-		s, err := manifest.Read("values.yaml", []byte("kind: x\n"+text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := pipeline.HasProbe(s.Objects()[0]); got != want {
-			t.Errorf("%q: %t", text, got)
-		}
-	}
-}
-
 // The results of a large list are many, and differ little: they have the same texts and paths.
 func TestResultsThatAreAlikeShareTheirTexts(t *testing.T) {
 	const pod = "- apiVersion: v1\n  kind: Pod\n  metadata: {name: web}\n  spec: {containers: [{name: a, livenessProbe: {httpGet: {port: 80}}}]}\n"

@@ -57,6 +57,7 @@ func (r *run) objects() iter.Seq[*manifest.Object] {
 // finish returns the report of a run that has seen all objects.
 func (r *run) finish() *report.Report {
 	r.reportIdlePaths()
+	r.reportReleases()
 	r.reportUnreleased()
 	report.Sort(r.out.Messages)
 	out := r.out // a pointer into the run would keep all that it found around the objects: 5 MB for 50,000
@@ -83,6 +84,7 @@ type run struct {
 	custom   []workload.Custom
 	pathUses []pathUse // by index of custom
 	around   *nearby.Index
+	releases []foundRelease               // see noteRelease
 	injects  bool                         // a plan writes a probe-proxy
 	patching *patching                    // what Patches makes; nil in every other run
 	texts    map[string]any               // see shared
@@ -118,17 +120,29 @@ func (r *run) object(o *manifest.Object) {
 		return
 	}
 	class := workload.Classify(o, r.custom)
-	if class == workload.NoPods || config.Is(o.APIVersion(), o.Kind()) {
+	mayInstall := r.mode != Restore && workload.IsRelease(o.Group(), o.Kind())
+	mayQuote := class != workload.Known && class != workload.Machines && workload.MayHaveProbes(o)
+	if class == workload.NoPods && !mayInstall && !mayQuote || config.Is(o.APIVersion(), o.Kind()) {
 		return
 	}
 	meta, err := o.Metadata()
 	if err != nil {
-		if class != workload.Unknown {
+		if class == workload.Known || class == workload.Machines {
 			r.fail(o, err)
 		}
 		return
 	}
-	if !nearby.IsLocal(meta) && (r.mode == Restore || !r.isOwned(o)) && r.selects(o.Kind(), meta) {
+	if nearby.IsLocal(meta) || r.mode != Restore && r.isOwned(o) || !r.selects(o.Kind(), meta) {
+		return
+	}
+	installs := mayInstall && r.noteRelease(o)
+	if mayQuote && r.mode != Restore && !(installs && r.mode == Inspect) {
+		r.reportTexts(o)
+	}
+	switch {
+	case class == workload.NoPods, installs && r.mode == Inspect:
+	case class != workload.Unknown && r.reportYTT(o):
+	default:
 		r.rewrite(o, class, meta)
 	}
 }
@@ -303,7 +317,7 @@ func (r *run) fail(o *manifest.Object, err error) {
 	e, ok := errors.AsType[*manifest.Error](err)
 	if ok {
 		f = transformer.NewFinding("invalid-manifest", e.Path, "%s", e.Message())
-		if isVariable(o, e.Path) {
+		if hasVariable(o, e.Path) {
 			f.Reason = "helm-template"
 			f.Message += ", which looks like a variable; rewrite-probes must run after the substitution"
 		}

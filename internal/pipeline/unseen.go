@@ -7,6 +7,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
@@ -39,21 +40,35 @@ func (r *run) reportUnseen(o *manifest.Object, class workload.Class, templates [
 	}
 }
 
-// HasProbe reports whether anything in a mapping, which need not be an object of the
-// API, looks like a probe.
-func HasProbe(o *manifest.Object) bool {
-	found := false
-	workload.EachProbe(o, func(field.Path) { found = true })
-	return found
+// reportTexts warns of the texts in an object that have probes: values, patches and
+// manifests that another program puts into objects.
+func (r *run) reportTexts(o *manifest.Object) {
+	for path := range workload.Texts(o) {
+		r.addFinding(o, transformer.NewFinding("helm-template", path,
+			"is a text with probes, and nothing in it is looked at; pipe what is made of it through rewrite-probes"))
+	}
 }
 
-// isVariable reports whether the value of a field has a variable that Flux or
-// envsubst will substitute.
-func isVariable(o *manifest.Object, path field.Path) bool {
+// reportYTT warns of an object that is a template of ytt, which puts values and whole parts
+// into it where comments begin with "#@", and reports whether it is one.
+func (r *run) reportYTT(o *manifest.Object) bool {
+	line := o.CommentLine("#@")
+	if line == 0 {
+		return false
+	}
+	m := r.addFinding(o, transformer.NewFinding("helm-template", nil,
+		"is a ytt template (#@ in line %d), and nothing in it is looked at; run `ytt -f FILE | rewrite-probes -`", line))
+	if !inList(o) {
+		m.Line = line
+	}
+	return true
+}
+
+// hasVariable reports whether the value of a field looks like it has a variable.
+func hasVariable(o *manifest.Object, path field.Path) bool {
 	v, _ := o.Value(path)
 	text, _ := v.(string)
-	_, rest, found := strings.Cut(text, "${")
-	return found && strings.Contains(rest, "}")
+	return pod.IsVariable(text)
 }
 
 func (r *run) reportMisspelt(o *manifest.Object, meant *workload.Kind) {

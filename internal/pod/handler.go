@@ -98,7 +98,10 @@ func (h *Handler) Resolve(c *Container) (int, error) {
 
 // IsVariable reports whether a text looks like it has a variable that Flux or envsubst will
 // substitute.
-func IsVariable(text string) bool { return strings.Contains(text, "${") }
+func IsVariable(text string) bool {
+	_, rest, found := strings.Cut(text, "${")
+	return found && strings.Contains(rest, "}")
+}
 
 func InRange(port int64) (int, error) {
 	if port < 1 || port > 65535 {

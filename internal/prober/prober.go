@@ -37,6 +37,13 @@ const (
 	ReadyPath  = "/readyz"
 )
 
+// Program is where the image of probe-proxy has the program, and WaitCommand its command
+// that ends when probe-proxy listens.
+const (
+	Program     = "/probe-proxy"
+	WaitCommand = "wait"
+)
+
 // A ProbeType is one of the fields of a container that hold a handler.
 type ProbeType string
 

@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"errors"
 	"math"
 	"math/bits"
 	"strconv"
@@ -16,6 +17,12 @@ type quantity struct {
 	set   bool
 }
 
+// largest is more than any machine has.
+var largest = quantity{math.MaxInt64, true}
+
+// largestExponent is more than any digit needs to make nothing of a quantity, or the largest.
+const largestExponent = 999
+
 // or returns q, or other if q is not given.
 func (q quantity) or(other quantity) quantity {
 	if q.set {
@@ -25,7 +32,11 @@ func (q quantity) or(other quantity) quantity {
 }
 
 func (q quantity) plus(other quantity) quantity {
-	return quantity{q.milli + other.milli, q.set || other.set}
+	sum := quantity{q.milli + other.milli, q.set || other.set}
+	if sum.milli < 0 { // it is too large
+		return largest
+	}
+	return sum
 }
 
 func (q quantity) max(other quantity) quantity {
@@ -53,12 +64,18 @@ func (q quantity) String() string {
 
 // quantityUnits holds the units of quantities, as thousandths: powers of two and of ten.
 var quantityUnits = map[string]struct{ two, ten int }{
-	"n": {0, -6}, "u": {0, -3}, "m": {0, 0}, "": {0, 3}, "k": {0, 6}, "M": {0, 9}, "G": {0, 12}, "T": {0, 15}, "P": {0, 18},
-	"Ki": {10, 3}, "Mi": {20, 3}, "Gi": {30, 3}, "Ti": {40, 3}, "Pi": {50, 3},
+	"n": {0, -6}, "u": {0, -3}, "m": {0, 0}, "": {0, 3}, "k": {0, 6}, "M": {0, 9}, "G": {0, 12}, "T": {0, 15}, "P": {0, 18}, "E": {0, 21},
+	"Ki": {10, 3}, "Mi": {20, 3}, "Gi": {30, 3}, "Ti": {40, 3}, "Pi": {50, 3}, "Ei": {60, 3},
 }
 
-// readQuantity returns the quantity that a manifest's value stands for. ok is false if
-// it stands for none, is negative, or is larger than any machine.
+// IsQuantity reports whether a manifest's value is a quantity that is not negative.
+func IsQuantity(v field.Value) bool {
+	_, ok := readQuantity(v)
+	return ok
+}
+
+// readQuantity returns the quantity that a manifest's value stands for. ok is false if it stands
+// for none, or is negative. What is larger than any machine is largest.
 func readQuantity(v field.Value) (q quantity, ok bool) {
 	var s string
 	switch v := v.(type) {
@@ -74,14 +91,17 @@ func readQuantity(v field.Value) (q quantity, ok bool) {
 	number, suffix := s, strings.TrimLeft(s, ".0123456789")
 	number = number[:len(s)-len(suffix)]
 	unit, isUnit := quantityUnits[suffix]
-	if exponent, isExponent := strings.CutPrefix(strings.ToLower(suffix), "e"); isExponent && len(exponent) <= 3 {
+	if exponent, isExponent := strings.CutPrefix(strings.ToLower(suffix), "e"); isExponent && !isUnit {
 		n, err := strconv.Atoi(exponent)
-		unit.ten, isUnit = n+3, err == nil
+		unit.ten, isUnit = min(max(n, -largestExponent), largestExponent)+3, err == nil
 	}
 	whole, fraction, _ := strings.Cut(number, ".")
 	fraction = strings.TrimRight(fraction, "0")
 	digits, err := strconv.ParseUint("0"+whole+fraction, 10, 63)
-	if !isUnit || err != nil || strings.Trim(number, ".") == "" {
+	switch {
+	case errors.Is(err, strconv.ErrRange) && isUnit:
+		return largest, true
+	case !isUnit || err != nil || strings.Trim(number, ".") == "":
 		return quantity{}, false
 	}
 	high, low := bits.Mul64(digits, 1<<unit.two) // of 128 bits
@@ -97,5 +117,8 @@ func readQuantity(v field.Value) (q quantity, ok bool) {
 		up |= min(rest, 1)
 	}
 	low += up
-	return quantity{int64(low), true}, high == 0 && low <= math.MaxInt64
+	if high > 0 || low > uint64(largest.milli) {
+		return largest, true
+	}
+	return quantity{int64(low), true}, true
 }

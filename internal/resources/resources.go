@@ -98,7 +98,7 @@ func (p Pod) total() Requirements { return p.own.combined(p.sum(), quantity.or) 
 // Cure returns resources of probe-proxy that the namespace accepts, as they are in the
 // functionConfig; "" if there are none.
 func (p Pod) Cure(limits Limits, native bool) string {
-	fit := quantities{{50, true}, {32 * 1000 << 20, true}}
+	fit := quantities{{100, true}, {32 * 1000 << 20, true}}
 	for _, l := range limits.Ranges {
 		for _, item := range l.items {
 			if !item.ofPod {
@@ -293,9 +293,6 @@ func (p Pod) limitless(resource int) bool {
 	return slices.ContainsFunc(p.containers, func(c containerResources) bool { return !c.limits[resource].set })
 }
 
-// manyTLSProbes is how many probes over TLS a container with little CPU makes in time.
-const manyTLSProbes = 3
-
 // Defaults returns the resources with which probe-proxy leaves a pod's class and
 // its own requirements as they are. If others are configured, that is not possible in a
 // BestEffort pod. docs/operations.md has the reasons for the numbers.
@@ -304,8 +301,6 @@ func (p Pod) Defaults(tlsProbes int, configured bool) field.Map {
 	case p.Unreadable != nil:
 	case p.HasOwn || class == BestEffort && !configured:
 		return nil
-	case class == Guaranteed && tlsProbes > manyTLSProbes:
-		return manyTLSResources
 	case class == Guaranteed:
 		return guaranteedResources
 	case !p.limitless(0): // the pod as a whole is limited, and a quota may demand that
@@ -317,8 +312,7 @@ func (p Pod) Defaults(tlsProbes int, configured bool) field.Map {
 }
 
 var (
-	manyTLSResources    = resourceValues("100m", "32Mi", "100m", "32Mi")
-	guaranteedResources = resourceValues("50m", "32Mi", "50m", "32Mi")
+	guaranteedResources = resourceValues("100m", "32Mi", "100m", "32Mi")
 	limitedResources    = resourceValues("10m", "16Mi", "100m", "32Mi")
 	tlsResources        = resourceValues("20m", "16Mi", "", "32Mi")
 	leastResources      = resourceValues("10m", "16Mi", "", "32Mi")

@@ -10,6 +10,7 @@ import (
 )
 
 func TestAQuantityIsReadAsTheAPIServerReadsIt(t *testing.T) {
+	huge := largest.milli
 	for _, c := range []struct {
 		v    field.Value
 		want int64 // -1 if it is none
@@ -17,9 +18,9 @@ func TestAQuantityIsReadAsTheAPIServerReadsIt(t *testing.T) {
 		{1, 1000}, {0.5, 500}, {nil, 0}, {"0", 0}, {"1", 1000}, {"1000m", 1000}, {"+2", 2000}, {"100.5m", 101}, {".5", 500}, {"5.", 5000}, {"0.1m", 1},
 		{"1n", 1}, {"1500u", 2}, {"1e3", 1000000}, {"1E3", 1000000}, {"12e-1", 1200}, {"1k", 1000000}, {"1M", 1000000000}, {"1Ki", 1024000}, {"1.5Gi", 1610612736000},
 		{"1024Mi", 1 << 30 * 1000}, {"1Gi", 1 << 30 * 1000}, {"1P", 1e18}, {"9007199254740991", 9007199254740991000},
-		{"", -1}, {".", -1}, {"m", -1}, {"Gi", -1}, {"-1", -1}, {"1 Gi", -1}, {"1gi", -1}, {"1KB", -1}, {"0x10", -1}, {"1_000", -1}, {"1/2", -1}, {"1e", -1}, {"1e99", -1}, {"1e999999", -1}, {"++1", -1},
-		{"1." + strings.Repeat("0", 60), 1000}, {"1.12345678901234567Gi", 1206302541820}, {"1e18", -1}, {"1e-18", 1},
-		{"100Pi", -1}, {"9223372036854775807", -1}, {"99999999999999999999", -1}, {"${CPU}", -1}, {true, -1}, {field.Map{}, -1}, {-5, -1}, {math.Inf(1), -1},
+		{"", -1}, {".", -1}, {"m", -1}, {"Gi", -1}, {"-1", -1}, {"1 Gi", -1}, {"1gi", -1}, {"1KB", -1}, {"0x10", -1}, {"1_000", -1}, {"1/2", -1}, {"1e", -1}, {"1e99", huge}, {"1e999999", huge}, {"1e-999999", 1}, {"0e999", 0}, {"++1", -1},
+		{"1." + strings.Repeat("0", 60), 1000}, {"1.12345678901234567Gi", 1206302541820}, {"1e18", huge}, {"1e-18", 1},
+		{"100Pi", huge}, {"1Ei", huge}, {"1E", huge}, {"9223372036854775807", huge}, {"99999999999999999999", huge}, {"${CPU}", -1}, {true, -1}, {field.Map{}, -1}, {-5, -1}, {math.Inf(1), -1},
 	} {
 		q, ok := readQuantity(c.v)
 		if ok != (c.want >= 0) || ok && (q.milli != c.want || !q.set) {
@@ -43,7 +44,7 @@ func amounts(requestCPU, requestMemory, limitCPU, limitMemory string) field.Map 
 }
 
 func TestConfiguredResourcesDrawTheDefaultsAlong(t *testing.T) {
-	guaranteedDefaults, burstableDefaults := amounts("50m", "32Mi", "50m", "32Mi"), amounts("10m", "16Mi", "", "32Mi")
+	guaranteedDefaults, burstableDefaults := amounts("100m", "32Mi", "100m", "32Mi"), amounts("10m", "16Mi", "", "32Mi")
 	for name, c := range map[string]struct {
 		defaults, given field.Map
 		class           Class
@@ -55,8 +56,8 @@ func TestConfiguredResourcesDrawTheDefaultsAlong(t *testing.T) {
 		"a limit above the default request":   {burstableDefaults, amounts("", "", "1", ""), Burstable, field.Map{burstableDefaults[0], {Key: "limits", Value: field.Map{{Key: "memory", Value: "32Mi"}, {Key: "cpu", Value: "1"}}}}},
 		"both":                                {burstableDefaults, amounts("", "1Gi", "", "2Gi"), Burstable, amounts("10m", "1Gi", "", "2Gi")},
 		"a request in a Guaranteed pod":       {guaranteedDefaults, amounts("20m", "", "", ""), Guaranteed, amounts("20m", "32Mi", "20m", "32Mi")},
-		"a limit in a Guaranteed pod":         {guaranteedDefaults, amounts("", "", "", "64Mi"), Guaranteed, amounts("50m", "64Mi", "50m", "64Mi")},
-		"a limit that is removed":             {guaranteedDefaults, field.Map{{Key: "limits", Value: field.Map{{Key: "cpu"}}}}, Guaranteed, amounts("50m", "32Mi", "", "32Mi")},
+		"a limit in a Guaranteed pod":         {guaranteedDefaults, amounts("", "", "", "64Mi"), Guaranteed, amounts("100m", "64Mi", "100m", "64Mi")},
+		"a limit that is removed":             {guaranteedDefaults, field.Map{{Key: "limits", Value: field.Map{{Key: "cpu"}}}}, Guaranteed, amounts("100m", "32Mi", "", "32Mi")},
 		"nothing to draw along":               {nil, amounts("", "", "1", ""), BestEffort, amounts("", "", "1", "")},
 		"another resource than CPU or memory": {burstableDefaults, field.Map{{Key: "limits", Value: field.Map{{Key: "ephemeral-storage", Value: "1Gi"}}}}, Burstable, field.Map{burstableDefaults[0], {Key: "limits", Value: field.Map{{Key: "memory", Value: "32Mi"}, {Key: "ephemeral-storage", Value: "1Gi"}}}}},
 	} {

@@ -1,8 +1,6 @@
 package workload
 
 import (
-	"slices"
-
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -93,14 +91,6 @@ func KindOf(group, name string) *Kind {
 		}
 	}
 	return nil
-}
-
-// IsRelease reports whether objects of a kind hold the values of a chart, which
-// somebody else renders: Flux, Argo CD or K3s.
-func IsRelease(group, kind string) bool {
-	return slices.Contains([][2]string{
-		{"helm.toolkit.fluxcd.io", "HelmRelease"}, {"argoproj.io", "Application"}, {"argoproj.io", "ApplicationSet"}, {"helm.cattle.io", "HelmChart"},
-	}, [2]string{group, kind})
 }
 
 // builtin holds, by group, the kinds of this and of earlier releases of the API

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/spelling"
 )
 
 // A decoder reads nodes of one tree into Go values. Its methods return false after an error.
@@ -129,13 +130,13 @@ func fieldOf(fields []structField, name string) *structField {
 	return nil
 }
 
-func namesOf(fields []structField) string {
+func namesOf(fields []structField) []string {
 	names := make([]string, len(fields))
 	for i, f := range fields {
 		names[i] = f.name
 	}
 	slices.Sort(names)
-	return strings.Join(names, ", ")
+	return names
 }
 
 var fieldsByType sync.Map // of reflect.Type to []structField
@@ -286,7 +287,9 @@ func (d *decoder) structure(n int32, v reflect.Value) (ok bool) {
 		if f := fieldOf(fields, key); f != nil {
 			ok = d.decode(c, v.FieldByIndex(f.index)) && ok
 		} else if d.strict {
-			ok = d.fail(c, "unknown field %q: allowed are %s", key, namesOf(fields))
+			names := namesOf(fields)
+			hint := cmp.Or(spelling.DidYouMean(key, names), "allowed are "+strings.Join(names, ", "))
+			ok = d.fail(c, "unknown field %q: %s", key, hint)
 		}
 	}
 	return ok

@@ -129,7 +129,7 @@ func answeredByIstio(t *testing.T, p map[string]any) {
 		if c := c.(map[string]any); c["name"] == "probe-proxy" {
 			c["image"] = istioImage
 			c["args"] = []any{"$(POD_IP)", "15099"}
-			delete(c, "startupProbe")         // it has no such path
+			delete(c, "lifecycle")            // it has no such program
 			c["resources"] = map[string]any{} // ours are too tight for it
 			return
 		}

@@ -18,17 +18,17 @@ var starts = []struct {
 }{
 	{"native", "default", "", false, false},
 	{"native, slow", "default", "", true, false},
-	{"native without the startupProbe", "default", "startupProbe", false, true},
-	{"native without the startupProbe, slow", "default", "startupProbe", true, true},
-	{"container", "container", "", false, true},
-	{"container without the startupProbe", "container", "startupProbe", false, true},
+	{"native without the hook", "default", "lifecycle", false, true},
+	{"native without the hook, slow", "default", "lifecycle", true, true},
+	{"container", "container", "", false, false},
+	{"container without the hook", "container", "lifecycle", false, true},
 }
 
 // podsAtOnce is how many pods of each way are started at the same time.
 const podsAtOnce = 4
 
 // TestNoProbeOrHookComesBeforeProbeProxyListens counts the app's probes and hooks that
-// found nobody at probe-proxy's port, and with and without its own startupProbe, which
+// found nobody at probe-proxy's port, with and without its own postStart hook, which
 // keeps the next container from being started.
 func TestNoProbeOrHookComesBeforeProbeProxyListens(t *testing.T) {
 	for i, c := range starts {

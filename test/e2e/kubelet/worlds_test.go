@@ -67,7 +67,8 @@ func probeProxy(kind, more string) string {
 
 const (
 	sidecar = `restartPolicy: Always, `
-	gated   = sidecar + `startupProbe: {httpGet: {path: /healthz, port: 15099, scheme: HTTP}, periodSeconds: 1, failureThreshold: 100}, `
+	gated   = sidecar + `lifecycle: {postStart: {exec: {command: [/probe-proxy, wait, --port=15099]}}}, `
+	asked   = sidecar + `startupProbe: {httpGet: {path: /healthz, port: 15099, scheme: HTTP}, periodSeconds: 1, failureThreshold: 100}, ` // as earlier versions had it
 )
 
 // worlds are pods that stand for the model's rules.
@@ -94,7 +95,8 @@ var worlds = []struct {
 	{"rewritten, not injected", "STRICT", probeProxy("http", gated), apps("http", 15099)},
 	{"rewritten, probe-proxy on another port", "STRICT", rules + native + probeProxy("http", sidecar+`args: ["--port=15100"], `), apps("http", 15099)},
 	{"rewritten, own port captured", "STRICT", capturing + native + probeProxy("http", sidecar), apps("http", 15099)},
-	{"rewritten, own port captured, with startupProbe", "STRICT", capturing + native + probeProxy("http", gated), apps("http", 15099)},
+	{"rewritten, own port captured, with startupProbe", "STRICT", capturing + native + probeProxy("http", asked), apps("http", 15099)},
+	{"rewritten, own port captured, with the hook", "STRICT", capturing + native + probeProxy("http", gated), apps("http", 15099)},
 	{"rewritten, own port the app's too", "STRICT", rules + native + probeProxy("http", sidecar+`args: ["--port=8080"], `), apps("http", 8080)},
 
 	{"startupProbe before istio-init", "STRICT", db + rules, idle + envoy},

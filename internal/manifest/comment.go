@@ -1,0 +1,49 @@
+package manifest
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
+)
+
+// CommentLine returns the line, in the stream, of the first comment that begins with a prefix
+// such as "#@", in the object or between it and the object before it; 0 if there is none.
+func (o *Object) CommentLine(prefix string) int {
+	s := o.stream
+	start := 0
+	if i, _ := slices.BinarySearchFunc(s.objects, o, func(a, b *Object) int { return cmp.Compare(a.start, b.start) }); i > 0 {
+		start = s.objects[i-1].end
+	}
+	text := s.in[start:o.end]
+	if !bytes.Contains(text, []byte(prefix)) {
+		return 0
+	}
+	t, err := o.load()
+	if err != nil {
+		return 0
+	}
+	for at := 0; ; at += len(prefix) {
+		i := bytes.Index(text[at:], []byte(prefix))
+		if i < 0 {
+			return 0
+		}
+		at += i
+		startsComment := at == 0 || bytes.IndexByte([]byte(" \t\n"), text[at-1]) >= 0
+		if startsComment && !isInScalar(t, start+at-s.treeAt) {
+			return s.line(start + at)
+		}
+	}
+}
+
+// isInScalar reports whether a place in the text of a tree is in the text of a scalar.
+func isInScalar(t *yaml.Tree, at int) bool {
+	for i := range t.Nodes {
+		n := &t.Nodes[i]
+		if n.Kind == yaml.Scalar && int(n.Start) <= at && at < int(n.End) {
+			return true
+		}
+	}
+	return false
+}

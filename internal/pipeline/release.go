@@ -1,0 +1,105 @@
+package pipeline
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/internal/workload"
+)
+
+// A found release is one of the selected objects that install a chart.
+type foundRelease struct {
+	workload.Release
+	object *manifest.Object
+	ref    *report.Object
+}
+
+// noteRelease notes a selected object that installs a chart, and reports whether it is one.
+func (r *run) noteRelease(o *manifest.Object) bool {
+	release, ok := workload.ReleaseOf(o)
+	if ok {
+		r.releases = append(r.releases, foundRelease{release, o, r.refer(o)})
+	}
+	return ok
+}
+
+// maxNamed is how many releases a message names.
+const maxNamed = 20
+
+// reportReleases says once which charts nobody rendered: their pods are not in the input.
+func (r *run) reportReleases() {
+	n := len(r.releases)
+	if n == 0 {
+		return
+	}
+	var names []string
+	for _, f := range r.releases[:min(n, maxNamed)] {
+		names = append(names, f.ref.String())
+	}
+	if n > maxNamed {
+		names = append(names, fmt.Sprintf("%d more", n-maxNamed))
+	}
+	were := "releases were"
+	if n == 1 {
+		were = "release was"
+	}
+	first := &r.releases[0]
+	text := fmt.Sprintf("%d %s not rendered: %s. Their charts make pods that are not in the input. Run `%s` for each. Or leave a file out with `--ignore`, or an object with `exclude: {kinds: [%s], names: [%s]}` in the functionConfig.",
+		n, were, strings.Join(names, ", "), r.renderCommand(first), first.object.Kind(), first.object.Name())
+	r.out.Messages = append(r.out.Messages, report.NewMessage("release", text))
+}
+
+// renderCommand returns the command that checks what the chart of a release makes. What the
+// input does not say is in capitals.
+func (r *run) renderCommand(f *foundRelease) string {
+	if f.object.Kind() == "HelmChartInflationGenerator" {
+		return "kustomize build --enable-helm DIR | rewrite-probes check -"
+	}
+	chart, repo := cmp.Or(f.Chart, "CHART"), cmp.Or(f.Repository, r.repositoryOf(f))
+	words := []string{"helm template", cmp.Or(f.object.Name(), "NAME")}
+	switch isPath := strings.HasPrefix(chart, ".") || strings.HasPrefix(chart, "/") || strings.Contains(chart, "://"); {
+	case strings.HasPrefix(repo, "oci://"):
+		words = append(words, strings.TrimSuffix(repo, "/")+"/"+chart)
+	case isPath:
+		words = append(words, chart)
+	default:
+		words = append(words, chart, "--repo", cmp.Or(repo, "URL"))
+	}
+	if f.Version != "" {
+		words = append(words, "--version", shellWord(f.Version))
+	}
+	if namespace := f.object.Namespace(); namespace != "" {
+		words = append(words, "--namespace", namespace)
+	}
+	if f.Values {
+		words = append(words, "--values VALUES.yaml")
+	}
+	return strings.Join(words, " ") + " | rewrite-probes check -"
+}
+
+// repositoryOf returns the URL of the Flux repository that a release names; "" if it is not in the
+// input.
+func (r *run) repositoryOf(f *foundRelease) string {
+	for _, s := range r.streams {
+		for _, o := range s.Objects() {
+			if o.Group() == "source.toolkit.fluxcd.io" && o.Kind() == "HelmRepository" && o.Name() == f.Source {
+				v, _ := o.Value(field.NewPath("spec", "url"))
+				url, _ := v.(string)
+				return url
+			}
+		}
+	}
+	return ""
+}
+
+// shellWord quotes a word if a shell would change it: a version can be `>=1.0 <2`.
+func shellWord(word string) string {
+	if strings.ContainsAny(word, " <>|*~^") {
+		return "'" + word + "'"
+	}
+	return word
+}

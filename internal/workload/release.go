@@ -1,0 +1,174 @@
+package workload
+
+import (
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+)
+
+// A Release says which chart an object installs. Another program renders it, so its pods
+// are not in the input. A field is "" if the object does not say it.
+type Release struct {
+	Chart      string // the name, or the path in a git repository
+	Repository string // the URL
+	Source     string // the name of the Flux object that has the URL
+	Version    string
+	Values     bool // the object sets values for the chart
+}
+
+// releaseKinds are the kinds whose objects can name a chart. For the fields:
+//   - fluxcd/helm-controller api/v2 HelmReleaseSpec; fluxcd/helm-operator of Flux 1
+//   - argoproj/argo-cd pkg/apis/application/v1alpha1 ApplicationSource
+//   - k3s-io/helm-controller pkg/apis/helm.cattle.io/v1 HelmChartSpec
+//   - kubernetes-sigs/kustomize api/types HelmChartArgs and HelmChart
+//   - crossplane-contrib/provider-helm apis/release ChartSpec
+//   - kubernetes-sigs/cluster-api-addon-provider-helm HelmChartProxySpec
+var releaseKinds = map[[2]string]func(*manifest.Object) (Release, bool){
+	{"helm.toolkit.fluxcd.io", "HelmRelease"}:     fluxRelease,
+	{"helm.fluxcd.io", "HelmRelease"}:             oldFluxRelease,
+	{"argoproj.io", "Application"}:                argoRelease(field.NewPath("spec")),
+	{"argoproj.io", "ApplicationSet"}:             argoRelease(field.NewPath("spec", "template", "spec")),
+	{"helm.cattle.io", "HelmChart"}:               k3sRelease,
+	{"", "HelmChartInflationGenerator"}:           kustomizeRelease,
+	{"helm.crossplane.io", "Release"}:             crossplaneRelease,
+	{"addons.cluster.x-k8s.io", "HelmChartProxy"}: clusterAPIRelease,
+}
+
+// IsRelease reports whether objects of a kind hold the values of a chart, which
+// somebody else renders.
+func IsRelease(group, kind string) bool { return releaseKinds[[2]string{group, kind}] != nil }
+
+// IsReleaseKind is IsRelease for a kind whose group is not known.
+func IsReleaseKind(kind string) bool {
+	for k := range releaseKinds {
+		if k[1] == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// ReleaseOf returns the release that an object describes; false if it names no chart, as an
+// Application that has manifests in a path.
+func ReleaseOf(o *manifest.Object) (Release, bool) {
+	read := releaseKinds[[2]string{o.Group(), o.Kind()}]
+	if read == nil {
+		return Release{}, false
+	}
+	return read(o)
+}
+
+func fluxRelease(o *manifest.Object) (Release, bool) {
+	chart := field.NewPath("spec", "chart", "spec")
+	_, byRef := o.Value(field.NewPath("spec", "chartRef"))
+	r := Release{
+		Chart:   textAt(o, chart.Key("chart")),
+		Source:  textAt(o, chart.Key("sourceRef", "name")),
+		Version: textAt(o, chart.Key("version")),
+		Values:  hasAny(o, field.NewPath("spec"), "values", "valuesFrom"),
+	}
+	if byRef {
+		r.Source = textAt(o, field.NewPath("spec", "chartRef", "name"))
+	}
+	return r, byRef || r.Chart != ""
+}
+
+func oldFluxRelease(o *manifest.Object) (Release, bool) {
+	chart := field.NewPath("spec", "chart")
+	r := Release{
+		Chart:      textAt(o, chart.Key("name")),
+		Repository: textAt(o, chart.Key("repository")),
+		Version:    textAt(o, chart.Key("version")),
+		Values:     hasAny(o, field.NewPath("spec"), "values", "valuesFrom"),
+	}
+	if r.Chart == "" {
+		r.Chart = textAt(o, chart.Key("path"))
+	}
+	return r, r.Chart != ""
+}
+
+// argoRelease returns the first source of an Application that is a chart.
+func argoRelease(spec field.Path) func(*manifest.Object) (Release, bool) {
+	return func(o *manifest.Object) (Release, bool) {
+		sources := []field.Path{spec.Key("source")}
+		if list, _ := o.Value(spec.Key("sources")); list != nil {
+			items, _ := list.(field.List)
+			for i := range items {
+				sources = append(sources, spec.Item("sources", i))
+			}
+		}
+		for _, s := range sources {
+			r := Release{
+				Chart:      textAt(o, s.Key("chart")),
+				Repository: textAt(o, s.Key("repoURL")),
+				Version:    textAt(o, s.Key("targetRevision")),
+				Values:     hasAny(o, s, "helm"),
+			}
+			if r.Chart != "" {
+				return r, true
+			}
+		}
+		return Release{}, false
+	}
+}
+
+func k3sRelease(o *manifest.Object) (Release, bool) {
+	spec := field.NewPath("spec")
+	r := Release{
+		Chart:      textAt(o, spec.Key("chart")),
+		Repository: textAt(o, spec.Key("repo")),
+		Version:    textAt(o, spec.Key("version")),
+		Values:     hasAny(o, spec, "values", "valuesContent", "set"),
+	}
+	return r, r.Chart != "" || hasAny(o, spec, "chartContent")
+}
+
+func kustomizeRelease(o *manifest.Object) (Release, bool) {
+	r := Release{
+		Chart:      textAt(o, field.NewPath("name")),
+		Repository: textAt(o, field.NewPath("repo")),
+		Version:    textAt(o, field.NewPath("version")),
+		Values:     hasAny(o, nil, "valuesFile", "valuesInline"),
+	}
+	if r.Chart == "" {
+		r.Chart = textAt(o, field.NewPath("chartName"))
+	}
+	return r, r.Chart != ""
+}
+
+func crossplaneRelease(o *manifest.Object) (Release, bool) {
+	chart := field.NewPath("spec", "forProvider", "chart")
+	r := Release{
+		Chart:      textAt(o, chart.Key("name")),
+		Repository: textAt(o, chart.Key("repository")),
+		Version:    textAt(o, chart.Key("version")),
+		Values:     hasAny(o, field.NewPath("spec", "forProvider"), "values", "valuesFrom", "set"),
+	}
+	return r, r.Chart != ""
+}
+
+func clusterAPIRelease(o *manifest.Object) (Release, bool) {
+	spec := field.NewPath("spec")
+	r := Release{
+		Chart:      textAt(o, spec.Key("chartName")),
+		Repository: textAt(o, spec.Key("repoURL")),
+		Version:    textAt(o, spec.Key("version")),
+		Values:     hasAny(o, spec, "valuesTemplate"),
+	}
+	return r, r.Chart != ""
+}
+
+// textAt returns the string at a path; "" if there is none.
+func textAt(o *manifest.Object, path field.Path) string {
+	v, _ := o.Value(path)
+	text, _ := v.(string)
+	return text
+}
+
+func hasAny(o *manifest.Object, at field.Path, keys ...string) bool {
+	for _, key := range keys {
+		if v, _ := o.Value(at.Key(key)); v != nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,3 @@
+module github.com/rewrite-probes/rewrite-probes/tools/words
+
+go 1.26.3
