@@ -10,8 +10,7 @@ import (
 
 // hooksFlag makes a probe-proxy that is an ordinary container wait for the
 // preStop hooks of its pod. The kubelet ends all ordinary containers at the
-// same time, and calls their hooks then; 10 s are enough on a busy node. Once a
-// hook has come, probe-proxy no longer waits.
+// same time, and calls their hooks then; 10 s are enough on a busy node.
 const hooksFlag = "--hooks-within=10s"
 
 // ownedKeys are the fields of the container that the options decide. Others,

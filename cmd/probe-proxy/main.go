@@ -25,7 +25,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/release"
-	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/server"
+	"github.com/rewrite-probes/rewrite-probes/internal/sidecar"
 )
 
 // Exit codes.
@@ -62,7 +62,14 @@ type options struct {
 	port        int
 	hooksWithin time.Duration
 	body        string
+	form        string
 }
+
+// The forms of rewritten probes that a probe-proxy answers.
+const (
+	formIstio = "istio"
+	formOSM   = "osm"
+)
 
 // bodiesFrom has, for each value of --body, the lowest status of which callers get the
 // app's body.
@@ -106,7 +113,8 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	f.SetOutput(io.Discard)
 	f.IntVar(&o.port, "port", prober.DefaultPort, "port on which to answer")
 	f.StringVar(&o.body, "body", "failures", "which bodies of the app's answers callers get: none, failures (of status 400 and above) or all")
-	f.DurationVar(&o.hooksWithin, "hooks-within", 0, "how long to wait, after SIGTERM, for preStop hooks that have not come;\nfor an ordinary container, which ends with the others (a native sidecar ends after them)")
+	f.StringVar(&o.form, "form", formIstio, "form of the rewritten probes: istio, or osm, that of Open Service Mesh,\nwhich is answered on the ports 15901 to 15904 too")
+	f.DurationVar(&o.hooksWithin, "hooks-within", 0, "how long to stay, after SIGTERM, for preStop hooks, if there are any;\nfor an ordinary container, which ends with the others (a native sidecar ends after them)")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			fmt.Fprint(stdout, usage)
@@ -122,6 +130,8 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		return nil, fmt.Errorf("unknown command %q: want check, wait or version, or nothing to serve", f.Arg(0))
 	case !known:
 		return nil, fmt.Errorf("--body %q must be one of none, failures, all", o.body)
+	case o.form != formIstio && o.form != formOSM:
+		return nil, fmt.Errorf("--form %q must be one of istio, osm", o.form)
 	case o.hooksWithin < 0:
 		return nil, fmt.Errorf("--hooks-within %s must not be negative", o.hooksWithin)
 	}
@@ -138,7 +148,7 @@ func checkPort(port int) error {
 func serve(o *options, stderr io.Writer) int {
 	signal.Ignore(syscall.SIGPIPE) // a log that nobody reads any more is no reason to end
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{ReplaceAttr: clip}))
-	s, err := newServer(o, log)
+	s, probers, err := newServer(o, log)
 	if err != nil {
 		return fail(stderr, exitUsage, err)
 	}
@@ -150,11 +160,9 @@ func serve(o *options, stderr io.Writer) int {
 	runtime.GOMAXPROCS(1)
 
 	first, _ := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	l, err := server.Listen(o.port)
-	if err != nil {
-		return fail(stderr, exitFailure, listenError(o.port, err))
+	if err := listen(s, o, probers); err != nil {
+		return fail(stderr, exitFailure, err)
 	}
-	go s.Serve(l)
 	probes, disabled := s.Count()
 	log.Info("answering probes", "version", release.Version(), "port", o.port, "probes", probes, "disabled", disabled)
 	<-first.Done()
@@ -162,6 +170,26 @@ func serve(o *options, stderr io.Writer) int {
 	s.Drain(second, o.hooksWithin)
 	log.Info("ended as asked")
 	return exitOK
+}
+
+// listen serves on all ports of the form. The port for which `wait` waits is the last.
+func listen(s *sidecar.Server, o *options, probers map[string]*prober.Original) error {
+	var ports []int
+	if o.form == formOSM {
+		ports = slices.DeleteFunc(prober.OSMPorts(), func(port int) bool { return port == o.port })
+	}
+	for _, port := range append(ports, o.port) {
+		l, err := sidecar.Listen(port)
+		if err != nil {
+			return listenError(port, err)
+		}
+		if o.form == formOSM {
+			go s.ServeOSM(l, port, probers)
+		} else {
+			go s.Serve(l)
+		}
+	}
+	return nil
 }
 
 // maxAttr bounds a value in the log, in bytes: keys come from the env.
@@ -181,13 +209,13 @@ func clipped(s string) string {
 	return s
 }
 
-func newServer(o *options, log *slog.Logger) (*server.Server, error) {
+func newServer(o *options, log *slog.Logger) (*sidecar.Server, map[string]*prober.Original, error) {
 	if err := checkUser(os.Getuid(), os.Getgid()); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	ip, err := podIP()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	value := os.Getenv(prober.EnvName)
 	if value == "" {
@@ -196,11 +224,11 @@ func newServer(o *options, log *slog.Logger) (*server.Server, error) {
 	}
 	probers, bad, err := prober.Decode(value)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	s := server.New(log, ip, o.port, probers, bad)
+	s := sidecar.New(log, ip, o.port, probers, bad)
 	s.BodiesFrom = bodiesFrom[o.body]
-	return s, nil
+	return s, probers, nil
 }
 
 // checkUser refuses to run as the user of Istio's proxy.

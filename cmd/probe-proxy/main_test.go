@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/server"
+	"github.com/rewrite-probes/rewrite-probes/internal/sidecar"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil/golden"
 )
@@ -175,6 +175,7 @@ func TestCommandLine(t *testing.T) {
 		{"", []string{"--port", "65535", "check"}},
 		{"", []string{"--hooks-within=-1s"}},
 		{"", []string{"--body", "some"}},
+		{"", []string{"--form", "fsm"}},
 		{"", []string{"--body", "none"}},
 		{"", nil},
 	} {
@@ -268,7 +269,7 @@ func TestItIsSmall(t *testing.T) {
 		runtime.GOMAXPROCS(processors)
 		signal.Reset(syscall.SIGPIPE)
 	}()
-	taken, err := server.Listen(0)
+	taken, err := sidecar.Listen(0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,6 +69,12 @@ func (p *process) waitLog(t *testing.T, text string) {
 // waitEnd waits until the program has ended, and returns its exit code.
 func (p *process) waitEnd(t *testing.T) int {
 	t.Helper()
+	return p.waitEndWithin(t, patience)
+}
+
+// waitEndWithin is waitEnd with another patience.
+func (p *process) waitEndWithin(t *testing.T, patience time.Duration) int {
+	t.Helper()
 	select {
 	case <-p.ended:
 		return p.Cmd.ProcessState.ExitCode()

@@ -139,8 +139,10 @@ func (t *grpcTarget) connect(ctx context.Context, call *Call) (net.Conn, error) 
 	if err != nil || !t.secure {
 		return conn, err
 	}
-	secure := tls.Client(conn, grpcTLS)
+	bounded := wire.NewHandshake(ctx, conn, &call.Meter)
+	secure := tls.Client(bounded, grpcTLS)
 	err = secure.HandshakeContext(ctx)
+	bounded.Done()
 	if err == nil && secure.ConnectionState().NegotiatedProtocol == "" {
 		err = errors.New("app's TLS does not offer HTTP/2 (ALPN)")
 	}

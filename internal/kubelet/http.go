@@ -161,10 +161,12 @@ func (t *httpTarget) roundTrip(ctx context.Context, conn net.Conn, req *wire.Req
 	if !t.Hook && !wantsWebSocket(req) {
 		config.NextProtos = []string{"h2", "http/1.1"}
 	}
-	secure := tls.Client(conn, config)
+	bounded := wire.NewHandshake(ctx, conn, req.Meter)
+	secure := tls.Client(bounded, config)
 	if err := t.handshake(ctx, secure); err != nil {
 		return nil, err
 	}
+	bounded.Done()
 	if secure.ConnectionState().NegotiatedProtocol == "h2" {
 		return wire.RoundTrip2(secure, req, nil)
 	}

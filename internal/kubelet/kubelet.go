@@ -65,6 +65,7 @@ var dialer = net.Dialer{KeepAlive: -1}
 // fail.
 func (t *Target) dial(ctx context.Context, call *Call, port string) (net.Conn, error) {
 	call.Close()
+	call.Meter.Forget()
 	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(t.host, port))
 	if err != nil {
 		return nil, err

@@ -1,8 +1,10 @@
 package wire
 
 import (
+	"context"
 	"errors"
 	"io"
+	"time"
 )
 
 const (
@@ -27,7 +29,17 @@ type Meter struct {
 	// wait, and returns false if there are none left.
 	More    func(n int) bool
 	Granted int // bytes that More has granted
-	used    int
+
+	// Handshake, if set, is asked for each n bytes that a TLS handshake may take. It waits
+	// until ctx is done, and returns false if there are none left by then.
+	Handshake  func(ctx context.Context, n int) bool
+	Handshakes int // bytes that Handshake has granted, and that Forget returns
+	Release    func(n int)
+	// Worked, if set, is told for how long a peer whose handshake took much of the
+	// processor has to wait for the next.
+	Worked func(pause time.Duration)
+
+	used int
 }
 
 // A meteredReader reads heads of HTTP/1 and charges them, before they are parsed.

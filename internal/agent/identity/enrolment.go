@@ -21,7 +21,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/agent/once"
+	"github.com/rewrite-probes/rewrite-probes/internal/agent"
 	"github.com/rewrite-probes/rewrite-probes/internal/wire"
 )
 
@@ -39,8 +39,8 @@ type Enrolment struct {
 
 	mu   sync.Mutex
 	cert *tls.Certificate
-	due  time.Time // when to renew it
-	told once.Text // the last error in the log
+	due  time.Time  // when to renew it
+	told agent.Text // the last error in the log
 }
 
 // createCertificate is the method of istiod's CA.
@@ -68,7 +68,7 @@ func (e *Enrolment) Certificate(ctx context.Context) (*tls.Certificate, error) {
 	switch {
 	case err == nil:
 		e.use(cert, time.Now())
-		e.told = once.Text{}
+		e.told = agent.Text{}
 		e.Log.Info("istiod issued a certificate", "identity", cert.Leaf.URIs[0].String(), "expires", cert.Leaf.NotAfter.Format(time.RFC3339))
 	case e.cert == nil:
 		return nil, fmt.Errorf("enrolment: %w", err)

@@ -14,6 +14,8 @@ import (
 	"net"
 	"os"
 	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/wire"
 )
 
 // Files is a certificate that something else renews.
@@ -64,8 +66,10 @@ func (d *Dialer) Dial(ctx context.Context, cert *tls.Certificate) (net.Conn, err
 	if err != nil {
 		return nil, err
 	}
-	secure := tls.Client(conn, config)
+	bounded := wire.NewHandshake(ctx, conn, nil)
+	secure := tls.Client(bounded, config)
 	err = secure.HandshakeContext(ctx)
+	bounded.Done()
 	if err == nil && secure.ConnectionState().NegotiatedProtocol != "h2" {
 		err = errors.New("istiod's TLS does not offer HTTP/2 (ALPN)")
 	}

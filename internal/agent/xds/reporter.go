@@ -8,7 +8,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/agent/once"
+	"github.com/rewrite-probes/rewrite-probes/internal/agent"
 	"github.com/rewrite-probes/rewrite-probes/internal/wire"
 )
 
@@ -50,7 +50,7 @@ type Reporter struct {
 	wait    time.Duration // before the next attempt
 	retry   *time.Timer
 	again   *time.Timer
-	told    once.Text // what the log says last of the connection
+	told    agent.Text // what the log says last of the connection
 }
 
 // Run reports the states, of which nil is healthy, until ctx is done. Then it reports

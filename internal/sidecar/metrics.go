@@ -1,4 +1,4 @@
-package server
+package sidecar
 
 import (
 	"fmt"
@@ -25,7 +25,7 @@ func (s *Server) metrics() []byte {
 		s.entries[key].histogram(&b)
 	}
 	b.WriteString("# HELP probe_proxy_open_calls Calls that wait for the app.\n# TYPE probe_proxy_open_calls gauge\n")
-	calls, _, _ := s.openCalls(time.Now())
+	calls, _ := s.openCalls()
 	fmt.Fprintf(&b, "probe_proxy_open_calls %d\n", calls)
 	return []byte(b.String())
 }

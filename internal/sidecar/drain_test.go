@@ -1,4 +1,4 @@
-package server
+package sidecar
 
 import (
 	"context"
@@ -39,13 +39,14 @@ func TestDrainWaitsForOpenCallsAndForPreStopHooksThatMayStillCome(t *testing.T) 
 		"an ordinary container without hooks":          {entries: []string{probe}, within: within},
 		"an ordinary container with a postStart hook":  {entries: []string{postStart}, within: within},
 		"a hook that never comes":                      {entries: []string{probe, preStop}, within: within, want: within, awaited: 1},
-		"a hook that comes":                            {entries: []string{preStop}, within: within, calls: []call{{preStop, time.Second, 4 * time.Second}}, want: 4 * time.Second, awaited: 1},
+		"a hook that comes":                            {entries: []string{preStop}, within: within, calls: []call{{preStop, time.Second, 4 * time.Second}}, want: within, awaited: 1},
 		"a hook that lasts longer than the wait":       {entries: []string{preStop}, within: within, calls: []call{{preStop, time.Second, time.Minute}}, want: time.Minute, awaited: 1},
-		"a hook that came first and is open":           {entries: []string{preStop}, within: within, calls: []call{{preStop, -time.Minute, time.Second}}, want: time.Second},
-		"a hook that was over just before":             {entries: []string{preStop}, within: within, calls: []call{{preStop, -2 * time.Second, -time.Second}}},
+		"a hook that came first and is open":           {entries: []string{preStop}, within: within, calls: []call{{preStop, -time.Minute, time.Second}}, want: within, awaited: 1},
+		"a stranger called the hook just before":       {entries: []string{preStop}, within: within, calls: []call{{preStop, -2 * time.Second, -time.Second}}, want: within, awaited: 1},
+		"a stranger calls the hook, then the kubelet":  {entries: []string{preStop}, within: within, calls: []call{{preStop, 0, time.Second}, {preStop, 9 * time.Second, 12 * time.Second}}, want: 12 * time.Second, awaited: 1},
 		"a hook of an earlier restart":                 {entries: []string{preStop}, within: within, calls: []call{{preStop, -time.Minute, -3 * time.Second}}, want: within, awaited: 1},
 		"two hooks, and one never comes":               {entries: []string{preStop, other}, within: within, calls: []call{{preStop, time.Second, 2 * time.Second}}, want: within, awaited: 2},
-		"two hooks, and both come":                     {entries: []string{preStop, other}, within: within, calls: []call{{preStop, time.Second, 5 * time.Second}, {other, 2 * time.Second, 3 * time.Second}}, want: 5 * time.Second, awaited: 2},
+		"two hooks, and both come":                     {entries: []string{preStop, other}, within: within, calls: []call{{preStop, time.Second, 5 * time.Second}, {other, 2 * time.Second, 3 * time.Second}}, want: within, awaited: 2},
 		"a hook that cannot be used is not waited for": {entries: []string{probe}, bad: preStop, within: within},
 		"probes go on while a hook is awaited":         {entries: []string{probe, preStop}, within: within, calls: []call{{probe, 9 * time.Second, 11 * time.Second}}, want: within, awaited: 1},
 	} {
@@ -79,7 +80,7 @@ func TestDrainWaitsForOpenCallsAndForPreStopHooksThatMayStillCome(t *testing.T) 
 				}
 				want := ""
 				if test.awaited > 0 {
-					want = fmt.Sprintf(` msg="waiting for preStop hooks that have not come yet" hooks=%d within=10s`+"\n", test.awaited)
+					want = fmt.Sprintf(` msg="waiting for preStop hooks" hooks=%d within=10s`+"\n", test.awaited)
 				}
 				if _, line, _ := strings.Cut(log.String(), "level=INFO"); line != want {
 					t.Errorf("the log says %q, want %q", line, want)

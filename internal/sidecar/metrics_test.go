@@ -1,4 +1,4 @@
-package server
+package sidecar
 
 import (
 	"log/slog"

@@ -1,4 +1,4 @@
-package server
+package sidecar
 
 import (
 	"log/slog"
@@ -66,7 +66,7 @@ func TestARequestThatCameWithItsConnectionCannotBeEvicted(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer nc.Close()
-		c := newConn(s, nc)
+		c := newConn(s, &view{common: true, port: s.port}, nc)
 		if string(c.buf[:c.first]) != text || s.budget.heads.Len() != evictable {
 			t.Errorf("%q is read, of %q; %d may be evicted", c.buf[:c.first], text, s.budget.heads.Len())
 		}

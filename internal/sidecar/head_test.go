@@ -1,4 +1,4 @@
-package server
+package sidecar
 
 import (
 	"bufio"
@@ -44,7 +44,7 @@ func TestAHeadIsReadInPieces(t *testing.T) {
 			}
 			s := New(slog.New(slog.DiscardHandler), "", 0, nil, nil)
 			caller, ours := net.Pipe()
-			c := &conn{Conn: ours, server: s, buf: new([smallHead]byte), evicted: make(chan struct{})}
+			c := &conn{Conn: ours, server: s, view: &view{}, buf: new([smallHead]byte), evicted: make(chan struct{})}
 			s.budget.enter(c, &s.budget.heads)
 			go func() {
 				for text := head + "\r\n\r\n"; text != ""; {
@@ -104,7 +104,7 @@ func TestACallThatPanicsEndsAlone(t *testing.T) {
 		{func(c net.Conn) net.Conn { return c }, "HTTP/1.1 200 OK"},
 	} {
 		caller, ours := net.Pipe()
-		c := newConn(s, test.wrap(ours))
+		c := newConn(s, &view{common: true, port: s.port}, test.wrap(ours))
 		go c.serve()
 		io.WriteString(caller, "GET /healthz HTTP/1.1\r\n\r\n")
 		b, _ := io.ReadAll(caller)
@@ -129,7 +129,7 @@ func TestSlowReadersOfMetricsMakeRoomForOthers(t *testing.T) {
 		var ended atomic.Int32
 		for range 150 {
 			caller, ours := net.Pipe()
-			c := newConn(s, ours)
+			c := newConn(s, &view{common: true, port: s.port}, ours)
 			go func() {
 				c.serve()
 				ended.Add(1)
@@ -177,7 +177,7 @@ func TestHalfAHeadIsClosedAfterItsTime(t *testing.T) {
 		s := New(slog.New(slog.DiscardHandler), "", 0, nil, nil)
 		caller, ours := net.Pipe()
 		began := time.Now()
-		c := newConn(s, ours)
+		c := newConn(s, &view{common: true, port: s.port}, ours)
 		go c.serve()
 		io.WriteString(caller, "GET /")
 		time.Sleep(headTime - time.Second)
@@ -203,7 +203,7 @@ func TestAnEarlyHeadComesOnceAndBeforeABody(t *testing.T) {
 		s := New(slog.New(slog.DiscardHandler), "", 0, nil, nil)
 		_, ours := net.Pipe()
 		w := &written{Conn: ours}
-		c := newConn(s, w)
+		c := newConn(s, &view{common: true, port: s.port}, w)
 		test.call(c)
 		if got := w.firstLines(); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
@@ -216,7 +216,7 @@ func TestTheRestOfARefusedRequestIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(slog.New(slog.DiscardHandler), "", 0, nil, nil)
 		caller, ours := net.Pipe()
-		c := newConn(s, halfCloses{ours})
+		c := newConn(s, &view{common: true, port: s.port}, halfCloses{ours})
 		go c.serve()
 		answer := make(chan string)
 		go func() {

@@ -1,13 +1,13 @@
-package once_test
+package agent_test
 
 import (
 	"testing"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/agent/once"
+	"github.com/rewrite-probes/rewrite-probes/internal/agent"
 )
 
 func TestTimesAndAddressesMakeNoOtherError(t *testing.T) {
-	var text once.Text
+	var text agent.Text
 	for _, c := range []struct {
 		text string
 		want bool

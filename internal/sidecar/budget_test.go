@@ -1,4 +1,4 @@
-package server
+package sidecar
 
 import (
 	"errors"
@@ -22,11 +22,11 @@ import (
 // it was read.
 func evicted(s *Server, head string) *conn {
 	_, ours := net.Pipe()
-	c := newConn(s, ours)
+	c := newConn(s, &view{common: true, port: s.port}, ours)
 	c.first = copy(c.buf[:], head)
 	for range maxHeads {
 		_, other := net.Pipe()
-		newConn(s, other)
+		newConn(s, &view{common: true, port: s.port}, other)
 	}
 	return c
 }
@@ -133,7 +133,7 @@ func TestACallerThatLeavesAfterAWhileIsNoticed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(slog.New(slog.DiscardHandler), "", 0, nil, nil)
 		caller, ours := net.Pipe()
-		c := newConn(s, ours)
+		c := newConn(s, &view{common: true, port: s.port}, ours)
 		ctx, stop := c.watch()
 		time.Sleep(time.Minute)
 		if ctx.Err() != nil {
@@ -168,7 +168,7 @@ func TestACallThatFindsNoPlaceInItsTimeIsToldSo(t *testing.T) {
 				e.share.places <- struct{}{}
 			}
 			caller, ours := net.Pipe()
-			c := newConn(s, ours)
+			c := newConn(s, &view{common: true, port: s.port}, ours)
 			s.budget.leave(c)
 			began := time.Now()
 			go func() {

@@ -1,4 +1,4 @@
-package server
+package sidecar
 
 import (
 	"bytes"
@@ -22,9 +22,11 @@ import (
 type conn struct {
 	net.Conn
 	server  *Server
+	view    *view // of the port on which it came
 	start   time.Time
 	buf     *[smallHead]byte
 	first   int           // bytes in buf that came with the connection
+	whole   *request      // the request, if all of it and nothing else came with the connection
 	evicted chan struct{} // closed with the eviction
 
 	// Guarded by the budget's mu.
@@ -37,19 +39,37 @@ type conn struct {
 	answered bool // guarded by mu
 }
 
-// newConn returns an accepted connection. It may be evicted unless its whole request has
-// come with it.
-func newConn(s *Server, nc net.Conn) *conn {
-	c := &conn{Conn: nc, server: s, start: time.Now(), evicted: make(chan struct{})}
+// newConn returns an accepted connection. It may be evicted unless its head has come with it.
+func newConn(s *Server, v *view, nc net.Conn) *conn {
+	c := &conn{Conn: nc, server: s, view: v, start: time.Now(), evicted: make(chan struct{})}
 	c.buf = buffers.Get().(*[smallHead]byte)
 	_ = c.SetReadDeadline(c.start.Add(headTime))
 	if raw, ok := nc.(syscall.Conn); ok {
 		c.first = readNow(raw, c.buf[:])
 	}
-	if !bytes.Contains(c.buf[:c.first], endOfHead) {
+	switch head := c.buf[:c.first]; bytes.Index(head, endOfHead) {
+	case -1:
 		s.budget.enter(c, &s.budget.heads)
+	case len(head) - len(endOfHead):
+		req, err := parseHead(head[:len(head)-len(endOfHead)])
+		if err == nil && !req.hasBody() { // readRequest has the error
+			c.whole = req
+		}
 	}
 	return c
+}
+
+// answeredAtOnce answers a request that has come whole and calls no probe, before the next
+// connection is accepted: whoever floods the port with such requests is kept shorter than the
+// kubelet. The answer fits into the buffer of a fresh connection.
+func (c *conn) answeredAtOnce() bool {
+	if c.whole == nil || c.whole.target == metricsPath || c.view.find(c.server, c.whole) != nil {
+		return false
+	}
+	defer c.Close()
+	defer buffers.Put(c.buf)
+	c.answer(c.whole)
+	return true
 }
 
 func (c *conn) serve() {
@@ -61,13 +81,22 @@ func (c *conn) serve() {
 			c.server.log.Error("call panicked", "panic", r)
 		}
 	}()
-	req, err := c.readRequest()
+	req, err := c.whole, error(nil)
+	if req == nil {
+		req, err = c.readRequest()
+	}
+	var passed []byte
+	if errors.Is(err, errTLS) {
+		passed = bytes.Clone(c.buf[:c.first])
+	}
 	buffers.Put(c.buf)
 	if !c.server.budget.leave(c) {
 		return
 	}
 	var bad *badRequest
 	switch {
+	case passed != nil:
+		c.passOn(passed)
 	case errors.As(err, &bad):
 		c.refuse(bad)
 	case err != nil:
@@ -77,7 +106,7 @@ func (c *conn) serve() {
 }
 
 func (c *conn) answer(req *request) {
-	e := c.server.entries[req.target]
+	e := c.view.find(c.server, req)
 	page := c.server.ownPage(req.target)
 	switch {
 	case e == nil && page == nil:
@@ -93,41 +122,52 @@ func (c *conn) answer(req *request) {
 	}
 }
 
+const metricsPath = "/metrics"
+
 // ownPage returns the page of the server's own at a path, nil if there is none.
 func (s *Server) ownPage(path string) func() []byte {
 	switch path {
 	case prober.HealthPath, prober.ReadyPath:
 		return func() []byte { return []byte("ok\n") }
-	case "/metrics":
+	case metricsPath:
 		return s.metrics
 	}
 	return nil
 }
 
-// call calls the app in one of the entry's places. If all are taken, the call of
-// a probe waits. That of a hook is closed: the kubelet would take a hook that
-// waits for one that runs, and ignores its status.
-func (c *conn) call(e *entry, req *request) {
+// takePlace takes one of the entry's places. If all are taken, the call of a probe waits.
+// That of a hook is closed: the kubelet would take a hook that waits for one that runs, and
+// ignores its status.
+func (c *conn) takePlace(e *entry) bool {
 	select {
 	case e.share.places <- struct{}{}:
+		return true
 	default:
-		if e.probeType.IsHook() {
-			return
-		}
-		if !c.waitFor(e) {
+		return !e.probeType.IsHook() && c.waitFor(e)
+	}
+}
+
+// call calls the app in one of the entry's places.
+func (c *conn) call(e *entry, req *request) {
+	if !c.takePlace(e) {
+		if !e.probeType.IsHook() {
 			c.refuse(&badRequest{429, "too many calls of this probe at a time"})
-			return
 		}
+		return
 	}
 	// The call lasts until its answer is sent: the program may end when no
 	// call is open.
 	defer c.server.callEnds(&e.share)
-	call := &kubelet.Call{Host: req.host, Port: c.server.port, Header: req.header, Start: c.start}
+	call := &kubelet.Call{Host: req.host, Port: c.view.port, Header: req.header, Start: c.start}
 	if req.http11 {
 		call.Early = c.early
 	}
 	call.Meter.More = e.share.take
-	defer func() { e.share.release(call.Meter.Granted) }()
+	call.Meter.Handshake, call.Meter.Release, call.Meter.Worked = e.share.takeTLS, e.share.releaseTLS, e.share.pauseTLS
+	defer func() {
+		e.share.release(call.Meter.Granted)
+		call.Meter.Forget()
+	}()
 	defer call.Close()
 	c.sendAnswer(c.probe(e, call))
 }
@@ -255,14 +295,15 @@ func (c *conn) page(text []byte) {
 	c.server.budget.leave(c)
 }
 
-// refuse answers a request that may have more bytes than were read. It reads
+// refuse answers a request. If that may have more bytes than were read, it reads
 // them: closing a connection with unread bytes resets it, and the answer is lost.
 func (c *conn) refuse(bad *badRequest) {
 	body := "probe-proxy: " + bad.msg + "\n"
 	c.flush(appendAnswer(bad.status, len(body), []byte(body)))
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		_ = half.CloseWrite()
+	if c.whole != nil {
+		return
 	}
+	closeWrite(c.Conn)
 	_ = c.SetReadDeadline(time.Now().Add(500 * time.Millisecond))
 	if c.server.budget.enter(c, &c.server.budget.heads) {
 		_, _ = io.CopyN(io.Discard, c.Conn, 1<<20)

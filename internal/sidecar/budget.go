@@ -1,7 +1,8 @@
-package server
+package sidecar
 
 import (
 	"container/list"
+	"context"
 	"net"
 	"sync"
 	"time"
@@ -23,6 +24,12 @@ const (
 	maxAppBytes = 3 << 20   // of apps' heads, as wire.Meter charges them
 	minKeyBytes = 512 << 10 // of them for one key, however many keys there are
 
+	// What crypto/tls may take of apps' certificates, as wire.Handshake charges them, and
+	// the least and the most of it for one key. A certificate of 4 KB is charged 272 KB.
+	maxTLSBytes    = 8 << 20
+	minKeyTLSBytes = 1 << 20
+	maxKeyTLSBytes = 3 << 20
+
 	// appPause is what a key waits for each part of a large head, so that an app
 	// that sends many takes a part of the processor alone.
 	appPause = time.Millisecond
@@ -34,7 +41,7 @@ const (
 type budget struct {
 	mu                           sync.Mutex
 	heads, large, waiting, pages queue
-	appBytes                     int
+	appBytes, tlsBytes           int
 }
 
 // A queue has the connections that may be evicted, the oldest first. It is
@@ -51,7 +58,10 @@ type share struct {
 	maxBytes int
 	bytes    int       // guarded by the budget's mu
 	next     time.Time // when the next part of a large head may be read; guarded by the budget's mu
-	lastEnd  time.Time // when the last call ended; guarded by the budget's mu
+
+	maxTLSBytes int
+	tlsBytes    int       // guarded by the budget's mu
+	nextTLS     time.Time // when the next handshake may go on; guarded by the budget's mu
 }
 
 func newBudget() *budget {
@@ -65,6 +75,8 @@ func (b *budget) divide(places int, shares []*share) {
 			budget:   b,
 			places:   make(chan struct{}, portion(places, len(shares), minOfKey, maxOfKey)),
 			maxBytes: portion(maxAppBytes, len(shares), minKeyBytes, maxAppBytes/2),
+
+			maxTLSBytes: portion(maxTLSBytes, len(shares), minKeyTLSBytes, maxKeyTLSBytes),
 		}
 	}
 }
@@ -130,4 +142,56 @@ func (s *share) release(n int) {
 	defer s.budget.mu.Unlock()
 	s.bytes -= n
 	s.budget.appBytes -= n
+}
+
+// roomEvery is how often a handshake that waits for room looks whether there is some.
+const roomEvery = 5 * time.Millisecond
+
+// takeTLS reserves n bytes for a handshake with the app. It waits for room, and for the
+// key's turn, until ctx is done. More than the key may ever have is refused at once.
+func (s *share) takeTLS(ctx context.Context, n int) bool {
+	for n <= s.maxTLSBytes {
+		wait := s.tryTLS(n)
+		if wait == 0 {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(wait):
+		}
+	}
+	return false
+}
+
+// tryTLS reserves n bytes, or returns how long to wait before the next attempt.
+func (s *share) tryTLS(n int) (wait time.Duration) {
+	s.budget.mu.Lock()
+	defer s.budget.mu.Unlock()
+	if wait = time.Until(s.nextTLS); wait > 0 {
+		return wait
+	}
+	if s.tlsBytes+n > s.maxTLSBytes || s.budget.tlsBytes+n > maxTLSBytes {
+		return roomEvery
+	}
+	s.tlsBytes += n
+	s.budget.tlsBytes += n
+	return 0
+}
+
+// releaseTLS returns what handshakes took.
+func (s *share) releaseTLS(n int) {
+	s.budget.mu.Lock()
+	defer s.budget.mu.Unlock()
+	s.tlsBytes -= n
+	s.budget.tlsBytes -= n
+}
+
+// pauseTLS makes the key's next handshake wait: the last one took much of the processor.
+func (s *share) pauseTLS(pause time.Duration) {
+	s.budget.mu.Lock()
+	defer s.budget.mu.Unlock()
+	if next := time.Now().Add(pause); next.After(s.nextTLS) {
+		s.nextTLS = next
+	}
 }

@@ -1,4 +1,4 @@
-package server_test
+package sidecar_test
 
 import (
 	"encoding/json"
@@ -15,7 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-const monitoring = "../../../examples/monitoring"
+const monitoring = "../../examples/monitoring"
 
 // The alerts and the dashboard would show nothing, without a word, if they
 // asked for a metric or a label that probe-proxy does not have.

@@ -1,4 +1,4 @@
-package server
+package sidecar
 
 import (
 	"fmt"
@@ -17,6 +17,7 @@ type entry struct {
 	probeType prober.ProbeType
 	target    *kubelet.Target // nil if the entry is bad
 	bad       error           // why it is disabled
+	address   string          // of an httpGet at the app
 
 	share share
 

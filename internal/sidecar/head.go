@@ -1,4 +1,4 @@
-package server
+package sidecar
 
 import (
 	"bytes"
@@ -29,6 +29,11 @@ type request struct {
 	header               textproto.MIMEHeader
 }
 
+// hasBody reports whether more than the head may come.
+func (r *request) hasBody() bool {
+	return r.method != "GET" || r.header["Content-Length"] != nil || r.header["Transfer-Encoding"] != nil
+}
+
 // A badRequest is an error with the status for the caller.
 type badRequest struct {
 	status int
@@ -45,6 +50,10 @@ func (c *conn) readRequest() (*request, error) {
 	buf := c.buf[:]
 	var err error
 	for n, searched := c.first, 0; ; {
+		if c.isPassedOn(buf[:n]) {
+			c.first = n
+			return nil, errTLS
+		}
 		if end := bytes.Index(buf[searched:n], endOfHead); end >= 0 {
 			return parseHead(buf[:searched+end])
 		}

@@ -1,7 +1,7 @@
-// Package server answers the kubelet's rewritten probes: it listens, admits
+// Package sidecar answers the kubelet's rewritten probes: it listens, admits
 // connections, reads one request from each and answers it with what the app
 // says.
-package server
+package sidecar
 
 import (
 	"errors"
@@ -78,7 +78,11 @@ func (s *Server) add(key string, p *prober.Original, err error) {
 	if err != nil {
 		s.log.Error("probe is disabled: its entry cannot be used", "probe", key, "reason", err.Error())
 	}
-	s.entries[key] = &entry{key: key, probeType: probeType, target: target, bad: err}
+	e := &entry{key: key, probeType: probeType, target: target, bad: err}
+	if p != nil && p.HTTPGet != nil {
+		e.address = net.JoinHostPort(s.appIP, p.HTTPGet.Port.String())
+	}
+	s.entries[key] = e
 }
 
 // share divides the budget among the keys that can be called.
@@ -109,6 +113,10 @@ func (s *Server) Count() (answered, disabled int) {
 
 // Serve answers calls on l until l is closed.
 func (s *Server) Serve(l net.Listener) {
+	s.serve(l, &view{port: s.port, common: true})
+}
+
+func (s *Server) serve(l net.Listener, v *view) {
 	w := &workers{next: make(chan *conn)}
 	defer close(w.next)
 	for {
@@ -122,7 +130,11 @@ func (s *Server) Serve(l net.Listener) {
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}
-		w.serve(newConn(s, nc))
+		c := newConn(s, v, nc)
+		if c.answeredAtOnce() {
+			continue
+		}
+		w.serve(c)
 		// It is served, or takes its place in a queue, before the next one comes: of
 		// a burst, no more are in memory than the budget allows.
 		runtime.Gosched()

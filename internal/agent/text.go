@@ -1,6 +1,6 @@
-// Package once tells errors that are new from those that are in the log already.
+// Package agent tells errors that are new from those that are in the log already.
 // It knows nothing of where they come from.
-package once
+package agent
 
 import (
 	"slices"

@@ -1,4 +1,4 @@
-package server_test
+package sidecar_test
 
 import (
 	"bufio"
@@ -16,7 +16,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
-	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/server"
+	"github.com/rewrite-probes/rewrite-probes/internal/sidecar"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
@@ -31,13 +31,13 @@ const patience = 20 * time.Second
 var hooks = []string{stop, "/app-lifecycle/app/poststartz", "/app-lifecycle/b/prestopz"}
 
 // start serves an app's handler through a server and returns its address.
-func start(t *testing.T, app http.HandlerFunc) (addr string, log *testutil.Buffer, s *server.Server) {
+func start(t *testing.T, app http.HandlerFunc) (addr string, log *testutil.Buffer, s *sidecar.Server) {
 	t.Helper()
 	return startWith(t, 1, app)
 }
 
 // startWith is start with another timeout of the probe, in seconds.
-func startWith(t *testing.T, timeout int, app http.HandlerFunc) (addr string, log *testutil.Buffer, s *server.Server) {
+func startWith(t *testing.T, timeout int, app http.HandlerFunc) (addr string, log *testutil.Buffer, s *sidecar.Server) {
 	t.Helper()
 	ts := httptest.NewServer(app)
 	t.Cleanup(ts.CloseClientConnections)
@@ -52,8 +52,8 @@ func startWith(t *testing.T, timeout int, app http.HandlerFunc) (addr string, lo
 		t.Fatal(err)
 	}
 	log = &testutil.Buffer{}
-	s = server.New(slog.New(slog.NewTextHandler(log, nil)), "127.0.0.1", 15020, probers, bad)
-	l, err := server.Listen(0)
+	s = sidecar.New(slog.New(slog.NewTextHandler(log, nil)), "127.0.0.1", 15020, probers, bad)
+	l, err := sidecar.Listen(0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package server
+package sidecar
 
 import (
 	"fmt"
@@ -39,7 +39,7 @@ func TestCallersGetOnlyTheBodiesThatAreWanted(t *testing.T) {
 			_, ours := net.Pipe()
 			w := &written{Conn: ours}
 			body := string(a.answer.Body)
-			newConn(s, w).sendAnswer(&a.answer)
+			newConn(s, &view{common: true, port: s.port}, w).sendAnswer(&a.answer)
 			want := ""
 			if a.want {
 				want = body

@@ -1,4 +1,4 @@
-package server
+package sidecar
 
 import (
 	"fmt"
@@ -17,8 +17,9 @@ func TestTheLimitsAreTheDocumentedOnes(t *testing.T) {
 		{"calls of probes, of hooks, of one at most and at least", fmt.Sprint(maxProbes, maxHooks, maxOfKey, minOfKey), "64 24 32 2"},
 		{"connections, large heads, calls that wait, pages", fmt.Sprint(maxHeads, maxLarge, maxWaiting, maxPages), "256 16 256 4"},
 		{"bytes of apps' heads, of one's at least, and the pause", fmt.Sprint(maxAppBytes, minKeyBytes, appPause), "3145728 524288 1ms"},
+		{"what handshakes may take, of one key at least and at most", fmt.Sprint(maxTLSBytes, minKeyTLSBytes, maxKeyTLSBytes), "8388608 1048576 3145728"},
 		{"before a caller is watched", watchAfter.String(), "20ms"},
-		{"of a hook before the signal, of probes after it", fmt.Sprint(justBefore, probesWithin), "2s 500ms"},
+		{"of probes after the signal", fmt.Sprint(probesWithin), "500ms"},
 		{"lines of the log", fmt.Sprint(logBurst, logEvery), "50 1s"},
 		{"bounds of the histogram", fmt.Sprint(bounds), "[0.001 0.005 0.025 0.1 0.5 1 5]"},
 	} {
