@@ -61,6 +61,12 @@ func TestTheAppAnswersWhereNoServiceLeads(t *testing.T) {
 		if f := wantReason(t, r, "port-exposed"); !strings.Contains(f.Message, "8002") || !strings.Contains(f.Field.String(), "readinessProbe") || r.text != before {
 			t.Errorf("%s: %s in\n%s", mesh, f.Message, r.text)
 		}
+		// In another branch of the folders it is a warning, and the same is written.
+		leads.Elsewhere, leads.Services = leads.Services, nil
+		r = among(t, leads, before, byApp...)
+		if f := wantReason(t, r, "port-exposed-elsewhere"); !strings.Contains(f.Message, "Service web") || !strings.Contains(r.text, "8002,8001") {
+			t.Errorf("%s: %s in\n%s", mesh, f.Message, r.text)
+		}
 	}
 }
 

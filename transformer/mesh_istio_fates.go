@@ -21,6 +21,9 @@ func (d istio) inspect(v *view) inspection {
 	said := d.sidecarMembership(v)
 	m := inspection{facts: d.openFacts(v, said), collisions: d.collisions(v, said)}
 	m.optOut = d.optOut(v, said, &m.facts, m.report)
+	if _, on := d.ambient(v); on && said.injected != certain.Always {
+		v.checkNetworkPolicies(m.report)
+	}
 	m.captures = d.captures(v, v.userAnnotations)
 	m.outcome = d.outcomes(v, m.facts)
 	d.checkPortLists(v, m.report)

@@ -31,6 +31,7 @@ type Index struct {
 	quotas        lazy[resources.ResourceQuota]
 	services      lazy[surroundings.Service]
 	ingresses     lazy[surroundings.Ingress]
+	networks      lazy[surroundings.NetworkPolicy]
 	openShift     []place // of objects that only OpenShift has
 	found         map[question]*surroundings.Surroundings
 }
@@ -60,6 +61,7 @@ func Collect(streams []*manifest.Stream, rootNamespace string) *Index {
 		quotas:        newLazy(withSpec(quota)),
 		services:      newLazy(readService),
 		ingresses:     newLazy(withSpec(ingress)),
+		networks:      newLazy(withSpec(networkPolicy)),
 		found:         make(map[question]*surroundings.Surroundings),
 	}
 	kinds := []struct {
@@ -74,6 +76,7 @@ func Collect(streams []*manifest.Stream, rootNamespace string) *Index {
 		{"security.istio.io", "AuthorizationPolicy", &x.policies.unread},
 		{"networking.istio.io", "ServiceEntry", &x.services.unread},
 		{"networking.k8s.io", "Ingress", &x.ingresses.unread},
+		{"networking.k8s.io", "NetworkPolicy", &x.networks.unread},
 	}
 	for _, s := range streams {
 		for _, o := range s.Objects() {
@@ -126,7 +129,8 @@ func (x *Index) find(q question) *surroundings.Surroundings {
 			}
 			return x.services.near(question{place: q.place})
 		}),
-		Ingresses: sync.OnceValue(func() []surroundings.Ingress { return x.ingresses.near(q) }),
+		NetworkPolicies: sync.OnceValue(func() []surroundings.NetworkPolicy { return x.networks.near(q) }),
+		Ingresses:       sync.OnceValue(func() []surroundings.Ingress { return x.ingresses.near(q) }),
 	}
 }
 

@@ -143,6 +143,19 @@ func ingress(m *field.Metadata, spec *ingressSpec, at *origin) (surroundings.Ing
 	return v, true
 }
 
+type networkPolicySpec struct {
+	PodSelector surroundings.LabelSelector `json:"podSelector"`
+	PolicyTypes []string                   `json:"policyTypes"`
+	Ingress     []surroundings.NetworkRule `json:"ingress"`
+}
+
+// networkPolicy makes a policy about what comes in.
+func networkPolicy(m *field.Metadata, spec *networkPolicySpec, at *origin) (surroundings.NetworkPolicy, bool) {
+	return surroundings.NetworkPolicy{
+		Name: m.Name, Namespace: m.Namespace, PodSelector: spec.PodSelector, Ingress: spec.Ingress, At: at,
+	}, len(spec.PolicyTypes) == 0 || slices.Contains(spec.PolicyTypes, "Ingress")
+}
+
 // A selector selects the pods of a policy of Istio's.
 type selector struct {
 	MatchLabels field.KeyValues `json:"matchLabels"`

@@ -41,6 +41,8 @@ type Surroundings struct {
 	// has one. They may go there: many charts write the namespace into some objects alone, and
 	// kustomize writes one into all.
 	Unplaced func() []Service
+	// NetworkPolicies returns, in the same way, those about what comes in.
+	NetworkPolicies func() []NetworkPolicy
 	// Ingresses returns, in the same way, those that lead to Services.
 	Ingresses func() []Ingress
 }

@@ -1,0 +1,28 @@
+package transformer
+
+import "net/netip"
+
+// ambientKubelet is the address from which Istio's CNI agent has the kubelet's connections to
+// pods in ambient mode come (HOST_PROBE_SNAT_IP in Istio's cni/pkg/config).
+var ambientKubelet = netip.MustParseAddr("169.254.7.127")
+
+// checkNetworkPolicies warns of the first probe of a pod in ambient mode that a NetworkPolicy keeps
+// from its port.
+func (v *view) checkNetworkPolicies(report func(Finding)) {
+	if v.in.Template.Spec.HostNetwork {
+		return
+	}
+	for _, s := range v.sites {
+		if s.dialed() == 0 {
+			continue
+		}
+		policy := v.in.Around.ShutBy(ambientKubelet, v.pods(), s.dialed())
+		if policy == "" {
+			continue
+		}
+		report(containerFinding("ambient-network-policy", s.path, s.container.Name,
+			"%s does not let in %s, from which the kubelet's probes come in ambient mode, to port %d; a rule must have `from: [{ipBlock: {cidr: %s/32}}]`",
+			policy, ambientKubelet, s.dialed(), ambientKubelet))
+		return
+	}
+}
