@@ -18,7 +18,7 @@ var layers = []struct {
 	pkg     string
 	imports string
 }{
-	{"cmd/rewrite-probes", "internal/config internal/manifest internal/patches internal/pipeline internal/policy internal/reason internal/release internal/report internal/spelling"},
+	{"cmd/rewrite-probes", "internal/config internal/manifest internal/patches internal/pipeline internal/policy internal/reason internal/release internal/report internal/spelling internal/workload"},
 	{"cmd/probe-proxy", "internal/kubelet internal/prober internal/release internal/sidecar"},
 	{"cmd/probe-agent", "internal/agent/identity internal/agent/probe internal/agent/systemd internal/agent/xds internal/release internal/vmconfig"},
 	{"fn/krm", "fn/internal/nodes internal/field internal/report"},
@@ -26,15 +26,15 @@ var layers = []struct {
 	{"fn/internal/nodes", "internal/config internal/manifest internal/pipeline internal/report"},
 	{"fn", "fn/findings fn/internal/found internal/config internal/field internal/manifest internal/pipeline internal/report internal/workload internal/world transformer"},
 	{"fn/internal/found", "fn/findings internal/report"},
-	{"fn/findings", "internal/report transformer"},
-	{"internal/pipeline", "internal/config internal/field internal/manifest internal/nearby internal/patches internal/pod internal/release internal/report internal/surroundings internal/vm internal/vmconfig internal/workload internal/world transformer"},
+	{"fn/findings", "internal/reason internal/report transformer"},
+	{"internal/pipeline", "internal/config internal/field internal/manifest internal/nearby internal/patches internal/pod internal/reason internal/release internal/report internal/surroundings internal/vm internal/vmconfig internal/workload internal/world transformer"},
 	{"internal/patches", "internal/field internal/manifest"},
 	{"internal/nearby", "internal/authz internal/field internal/manifest internal/pod internal/resources internal/surroundings"},
-	{"internal/policy", "internal/config internal/field internal/manifest internal/pod internal/prober internal/vm transformer"},
+	{"internal/policy", "internal/config internal/field internal/manifest internal/pod internal/prober internal/reason internal/vm transformer"},
 	{"internal/config", "internal/field internal/manifest internal/resources internal/spelling transformer"},
 	{"internal/report", "internal/field internal/reason internal/world transformer"},
 	{"internal/workload", "internal/field internal/manifest internal/pod internal/prober internal/spelling transformer"},
-	{"internal/vm", "internal/field internal/manifest internal/pod internal/prober internal/vmconfig internal/world transformer"},
+	{"internal/vm", "internal/field internal/manifest internal/pod internal/prober internal/reason internal/vmconfig internal/world transformer"},
 	{"transformer", "internal/authz internal/certain internal/field internal/pod internal/prober internal/reason internal/release internal/resources internal/surroundings internal/world"},
 	{"internal/world", "internal/certain internal/surroundings"},
 	{"internal/surroundings", "internal/authz internal/certain internal/field internal/pod internal/resources"},

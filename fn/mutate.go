@@ -192,7 +192,7 @@ func probesOf(r *report.Report) []Probe {
 		for _, p := range t.Probes {
 			probes = append(probes, Probe{
 				Container: p.Container, Init: p.Init, Field: p.Field.String(), Before: p.Before, After: p.After,
-				State: p.State, Reason: p.Reason, StrictTLS: p.StrictTLS, Why: p.Why, If: p.If,
+				State: p.State, Reason: p.Reason.String(), StrictTLS: p.StrictTLS, Why: p.Why, If: p.If,
 			})
 		}
 	}

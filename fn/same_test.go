@@ -117,7 +117,7 @@ func findingsOf(found []findings.Finding) (lines []string) {
 
 func messagesOf(r *report.Report) (lines []string) {
 	for _, m := range r.Messages {
-		if m.Reason != "written-anew" {
+		if m.Reason.String() != "written-anew" {
 			lines = append(lines, string(m.Severity)+": "+places.ReplaceAllString(m.Sentence(), ""))
 		}
 	}

@@ -44,7 +44,7 @@ func TestTheAppAnswersWhereNoServiceLeads(t *testing.T) {
 		r := plan(t, before, byApp...)
 		wantParts(t, r.text, key+": \"8002,8001\"\n", "livenessProbe: {httpGet: {port: 8001}}")
 		for _, v := range r.Probes {
-			if v.Reason != "excluded-port" || v.State != transformer.LeftAlone {
+			if v.Reason.String() != "excluded-port" || v.State != transformer.LeftAlone {
 				t.Errorf("%s: %+v", mesh, v)
 			}
 		}
@@ -58,14 +58,14 @@ func TestTheAppAnswersWhereNoServiceLeads(t *testing.T) {
 			return []surroundings.Service{{Name: "web", Selector: field.KeyValues{{Key: "app", Value: "web"}}, Ports: []surroundings.ServicePort{{Port: 8002}}}}
 		}}
 		r = among(t, leads, before, byApp...)
-		if f := wantReason(t, r, "port-exposed"); !strings.Contains(f.Message, "8002") || !strings.Contains(f.Field.String(), "readinessProbe") || r.text != before {
-			t.Errorf("%s: %s in\n%s", mesh, f.Message, r.text)
+		if f := wantReason(t, r, "port-exposed"); !strings.Contains(textOf(f), "8002") || !strings.Contains(f.Field.String(), "readinessProbe") || r.text != before {
+			t.Errorf("%s: %s in\n%s", mesh, textOf(f), r.text)
 		}
 		// In another branch of the folders it is a warning, and the same is written.
 		leads.Elsewhere, leads.Services = leads.Services, nil
 		r = among(t, leads, before, byApp...)
-		if f := wantReason(t, r, "port-exposed-elsewhere"); !strings.Contains(f.Message, "Service web") || !strings.Contains(r.text, "8002,8001") {
-			t.Errorf("%s: %s in\n%s", mesh, f.Message, r.text)
+		if f := wantReason(t, r, "port-exposed-elsewhere"); !strings.Contains(textOf(f), "Service web") || !strings.Contains(r.text, "8002,8001") {
+			t.Errorf("%s: %s in\n%s", mesh, textOf(f), r.text)
 		}
 	}
 }
@@ -89,7 +89,7 @@ func TestTheAppAnswersTheStartupProbeOfItsNativeSidecar(t *testing.T) {
 	for mesh, annotation := range map[string]string{"istio": "traffic.sidecar.istio.io/excludeInboundPorts", "kuma": "traffic.kuma.io/exclude-inbound-ports"} {
 		before := podOf("", "initContainers:\n- name: i\n  image: i\n  restartPolicy: Always\n  startupProbe: {httpGet: {port: 81}}\n"+app(httpProbe))
 		r := plan(t, before, inMesh(mesh), answeredBy("app"))
-		if r.Probes[0].Reason != "excluded-port" || !strings.Contains(r.text, annotation+": \"81,8001\"") {
+		if r.Probes[0].Reason.String() != "excluded-port" || !strings.Contains(r.text, annotation+": \"81,8001\"") {
 			t.Errorf("%s: %+v in\n%s", mesh, r.Probes[0], r.text)
 		}
 		wantText(t, restore(t, r.text), before)

@@ -209,8 +209,8 @@ func TestOptingOutAfterwardsRestores(t *testing.T) {
 		got := plan(t, off, opts...)
 		want := strings.Replace(podOf("labels: {a: b}", threeProbes), "  name: web\n", "  name: web\n  annotations: {rewrite-probes.io/rewrite: \"false\"}\n", 1)
 		wantText(t, got, want)
-		if f := wantReason(t, got, "opt-out"); !strings.Contains(f.Message, "restored") {
-			t.Errorf("%s: %q", name, f.Message)
+		if f := wantReason(t, got, "opt-out"); !strings.Contains(textOf(f), "restored") {
+			t.Errorf("%s: %q", name, textOf(f))
 		}
 	}
 	const hostNetwork = "hostNetwork: true\n"

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/resources"
 )
 
@@ -22,7 +23,7 @@ type decision struct {
 // A ruling is what becomes of a probe or hook.
 type ruling struct {
 	*site
-	reason string       // why it is left alone; "" if it is rewritten
+	reason reason.Key   // why it is left alone; "" if it is rewritten
 	target *pod.Handler // what it is rewritten to; nil if it is left alone
 }
 
@@ -31,7 +32,7 @@ type siteRule func(k *knowledge, s *site) leave
 
 // A leave is the reason to leave a probe or hook alone, and what is reported of it, if anything.
 type leave struct {
-	reason  string
+	reason  reason.Key
 	finding *Finding
 }
 

@@ -13,7 +13,7 @@ import (
 // workarounds returns the findings about the pod spec of a Deployment.
 func workarounds(t *testing.T, spec string) []transformer.Finding {
 	t.Helper()
-	return slices.DeleteFunc(plan(t, podOf("", spec)).Findings, func(f transformer.Finding) bool { return f.Reason != "exec-workaround" })
+	return slices.DeleteFunc(plan(t, podOf("", spec)).Findings, func(f transformer.Finding) bool { return f.Reason.String() != "exec-workaround" })
 }
 
 const podVariables = "env:\n- {name: POD_IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}\n- {name: NODE, valueFrom: {fieldRef: {fieldPath: status.hostIP}}}\n- {name: PORT, value: \"8080\"}\n- {name: TWO, value: a b}\n"
@@ -126,15 +126,15 @@ func TestAnExecProbeThatAsksThePodItselfHasANativeForm(t *testing.T) {
 		found := workarounds(t, app(podVariables+"livenessProbe: {exec: {command: "+command+"}}\nlifecycle: {preStop: {exec: {command: "+command+"}}}"))
 		got := ""
 		for _, f := range found {
-			if f.Severity != transformer.Info || f.Reason != "exec-workaround" || f.Field.String() != tmpl+"livenessProbe" || f.Container != "app" {
+			if f.Severity != transformer.Info || f.Reason.String() != "exec-workaround" || f.Field.String() != tmpl+"livenessProbe" || f.Container != "app" {
 				t.Errorf("%s: %+v", command, f)
 			}
 			if now, _ := f.Current.(field.Map); len(now) != 1 || now[0].Key != "exec" {
 				t.Errorf("%s: the value that is there is said to be %v", command, f.Current)
 			}
 			got += proposed(f.Proposed)
-			if want != "" && !strings.Contains(f.Message, want) {
-				t.Errorf("%s: %s", command, f.Message)
+			if want != "" && !strings.Contains(textOf(f), want) {
+				t.Errorf("%s: %s", command, textOf(f))
 			}
 		}
 		if got != want {

@@ -17,26 +17,33 @@ func FirstError(findings []Finding) *Finding {
 	return &findings[i]
 }
 
-// NewFinding returns a finding with the severity of its reason. The message
-// begins with the path, if that is not empty.
-func NewFinding(key string, path field.Path, format string, args ...any) Finding {
-	f := Finding{Severity: reason.SeverityOf(key), Reason: key, Field: path}
-	f.Message = fmt.Sprintf(format, args...)
-	if len(path) > 0 {
-		f.Message = fmt.Sprintf("`%s`: %s", path, f.Message)
-	}
+// NewFinding returns a finding with the severity of its reason, which says what happens. Why
+// and what to do are added by [Finding.Why] and [Finding.Fix].
+func NewFinding(key reason.Key, path field.Path, what string, args ...any) Finding {
+	return Finding{Severity: key.Severity(), Reason: key, Text: reason.NewText(what, args...), Field: path}
+}
+
+// Why returns the finding with its cause.
+func (f Finding) Why(format string, args ...any) Finding {
+	f.Text.Why = fmt.Sprintf(format, args...)
 	return f
 }
 
-func containerFinding(key string, path field.Path, container, format string, args ...any) Finding {
+// Fix returns the finding with a fix of its own, where that of its reason would say too little.
+func (f Finding) Fix(format string, args ...any) Finding {
+	f.Text.Fix = fmt.Sprintf(format, args...)
+	return f
+}
+
+func containerFinding(key reason.Key, path field.Path, container, format string, args ...any) Finding {
 	f := NewFinding(key, path, format, args...)
 	f.Container = container
 	return f
 }
 
 // metadataFinding returns a finding about the value of a label or an annotation.
-func metadataFinding(reason string, path field.Path, value, format string, args ...any) Finding {
-	f := NewFinding(reason, path, "%q "+format, append([]any{value}, args...)...)
+func metadataFinding(key reason.Key, path field.Path, value, format string, args ...any) Finding {
+	f := NewFinding(key, path, "%q "+format, append([]any{value}, args...)...)
 	f.Current = value
 	return f
 }

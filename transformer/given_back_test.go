@@ -54,8 +54,8 @@ func TestAnOriginalIsNotBackInAnotherProbe(t *testing.T) {
 	yaml = replaced(t, yaml, askedOfB, "          httpGet:\n            path: /foo\n            port: 8001\n")
 	r := restore(t, yaml)
 	f := wantReason(t, r, "originals-ambiguous")
-	if f.Container != "app" || f.Message != "`spec.template.spec.containers[0].livenessProbe`: looks rewritten, and container `probe-proxy` carries the original of `/app-health/app/livez`, which may be that of this probe or not; the probe must have that path, or its original back" {
-		t.Errorf("%s: %s", f.Container, f.Message)
+	if f.Container != "app" || textOf(f) != "`spec.template.spec.containers[0].livenessProbe`: looks rewritten, and container `probe-proxy` carries the original of `/app-health/app/livez`, which may be that of this probe or not; the probe must have that path, or its original back" {
+		t.Errorf("%s: %s", f.Container, textOf(f))
 	}
 	wantText(t, r, yaml)
 }
@@ -64,8 +64,8 @@ func TestAnOriginalIsNotBackInAnotherProbe(t *testing.T) {
 func TestAProbeWithThePathOfAnotherMustHaveItsOwnOriginal(t *testing.T) {
 	copied := strings.Replace(plan(t, podOf("", app(httpProbe))).text, "livenessProbe:", "readinessProbe:", 1)
 	f := wantReason(t, plan(t, copied), "originals-ambiguous")
-	if want := "which may be that of this probe or not; the probe must have its original back"; !strings.HasSuffix(f.Message, want) {
-		t.Errorf("%s, want %s", f.Message, want)
+	if want := "which may be that of this probe or not; the probe must have its original back"; !strings.HasSuffix(textOf(f), want) {
+		t.Errorf("%s, want %s", textOf(f), want)
 	}
 }
 
@@ -128,10 +128,10 @@ func TestThePodsOwnLimitMustHoldWhatALimitRangeGives(t *testing.T) {
 		r := plan(t, limitRange("{type: Container, default: {cpu: 500m}}")+podOf("", "resources: {limits: {cpu: 500m}}\n"+app(httpProbe+"resources: {requests: {cpu: "+requested+"}}\n")), requestOnly)
 		f, found := r.has("namespace-limits")
 		if found != want {
-			t.Errorf("%s: %t: %s", requested, found, f.Message)
+			t.Errorf("%s: %t: %s", requested, found, textOf(f))
 		}
-		if requested == "400m" && f.Message != "`spec.template.spec`: the namespace would not accept the pod with probe-proxy: the pod's own request of cpu is filled in as 900m with what a LimitRange gives to probe-proxy, and its limit is 500m; the functionConfig can have `probeProxy: {resources: {requests: {cpu: 100m, memory: 32Mi}, limits: {cpu: 100m, memory: 32Mi}}}`" {
-			t.Errorf("%s", f.Message)
+		if requested == "400m" && textOf(f) != "`spec.template.spec`: the namespace would not accept the pod with probe-proxy: the pod's own request of cpu is filled in as 900m with what a LimitRange gives to probe-proxy, and its limit is 500m; the functionConfig can have `probeProxy: {resources: {requests: {cpu: 100m, memory: 32Mi}, limits: {cpu: 100m, memory: 32Mi}}}`" {
+			t.Errorf("%s", textOf(f))
 		}
 	}
 }

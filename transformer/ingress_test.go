@@ -73,14 +73,14 @@ func TestALoadBalancerThatTakesItsHealthCheckFromAProbeIsWarnedOf(t *testing.T) 
 		plan := planNear(t, text+c.around)
 		var found []transformer.Finding
 		for _, f := range plan.Findings {
-			if f.Reason == "ingress-health-check" {
+			if f.Reason.String() == "ingress-health-check" {
 				found = append(found, f)
 			}
 		}
 		switch {
 		case c.cure == "" && len(found) > 0, c.cure != "" && len(found) != 1:
 			t.Errorf("%s: %+v", c.name, plan.Findings)
-		case c.cure != "" && (found[0].Severity != transformer.Warning || !strings.Contains(found[0].Message, c.cure) || !strings.Contains(found[0].Message, "Ingress shop/shop at mesh.yaml:") || len(plan.Edits) == 0):
+		case c.cure != "" && (found[0].Severity != transformer.Warning || !strings.Contains(textOf(found[0]), c.cure) || !strings.Contains(textOf(found[0]), "Ingress shop/shop at mesh.yaml:") || len(plan.Edits) == 0):
 			t.Errorf("%s: %+v", c.name, found[0])
 		}
 	}

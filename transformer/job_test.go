@@ -30,8 +30,8 @@ func TestWhatAJobCountsIsReported(t *testing.T) {
 			r := plan(t, c.text)
 			for _, reason := range []string{"job-exit-codes", "job-restarts"} {
 				f, found := r.has(reason)
-				if found != (reason == c.reason) || found && (!strings.Contains(f.Message, c.want) || f.Severity != transformer.Info) {
-					t.Errorf("%s: %t: %q, want %q with %q", reason, found, f.Message, c.reason, c.want)
+				if found != (reason == c.reason) || found && (!strings.Contains(textOf(f), c.want) || f.Severity != transformer.Info) {
+					t.Errorf("%s: %t: %q, want %q with %q", reason, found, textOf(f), c.reason, c.want)
 				}
 			}
 			wantText(t, restore(t, r.text), c.text)

@@ -2,7 +2,6 @@ package transformer
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
@@ -85,12 +84,8 @@ func (s *site) timeoutMismatch() (f world.Fate, unless string) {
 	return world.Failing(why), fmt.Sprintf("the app takes longer than %d s", s.entry.TimeoutSeconds)
 }
 
-// uncaptured are the reasons to leave a whole template alone for which the kubelet's probes
-// reach the pod as they are.
-var uncaptured = []string{"ambient", "injection-off", "namespace-not-injected", "not-sidecar-template", "port-not-captured"}
-
 // passesProbes reports whether the mesh lets the kubelet's probes through to the pod.
 func (k *knowledge) passesProbes() bool {
 	off := k.byMesh
-	return off != nil && slices.Contains(uncaptured, off.Reason)
+	return off != nil && off.Reason.Doc().LetThrough
 }

@@ -162,10 +162,10 @@ func (c leftAlone) check(t *testing.T, severity transformer.Severity) {
 	if got := r.reasons(); len(got) != 1 || got[0] != c.reason || r.Findings[0].Severity != severity {
 		t.Fatalf("findings %+v, want the one %s %s", r.Findings, severity, c.reason)
 	}
-	if f := r.Findings[0]; f.Field.String() != c.field || c.field != "" && !strings.Contains(f.Message, "`"+c.field+"`") {
-		t.Errorf("field %s, message %q; want %s", f.Field, f.Message, c.field)
+	if f := r.Findings[0]; f.Field.String() != c.field || c.field != "" && !strings.Contains(textOf(f), "`"+c.field+"`") {
+		t.Errorf("field %s, message %q; want %s", f.Field, textOf(f), c.field)
 	}
-	if v := r.Probes[0]; v.State != transformer.LeftAlone || v.Reason != c.reason || v.StrictTLS != c.outcome || v.After != "" {
+	if v := r.Probes[0]; v.State != transformer.LeftAlone || v.Reason.String() != c.reason || v.StrictTLS != c.outcome || v.After != "" {
 		t.Errorf("verdict %+v, want %s, %s", v, c.reason, c.outcome)
 	}
 	if r.text != c.yaml {
@@ -200,8 +200,8 @@ func TestAnOptOutThatCannotBeReadIsAnErrorThatSaysWhatIsAllowed(t *testing.T) {
 		"Namespace": namespace("", "rewrite-probes.io/rewrite: off") + podOf("", app(httpProbe)),
 	} {
 		f := wantReason(t, plan(t, yaml), "annotation-invalid")
-		if !strings.Contains(f.Message, "must be one of true, false, 1, 0") {
-			t.Errorf("%s: %q", name, f.Message)
+		if !strings.Contains(textOf(f), "must be one of true, false, 1, 0") {
+			t.Errorf("%s: %q", name, textOf(f))
 		}
 	}
 }
@@ -216,8 +216,8 @@ func TestAnOmittedPortIsNotReportedAsZero(t *testing.T) {
 		"{httpGet: {port: 0, path: /x}}": "httpGet :<no port>/x",
 	} {
 		r := plan(t, podOf("", app("livenessProbe: "+probe)))
-		if f := wantReason(t, r, "port-invalid"); r.Probes[0].Before != want || f.Current != nil || !strings.Contains(f.Message, "is missing or 0") {
-			t.Errorf("%s: %q, current value %v: %s", probe, r.Probes[0].Before, f.Current, f.Message)
+		if f := wantReason(t, r, "port-invalid"); r.Probes[0].Before != want || f.Current != nil || !strings.Contains(textOf(f), "is missing or 0") {
+			t.Errorf("%s: %q, current value %v: %s", probe, r.Probes[0].Before, f.Current, textOf(f))
 		}
 	}
 	high := plan(t, podOf("", app("livenessProbe: {tcpSocket: {port: 65536}}")))
@@ -230,8 +230,8 @@ func TestIstiosAnnotationOnTheWorkloadIsWarnedOfAndHasNoEffect(t *testing.T) {
 	own := podOf("", app(httpProbe))
 	r := plan(t, strings.Replace(own, "  name: web\n", "  name: web\n  annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"false\"}\n", 1))
 	f := wantReason(t, r, "annotation-misplaced")
-	if !strings.Contains(f.Message, "must be under `spec.template.metadata.annotations`") || len(r.Edits) == 0 {
-		t.Errorf("%q, %d edits", f.Message, len(r.Edits))
+	if !strings.Contains(textOf(f), "must be under `spec.template.metadata.annotations`") || len(r.Edits) == 0 {
+		t.Errorf("%q, %d edits", textOf(f), len(r.Edits))
 	}
 	if want := "metadata.annotations[sidecar.istio.io/rewriteAppHTTPProbers]"; f.Field.String() != want || f.Current != "false" {
 		t.Errorf("it is reported at %s with the value %v, want %s and false", f.Field, f.Current, want)
@@ -244,15 +244,15 @@ func TestIstiosAnnotationOnTheWorkloadIsWarnedOfAndHasNoEffect(t *testing.T) {
 
 func TestASkippedContainerThatIsNotThereIsWarnedOf(t *testing.T) {
 	r := plan(t, podOf("annotations: {rewrite-probes.io/skip-containers: \"ap\"}", app(httpProbe)))
-	if f := wantReason(t, r, "unknown-container"); !strings.Contains(f.Message, `"ap"`) || len(r.Edits) == 0 {
-		t.Errorf("%q, %d edits", f.Message, len(r.Edits))
+	if f := wantReason(t, r, "unknown-container"); !strings.Contains(textOf(f), `"ap"`) || len(r.Edits) == 0 {
+		t.Errorf("%q, %d edits", textOf(f), len(r.Edits))
 	}
 }
 
 func TestAPortListThatHoldsSomethingElseIsWarnedOf(t *testing.T) {
 	r := plan(t, podOf("annotations: {traffic.sidecar.istio.io/excludeInboundPorts: \"80,http\"}", app(httpProbe)))
-	if f := wantReason(t, r, "port-list-invalid"); !strings.Contains(f.Message, `"http"`) || len(r.Edits) == 0 {
-		t.Errorf("%q, %d edits", f.Message, len(r.Edits))
+	if f := wantReason(t, r, "port-list-invalid"); !strings.Contains(textOf(f), `"http"`) || len(r.Edits) == 0 {
+		t.Errorf("%q, %d edits", textOf(f), len(r.Edits))
 	}
 }
 
@@ -291,13 +291,13 @@ func TestACollisionIsAnErrorThatLeavesTheObjectAlone(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := plan(t, c.yaml, c.opts...)
 			f := wantReason(t, r, c.reason)
-			if f.Severity != transformer.Error || !strings.Contains(f.Message, c.says) {
+			if f.Severity != transformer.Error || !strings.Contains(textOf(f), c.says) {
 				t.Errorf("%+v must be an error and say %q", f, c.says)
 			}
 			if r.text != c.yaml {
 				t.Errorf("must be left alone:\n%s", r.text)
 			}
-			if v := r.Probes[0]; v.State != transformer.Refused || v.Reason == "" || v.StrictTLS != world.Fails {
+			if v := r.Probes[0]; v.State != transformer.Refused || v.Reason.String() == "" || v.StrictTLS != world.Fails {
 				t.Errorf("verdict %+v", v)
 			}
 		})

@@ -64,26 +64,26 @@ func TestWhatTheNamespaceDoesNotAcceptIsSaid(t *testing.T) {
 			r := plan(t, c.around+podOf("", app(httpProbe+c.fields)), c.opts...)
 			f, found := r.has("namespace-limits")
 			if found != (c.want != nil) {
-				t.Fatalf("warned: %t: %s", found, f.Message)
+				t.Fatalf("warned: %t: %s", found, textOf(f))
 			}
 			for _, want := range c.want {
-				if !strings.Contains(f.Message, want) {
-					t.Errorf("message is %q, want %q", f.Message, want)
+				if !strings.Contains(textOf(f), want) {
+					t.Errorf("message is %q, want %q", textOf(f), want)
 				}
 			}
 		})
 	}
 	own := plan(t, limitRange("{type: Container, default: {cpu: 500m}}")+podOf("", "resources: {requests: {cpu: 500m}}\n"+app(httpProbe)))
-	if f, _ := own.has("namespace-limits"); !strings.Contains(f.Message, "the pod's own request of 500m cpu is less than") {
-		t.Errorf("message is %q", f.Message)
+	if f, _ := own.has("namespace-limits"); !strings.Contains(textOf(f), "the pod's own request of 500m cpu is less than") {
+		t.Errorf("message is %q", textOf(f))
 	}
 	limited := plan(t, limitRange("{type: Container, default: {cpu: 1}}")+podOf("", "resources: {limits: {cpu: 1}}\n"+app(httpProbe+"resources: {requests: {cpu: 500m}}\n")))
-	if f, _ := limited.has("namespace-limits"); !strings.Contains(f.Message, "the pod's own request of cpu is filled in as 1500m with what a LimitRange gives to probe-proxy, and its limit is 1;") {
-		t.Errorf("message is %q", f.Message)
+	if f, _ := limited.has("namespace-limits"); !strings.Contains(textOf(f), "the pod's own request of cpu is filled in as 1500m with what a LimitRange gives to probe-proxy, and its limit is 1;") {
+		t.Errorf("message is %q", textOf(f))
 	}
 	other := plan(t, limitRange("{type: Container, default: {cpu: 500m}}")+podOf("", "resources: {requests: {memory: 500Mi}}\n"+app(httpProbe+"resources: {requests: {cpu: 0}}\n")))
 	if f, found := other.has("namespace-limits"); found {
-		t.Errorf("the pod itself requests no CPU: %s", f.Message)
+		t.Errorf("the pod itself requests no CPU: %s", textOf(f))
 	}
 }
 
@@ -108,8 +108,8 @@ func TestADeclaredIstioProxyHasTheConfiguredResources(t *testing.T) {
 	bare := podOf("", app(httpProbe))
 	before := around + bare
 	silent := plan(t, before, answeredBy("istio-proxy"))
-	if f, _ := silent.has("proxy-limits"); !strings.Contains(f.Message, "LimitRange \"small\" gives its defaults to the declared istio-proxy") {
-		t.Errorf("message is %q", f.Message)
+	if f, _ := silent.has("proxy-limits"); !strings.Contains(textOf(f), "LimitRange \"small\" gives its defaults to the declared istio-proxy") {
+		t.Errorf("message is %q", textOf(f))
 	}
 	given := plan(t, before, answeredBy("istio-proxy"), own)
 	if _, found := given.has("proxy-limits"); found || !strings.Contains(given.text, "resources:\n          limits:\n            cpu: 2\n") {

@@ -11,7 +11,7 @@ import (
 var inFSM = inMesh("fsm")
 
 func TestWhatFlomeshDoesNotCaptureIsLeftAlone(t *testing.T) {
-	if r := plan(t, podOf("annotations: {flomesh.io/inbound-port-exclusion-list: \"80\"}", app("livenessProbe: {httpGet: {port: 80}}")), inFSM); r.Probes[0].Reason != "port-not-captured" {
+	if r := plan(t, podOf("annotations: {flomesh.io/inbound-port-exclusion-list: \"80\"}", app("livenessProbe: {httpGet: {port: 80}}")), inFSM); r.Probes[0].Reason.String() != "port-not-captured" {
 		t.Errorf("%+v", r.Probes)
 	}
 }
@@ -30,7 +30,7 @@ func TestTheInjectorOfFlomeshIsLeftItsPods(t *testing.T) {
 	wantReason(t, plan(t, podOf("annotations: {flomesh.io/sidecar-injection: \"no\"}", app(httpProbe)), inFSM), "injection-off")
 	// Its proxy is known by its image, since its name is common.
 	r := plan(t, podOf("", app(httpProbe)+"- name: sidecar\n  image: flomesh/pipy:1.5\n  livenessProbe: {httpGet: {port: 80}}\n- name: other\n  image: o\n"), inFSM)
-	if r.Probes[1].Reason != "proxy-container" {
+	if r.Probes[1].Reason.String() != "proxy-container" {
 		t.Errorf("%+v", r.Probes)
 	}
 	r = plan(t, podOf("", app("")+"- name: sidecar\n  image: o\n  livenessProbe: {httpGet: {port: 80}}\n"), inFSM)
@@ -57,8 +57,8 @@ func TestEveryValueOfTheSwitchOfOSMAndFlomeshIsRead(t *testing.T) {
 			"enabled": "-injector", "yes": "-injector", "True": "-injector", "disabled": "injection-off", "no": "injection-off", "FALSE": "injection-off",
 		} {
 			r := plan(t, podOf("annotations: {"+mesh+"/sidecar-injection: \""+value+"\"}", app(httpProbe)))
-			if !strings.HasSuffix(r.Probes[0].Reason, reason) {
-				t.Errorf("%s: %s is left alone for %q", mesh, value, r.Probes[0].Reason)
+			if !strings.HasSuffix(r.Probes[0].Reason.String(), reason) {
+				t.Errorf("%s: %s is left alone for %q", mesh, value, r.Probes[0].Reason.String())
 			}
 		}
 	}

@@ -79,7 +79,7 @@ func TestIstioProxyAnswersOnlyWhatItCertainlyServes(t *testing.T) {
 					t.Fatalf("%+v, findings %v", r.Answer, r.Findings)
 				}
 				for _, v := range r.Probes {
-					if v.State != transformer.WouldRewrite && v.Reason != "proxy-container" && v.Reason != "no-network" {
+					if v.State != transformer.WouldRewrite && v.Reason.String() != "proxy-container" && v.Reason.String() != "no-network" {
 						t.Errorf("%+v", v)
 					}
 				}
@@ -95,8 +95,8 @@ func TestIstioProxyAnswersOnlyWhatItCertainlyServes(t *testing.T) {
 				insists := plan(t, before, append([]option{answeredBy("istio-proxy")}, c.opts...)...)
 				if x.what == "hook" {
 					f := wantReason(t, insists, "post-start-order")
-					if !strings.Contains(f.Message, "answeredBy: probe-proxy") {
-						t.Errorf("%s", f.Message)
+					if !strings.Contains(textOf(f), "answeredBy: probe-proxy") {
+						t.Errorf("%s", textOf(f))
 					}
 				} else if f := wantReason(t, insists, "starts-before-answerer"); f.Container != "db" {
 					t.Errorf("%+v", f)
@@ -221,7 +221,7 @@ func TestIstioProxyAnswersNothingOnAPortWhereItDoesNotListen(t *testing.T) {
 	}
 	// Who insists on istio-proxy is refused.
 	r = plan(t, before, answeredBy("istio-proxy"))
-	if f := wantReason(t, r, "probe-port-captured"); !strings.Contains(f.Message, "status.sidecar.istio.io/port") || r.text != before {
+	if f := wantReason(t, r, "probe-port-captured"); !strings.Contains(textOf(f), "status.sidecar.istio.io/port") || r.text != before {
 		t.Errorf("%+v in\n%s", f, r.text)
 	}
 }
@@ -289,7 +289,7 @@ func TestAListOfIncludedPortsCapturesThoseAndNoOthers(t *testing.T) {
 		wantReason(t, r, "probe-port-captured")
 	}
 	// What is not listed is not captured.
-	if r := plan(t, podOf(listed("80"), app(httpProbe))); r.Probes[0].Reason != "port-not-captured" || r.Probes[0].StrictTLS != world.Unaffected {
+	if r := plan(t, podOf(listed("80"), app(httpProbe))); r.Probes[0].Reason.String() != "port-not-captured" || r.Probes[0].StrictTLS != world.Unaffected {
 		t.Errorf("%+v", r.Probes)
 	}
 }

@@ -84,7 +84,7 @@ func TestACollisionOfTheTemplateAsItWasReadIsReported(t *testing.T) {
 	rewritten := onIstiosPort(t, podOf("", app(httpProbe)))
 	asked := strings.Replace(rewritten, "  template:\n", "  template:\n    metadata:\n      labels:\n        sidecar.istio.io/inject: \"true\"\n", 1)
 	r := plan(t, asked)
-	if len(r.Repairs) != 1 || r.Repairs[0].Reason != "port-collision" || len(r.Findings) > 0 || r.Answer.By != "istio-proxy" {
+	if len(r.Repairs) != 1 || r.Repairs[0].Reason.String() != "port-collision" || len(r.Findings) > 0 || r.Answer.By != "istio-proxy" {
 		t.Errorf("repairs %v, findings %v, answer %+v", r.Repairs, r.Findings, r.Answer)
 	}
 	if v := r.Probes[0]; v.StrictTLS != world.Fails || !strings.Contains(v.Why, "15020") || v.If != "" {
@@ -210,13 +210,13 @@ func TestWhetherIstioInjectsIsReadInIstiosOrder(t *testing.T) {
 				t.Errorf("findings %v", r.Findings)
 			}
 			// The cure that is named is one, for a pod that another proxy captures.
-			if f := r.Findings[0]; strings.Contains(f.Message, "answeredBy: probe-proxy") {
+			if f := r.Findings[0]; strings.Contains(textOf(f), "answeredBy: probe-proxy") {
 				r := among(t, surroundings.Surroundings{OthersInjected: c.others}, c.yaml, append([]option{answeredBy("probe-proxy")}, c.opts...)...)
 				if r.Answer.By != "probe-proxy" || r.Probes[0].State != transformer.WouldRewrite {
-					t.Errorf("%s: with it, %+v, findings %v", f.Message, r.Answer, r.Findings)
+					t.Errorf("%s: with it, %+v, findings %v", textOf(f), r.Answer, r.Findings)
 				}
-			} else if f.Reason == "namespace-not-injected" && !strings.Contains(f.Message, "is never injected") {
-				t.Errorf("%q names no cure", f.Message)
+			} else if f.Reason.String() == "namespace-not-injected" && !strings.Contains(textOf(f), "is never injected") {
+				t.Errorf("%q names no cure", textOf(f))
 			}
 		})
 	}
@@ -254,8 +254,8 @@ func TestAmbientModeIsLeftByOneValueAlone(t *testing.T) {
 			continue
 		}
 		f := wantReason(t, r, "ambient")
-		if v := r.Probes[0]; !strings.Contains(f.Message, c.says) || f.Severity != transformer.Info || v.State != transformer.LeftAlone || v.StrictTLS != world.Unaffected {
-			t.Errorf("%s: %s, %+v", c.name, f.Message, v)
+		if v := r.Probes[0]; !strings.Contains(textOf(f), c.says) || f.Severity != transformer.Info || v.State != transformer.LeftAlone || v.StrictTLS != world.Unaffected {
+			t.Errorf("%s: %s, %+v", c.name, textOf(f), v)
 		}
 	}
 	// The pods of the host's network are in no mesh.

@@ -7,6 +7,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
@@ -50,7 +51,7 @@ func refineOSM(p passiveProxy, v *view, m *inspection) {
 	said := p.membership(v)
 	var injects *Finding
 	if said.injected == certain.Always {
-		injects = new(NewFinding(p.name+"-injector", nil, "%s has %s's own injector rewrite the probes of this pod; it would send rewritten ones to themselves", said.at, p.title))
+		injects = new(NewFinding(reason.Key(p.name+"-injector"), nil, "%s has %s's own injector rewrite the probes of this pod; it would send rewritten ones to themselves", said.at, p.title))
 	}
 	switch _, proxy := v.proxyOf(p.isProxy); {
 	case proxy != nil: // it is in the template, so its injection is switched off

@@ -67,8 +67,8 @@ func TestTheInjectorOfOSMIsWarnedOf(t *testing.T) {
 
 func TestAPortOfOSMThatTheAppHasIsAnError(t *testing.T) {
 	f := wantReason(t, plan(t, podOf("", app(httpProbe+"ports: [{containerPort: 15904}]")), inOSM), "port-taken")
-	if strings.Contains(f.Message, "functionConfig") {
-		t.Errorf("%s, but the port cannot be configured", f.Message)
+	if strings.Contains(textOf(f), "functionConfig") {
+		t.Errorf("%s, but the port cannot be configured", textOf(f))
 	}
 	if r := plan(t, podOf("", app(httpProbe+"ports: [{containerPort: 15902}]")), inOSM); len(r.Findings) > 0 || len(r.Edits) == 0 {
 		t.Errorf("findings %v", r.Findings)

@@ -145,14 +145,14 @@ func TestAListOfPortsThatCannotBeReadIsAnError(t *testing.T) {
 			before := podOf(withNote(m.on, m.excluded, value), app(httpProbe))
 			r := plan(t, before)
 			f := wantReason(t, r, "port-list-unreadable")
-			if !strings.Contains(f.Message, m.excluded) || !strings.Contains(f.Message, value) {
-				t.Errorf("%s, %q: %s", m.name, value, f.Message)
+			if !strings.Contains(textOf(f), m.excluded) || !strings.Contains(textOf(f), value) {
+				t.Errorf("%s, %q: %s", m.name, value, textOf(f))
 			}
 			wantText(t, r, before)
 		}
 		for _, value := range []string{"1", "65535", " 80 ,90"} {
 			if f, bad := plan(t, podOf(withNote(m.on, m.excluded, value), app(httpProbe))).has("port-list-unreadable"); bad {
-				t.Errorf("%s, %q: %s", m.name, value, f.Message)
+				t.Errorf("%s, %q: %s", m.name, value, textOf(f))
 			}
 		}
 		// Only Linkerd reads ranges.
@@ -160,7 +160,7 @@ func TestAListOfPortsThatCannotBeReadIsAnError(t *testing.T) {
 		if _, bad := r.has("port-list-unreadable"); bad == (m.name == "linkerd") {
 			t.Errorf("%s: findings %v", m.name, r.Findings)
 		}
-		if m.name == "linkerd" && (r.Probes[1].Reason != "port-not-captured" || r.Probes[0].State != transformer.WouldRewrite) {
+		if m.name == "linkerd" && (r.Probes[1].Reason.String() != "port-not-captured" || r.Probes[0].State != transformer.WouldRewrite) {
 			t.Errorf("%+v", r.Probes)
 		}
 	}
@@ -188,8 +188,8 @@ func TestTwoMeshesAreAnErrorThatNamesBoth(t *testing.T) {
 			before := podOf(metadata, app(httpProbe))
 			r := plan(t, before)
 			wantText(t, r, before)
-			if f := wantReason(t, r, "two-meshes"); !strings.Contains(f.Message, a) || !strings.Contains(f.Message, b) {
-				t.Errorf("%s and %s: %s", a, b, f.Message)
+			if f := wantReason(t, r, "two-meshes"); !strings.Contains(textOf(f), a) || !strings.Contains(textOf(f), b) {
+				t.Errorf("%s and %s: %s", a, b, textOf(f))
 			}
 			// Without a probe there is nothing to decide.
 			if r := plan(t, podOf(metadata, app(""))); len(r.Findings) > 0 {
@@ -207,8 +207,8 @@ func TestAPodOfAnotherMeshThanTheConfigsIsLeftAlone(t *testing.T) {
 				continue
 			}
 			r := plan(t, before, inMesh(other))
-			if f := wantReason(t, r, "other-mesh"); !strings.Contains(f.Message, m.title) || !strings.Contains(f.Message, "`mesh: "+other+"`") {
-				t.Errorf("%s in %s: %s", m.name, other, f.Message)
+			if f := wantReason(t, r, "other-mesh"); !strings.Contains(textOf(f), m.title) || !strings.Contains(textOf(f), "`mesh: "+other+"`") {
+				t.Errorf("%s in %s: %s", m.name, other, textOf(f))
 			}
 			wantText(t, r, before)
 		}
@@ -236,8 +236,8 @@ func TestWhereAMeshInjectsNothingNothingIsRewritten(t *testing.T) {
 		if r := plan(t, before, inMesh("istio")); !strings.Contains(r.text, "/app-health/") {
 			t.Errorf("%s: `mesh: istio`:\n%s", m.name, r.text)
 		}
-		if f := wantReason(t, plan(t, podOf(m.unknown, app(httpProbe))), "inject-unclear"); !strings.Contains(f.Message, "must be ") {
-			t.Errorf("%s: %s", m.name, f.Message)
+		if f := wantReason(t, plan(t, podOf(m.unknown, app(httpProbe))), "inject-unclear"); !strings.Contains(textOf(f), "must be ") {
+			t.Errorf("%s: %s", m.name, textOf(f))
 		}
 		if r := restore(t, podOf(m.unknown, app(httpProbe))); len(r.Findings) > 0 {
 			t.Errorf("%s: restore has nothing to do with that, and finds %v", m.name, r.Findings)
@@ -257,7 +257,7 @@ func TestWhereAMeshInjectsNothingNothingIsRewritten(t *testing.T) {
 		namespace("consul.hashicorp.com/transparent-proxy: \"false\"", "") + podOf("annotations: {consul.hashicorp.com/connect-inject: \"true\"}", app(httpProbe)),
 		podOf("labels: {kuma.io/sidecar-injection: enabled}\nannotations: {kuma.io/gateway: enabled}", app(httpProbe)),
 	} {
-		if r := plan(t, yaml); r.text != yaml || r.Probes[0].Reason != "port-not-captured" || r.Probes[0].StrictTLS != world.Unaffected {
+		if r := plan(t, yaml); r.text != yaml || r.Probes[0].Reason.String() != "port-not-captured" || r.Probes[0].StrictTLS != world.Unaffected {
 			t.Errorf("%+v in\n%s", r.Probes, r.text)
 		}
 	}
@@ -278,8 +278,8 @@ func TestOptionsThatAMeshCannotHaveAreRefused(t *testing.T) {
 		// With auto only the pods of that mesh are in the way.
 		for _, opt := range []option{answeredBy("istio-proxy"), port(m.port)} {
 			r := plan(t, podOf(m.on, app(httpProbe)), opt)
-			if f := wantReason(t, r, "options-unfit"); !strings.Contains(f.Message, m.title) {
-				t.Errorf("%s: %s", m.name, f.Message)
+			if f := wantReason(t, r, "options-unfit"); !strings.Contains(textOf(f), m.title) {
+				t.Errorf("%s: %s", m.name, textOf(f))
 			}
 			if r := plan(t, podOf("", app(httpProbe)), opt); len(r.Findings) > 0 {
 				t.Errorf("%s: findings %v", m.name, r.Findings)
@@ -294,7 +294,7 @@ func TestOptionsThatAMeshCannotHaveAreRefused(t *testing.T) {
 func TestAProxyInTheTemplateIsAMark(t *testing.T) {
 	for _, m := range meshes {
 		r := plan(t, podOf("", app(httpProbe)+"- name: "+m.proxy+"\n  image: p\n  readinessProbe: {httpGet: {path: /ready, port: 4191}}\n"))
-		if r.Answer.Mesh != m.title || r.Probes[1].Reason != "proxy-container" || !strings.Contains(r.text, "path: /ready, port: 4191") {
+		if r.Answer.Mesh != m.title || r.Probes[1].Reason.String() != "proxy-container" || !strings.Contains(r.text, "path: /ready, port: 4191") {
 			t.Errorf("%s: %+v %+v", m.name, r.Answer, r.Probes)
 		}
 	}
@@ -361,7 +361,7 @@ func TestThePortsThatTheNamespaceExcludesStayExcluded(t *testing.T) {
 	ns := namespace("", "linkerd.io/inject: enabled\n"+key+": 3306,4000-4010")
 	before := inNamespace(podOf("", app(httpProbe+"readinessProbe: {tcpSocket: {port: 4005}}")))
 	r := plan(t, ns+before)
-	if !strings.Contains(r.text, key+": \"3306,4000-4010,15099\"\n") || r.Probes[0].Reason != "port-not-captured" {
+	if !strings.Contains(r.text, key+": \"3306,4000-4010,15099\"\n") || r.Probes[0].Reason.String() != "port-not-captured" {
 		t.Errorf("%+v in\n%s", r.Probes, r.text)
 	}
 	wantNoEdits(t, plan(t, r.text))
@@ -514,14 +514,14 @@ func TestInConsulProbeProxyHasAUserThatIsNotRedirected(t *testing.T) {
 			}
 			continue
 		}
-		if f := wantReason(t, r, "consul-uid"); !strings.Contains(f.Message, c.uid) || r.Probes[0].State != transformer.WouldRewrite {
-			t.Errorf("%q must have %q", f.Message, c.uid)
+		if f := wantReason(t, r, "consul-uid"); !strings.Contains(textOf(f), c.uid) || r.Probes[0].State != transformer.WouldRewrite {
+			t.Errorf("%q must have %q", textOf(f), c.uid)
 		}
 	}
 	for uid, warned := range map[string]bool{"5996": false, "7": true} { // of the pod, if probe-proxy has none
 		r := plan(t, podOf(on, "securityContext: {runAsUser: "+uid+"}\n"+threeProbes), user(nil))
-		if f, found := r.has("consul-uid"); found != warned || found && !strings.Contains(f.Message, "is "+uid+",") {
-			t.Errorf("%s: %s", uid, f.Message)
+		if f, found := r.has("consul-uid"); found != warned || found && !strings.Contains(textOf(f), "is "+uid+",") {
+			t.Errorf("%s: %s", uid, textOf(f))
 		}
 	}
 	if r := plan(t, podOf(on, "    image: app\n"), user(1000)); len(r.Findings) > 0 {

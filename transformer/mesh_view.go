@@ -10,6 +10,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/resources"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
@@ -152,7 +153,7 @@ type optOutSource struct {
 // switchedOff returns a finding if a boolean annotation is false. A value that
 // is no boolean is an error, since its author wanted something other than the
 // default.
-func (s optOutSource) switchedOff(key, reason string) (off, invalid *Finding) {
+func (s optOutSource) switchedOff(key string, why reason.Key) (off, invalid *Finding) {
 	v, set := s.Annotations.Lookup(key)
 	if !set {
 		return nil, nil
@@ -170,9 +171,9 @@ func (s optOutSource) switchedOff(key, reason string) (off, invalid *Finding) {
 	case on:
 		return nil, nil
 	case s.path == nil:
-		f = NewFinding(reason, nil, "Namespace %q has the annotation `%s: %s`", s.Name, key, v)
+		f = NewFinding(why, nil, "Namespace %q has the annotation `%s: %s`", s.Name, key, v)
 	default:
-		f = metadataFinding(reason, s.path.Key("annotations", key), v, "takes %s out of the rewriting", s.what)
+		f = metadataFinding(why, s.path.Key("annotations", key), v, "takes %s out of the rewriting", s.what)
 	}
 	return &f, nil
 }

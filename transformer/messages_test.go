@@ -15,8 +15,8 @@ func TestAPortNameThatIsNoneIsShownWithThoseThatAre(t *testing.T) {
 		"": `names the port "web", but container "app" has no named port; it must be a port's name or number`,
 		"ports: [{name: http, containerPort: 1}, {containerPort: 2}, {name: grpc, containerPort: 3}]": `names the port "web", but container "app" names "http", "grpc"; it must be a port's name or number`,
 	} {
-		if f := wantReason(t, plan(t, podOf("", app(ports+"\n"+probe))), "port-unresolved"); !strings.Contains(f.Message, want) {
-			t.Errorf("with %q: got %q, want %q", ports, f.Message, want)
+		if f := wantReason(t, plan(t, podOf("", app(ports+"\n"+probe))), "port-unresolved"); !strings.Contains(textOf(f), want) {
+			t.Errorf("with %q: got %q, want %q", ports, textOf(f), want)
 		}
 	}
 }
@@ -66,7 +66,7 @@ func TestWhatIsWrongWithAProbeIsSaidInFull(t *testing.T) {
 		}
 		var got []string
 		for _, f := range plan(t, around+manifest, c.opts...).Findings {
-			got = append(got, f.Message)
+			got = append(got, textOf(f))
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s:\ngot  %q\nwant %q", c.name, got, c.want)

@@ -54,7 +54,7 @@ func TestANetworkPolicyThatKeepsTheKubeletOutInAmbientModeIsWarnedOf(t *testing.
 		if shut != c.shut {
 			t.Errorf("%s: findings %v", c.name, p.Findings)
 		}
-		if shut && (f.Severity != transformer.Warning || f.Field.String() != tmpl+"livenessProbe" || !strings.Contains(f.Message, "NetworkPolicy shop/web at mesh.yaml:") || !strings.Contains(f.Message, "cidr: 169.254.7.127/32")) {
+		if shut && (f.Severity != transformer.Warning || f.Field.String() != tmpl+"livenessProbe" || !strings.Contains(textOf(f), "NetworkPolicy shop/web at mesh.yaml:") || !strings.Contains(textOf(f), "cidr: 169.254.7.127/32")) {
 			t.Errorf("%s: %+v", c.name, f)
 		}
 		if _, ambient := (result{Plan: p}).has("ambient"); !ambient || len(p.Edits) > 0 {
@@ -75,7 +75,7 @@ func TestASelectorWithAnOperatorThatIsNoneSelectsNothing(t *testing.T) {
 	for operator, warned := range map[string]bool{"In": true, "Exists": true, "Gt": false, "NotIn": false, "DoesNotExist": false} {
 		yaml := strings.Replace(podOf(ambientPod, app(httpProbe)), "  name: web\n", "  name: web\n  namespace: shop\n", 1) +
 			networkPolicy("podSelector: {matchExpressions: [{key: app, operator: "+operator+", values: [web]}]}", "ingress: []")
-		found := slices.ContainsFunc(planNear(t, yaml).Findings, func(f transformer.Finding) bool { return f.Reason == "ambient-network-policy" })
+		found := slices.ContainsFunc(planNear(t, yaml).Findings, func(f transformer.Finding) bool { return f.Reason.String() == "ambient-network-policy" })
 		if found != warned {
 			t.Errorf("%s: warned %t, want %t", operator, found, warned)
 		}

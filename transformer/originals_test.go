@@ -86,8 +86,8 @@ func TestNoOriginalIsRemovedWhileAProbeThatItMayBelongToLooksRewritten(t *testin
 func TestAProbeThatHasThePathOfAnotherIsRefusedAtOnce(t *testing.T) {
 	yaml := podOf("", app(httpProbe+"startupProbe: {httpGet: {path: /app-health/app/livez, port: 15020}}\n"))
 	f := wantReason(t, plan(t, yaml), "originals-ambiguous")
-	if !strings.Contains(f.Message, "`spec.template.spec.containers[0].livenessProbe`") {
-		t.Errorf("%q", f.Message)
+	if !strings.Contains(textOf(f), "`spec.template.spec.containers[0].livenessProbe`") {
+		t.Errorf("%q", textOf(f))
 	}
 }
 
@@ -118,8 +118,8 @@ func TestAMessageNamesNoContainerOfOurs(t *testing.T) {
 	for _, opts := range [][]option{nil, {answeredBy("istio-proxy")}} {
 		r := plan(t, yaml, opts...)
 		for _, r := range []result{r, plan(t, r.text, opts...)} {
-			if f := wantReason(t, r, "unknown-container"); !strings.HasSuffix(f.Message, "but the pod has only app") {
-				t.Errorf("%q", f.Message)
+			if f := wantReason(t, r, "unknown-container"); !strings.HasSuffix(textOf(f), "but the pod has only app") {
+				t.Errorf("%q", textOf(f))
 			}
 		}
 	}
@@ -288,8 +288,8 @@ func TestAnOriginalThatIsThereTwiceIsNamedWithBothHolders(t *testing.T) {
 	r := plan(t, podOf("", app(httpProbe)))
 	other := strings.Replace(r.text, "      containers:\n", "      - name: other\n        image: o\n        env:\n        - name: ISTIO_KUBE_APP_PROBERS\n          value: '{\"/app-health/app/livez\":{\"httpGet\":{\"port\":81}}}'\n        startupProbe: {httpGet: {path: /healthz, port: 15099}}\n      containers:\n", 1)
 	want := "`spec.template.spec.containers[0].livenessProbe`: looks rewritten, and container `probe-proxy` and container `other` carry different originals for its path; only one of them may"
-	if f := wantReason(t, plan(t, other), "originals-ambiguous"); f.Message != want {
-		t.Errorf("got  %s\nwant %s", f.Message, want)
+	if f := wantReason(t, plan(t, other), "originals-ambiguous"); textOf(f) != want {
+		t.Errorf("got  %s\nwant %s", textOf(f), want)
 	}
 }
 

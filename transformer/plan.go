@@ -135,11 +135,9 @@ const (
 // A Finding is one message about the object.
 type Finding struct {
 	Severity Severity
-	// Reason is a key of docs/reasons.md.
-	Reason string
-	// Message is one line that names the field in back-quotes and says what is
-	// allowed. The report adds the name of the object.
-	Message string
+	Reason   reason.Key
+	// Text says what, why and what to do. The report adds the object and words for the field.
+	Text reason.Text
 	// Field is the path from the object's root, nil if no field is at fault.
 	Field field.Path
 	// Current and Proposed are the field's value and a better one; nil if unknown.
@@ -172,9 +170,9 @@ type Verdict struct {
 	// the probe is restored, Before is the rewritten probe and After the original.
 	Before, After string
 	State         State
-	// Reason is a key of docs/reasons.md; "" if the probe is rewritten, or
+	// Reason is why it is left alone or refused; zero if the probe is rewritten, or
 	// restored by [Planner.Restore].
-	Reason    string
+	Reason    reason.Key
 	StrictTLS world.Outcome
 	// Why says what the mesh does to the probe, in words that complete "fails, since ...";
 	// "" if it is unaffected.

@@ -72,7 +72,7 @@ type OriginalProbe struct {
 func (p *Planner) ReadinessProbes(in Input) ([]OriginalProbe, error) {
 	t := p.read(&in)
 	if f := FirstError(t.mistakes); f != nil {
-		return nil, errors.New(f.Message)
+		return nil, errors.New(f.Text.What)
 	}
 	var all []OriginalProbe
 	for _, s := range t.sites {
@@ -80,7 +80,7 @@ func (p *Planner) ReadinessProbes(in Input) ([]OriginalProbe, error) {
 			continue
 		}
 		if s.isDangling() {
-			return nil, errors.New(NewFinding("dangling", s.path, danglingText).Message)
+			return nil, errors.New(NewFinding("dangling", s.path, danglingText).Text.What)
 		}
 		probe := s.source
 		if s.alreadyRewritten {

@@ -83,7 +83,7 @@ func TestProbeProxyKeepsThePodsClass(t *testing.T) {
 				}
 				for _, reason := range []string{"qos-class", "pod-level-resources", "resources-unreadable"} {
 					if f, found := r.has(reason); found {
-						t.Errorf("unexpected: %s", f.Message)
+						t.Errorf("unexpected: %s", textOf(f))
 					}
 				}
 				wantNoEdits(t, plan(t, r.text, placement...))
@@ -133,12 +133,12 @@ func TestAClassThatChangesIsReported(t *testing.T) {
 			r := plan(t, podOf("", c.spec), append(c.opts, answeredBy("probe-proxy"))...)
 			for _, reason := range []string{"qos-class", "pod-level-resources", "resources-unreadable"} {
 				f, found := r.has(reason)
-				if found != (reason == c.reason) || found && !strings.Contains(f.Message, c.text) {
-					t.Errorf("%s: %t: %q, want %q with %q", reason, found, f.Message, c.reason, c.text)
+				if found != (reason == c.reason) || found && !strings.Contains(textOf(f), c.text) {
+					t.Errorf("%s: %t: %q, want %q with %q", reason, found, textOf(f), c.reason, c.text)
 				}
 			}
 			if i := slices.IndexFunc(r.Findings, func(f transformer.Finding) bool { return f.Severity == transformer.Error }); i >= 0 {
-				t.Errorf("unexpected: %s", r.Findings[i].Message)
+				t.Errorf("unexpected: %s", textOf(r.Findings[i]))
 			}
 		})
 	}

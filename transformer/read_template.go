@@ -6,6 +6,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 )
 
@@ -115,6 +116,6 @@ func (t *template) namespace() *field.Metadata {
 
 var unknownNamespace = &field.Metadata{}
 
-func (t *template) annotationFinding(reason, key, format string, args ...any) Finding {
-	return metadataFinding(reason, t.metadata.Key("annotations", key), t.annotations().Get(key), format, args...)
+func (t *template) annotationFinding(why reason.Key, key, format string, args ...any) Finding {
+	return metadataFinding(why, t.metadata.Key("annotations", key), t.annotations().Get(key), format, args...)
 }

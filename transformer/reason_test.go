@@ -19,7 +19,7 @@ var said = golden.Sentences{}
 // note notes what a plan says to people.
 func note(p transformer.Plan) {
 	for _, f := range slices.Concat(p.Findings, p.Repairs) {
-		said.Say(f.Reason, f.Message)
+		said.Say(f.Reason.String(), textOf(f))
 	}
 	for _, v := range p.Probes {
 		said.Say(string(v.StrictTLS), v.Why)
@@ -35,8 +35,8 @@ func note(p transformer.Plan) {
 func TestMain(m *testing.M) {
 	os.Exit(testutil.RunAndCheck(m, func() error {
 		var missing []error
-		for _, d := range reason.OfPlan {
-			if !seen[d.Key] {
+		for _, d := range reason.Of(reason.Plan) {
+			if !seen[d.Key.String()] {
 				missing = append(missing, fmt.Errorf("%s is produced by no test", d.Key))
 			}
 		}

@@ -384,7 +384,7 @@ func TestAnInjectedIstioProxyThatMayFindNoNativeInjectorIsWarnedOf(t *testing.T)
 func TestAPostStartHookIsAnsweredByIstioProxyOnlyIfTheAppIsHeld(t *testing.T) {
 	hook := app("lifecycle: {postStart: {httpGet: {port: 80}}}")
 	r := plan(t, podOf(injected, hook), answeredBy("istio-proxy"))
-	if f := wantReason(t, r, "post-start-order"); f.Severity != transformer.Error || !strings.Contains(f.Message, "answeredBy: probe-proxy") {
+	if f := wantReason(t, r, "post-start-order"); f.Severity != transformer.Error || !strings.Contains(textOf(f), "answeredBy: probe-proxy") {
 		t.Errorf("%+v", f)
 	}
 	if r.Probes[0].State != transformer.Refused || r.text != podOf(injected, hook) {
@@ -487,7 +487,7 @@ lifecycle: {preStop: {sleep: {seconds: 1}}, postStart: {exec: {command: [x]}}}
 				t.Errorf("%+v has no field or no container", v)
 			}
 			v.Field, v.Container = nil, ""
-			if v.ProbeType != want[i].ProbeType || v.Before != want[i].Before || v.After != want[i].After || v.State != want[i].State || v.Reason != want[i].Reason || v.StrictTLS != want[i].StrictTLS ||
+			if v.ProbeType != want[i].ProbeType || v.Before != want[i].Before || v.After != want[i].After || v.State != want[i].State || v.Reason.String() != want[i].Reason.String() || v.StrictTLS != want[i].StrictTLS ||
 				strings.HasPrefix(v.If, "Istio injects its sidecar into the pod, which is not known") != (v.StrictTLS != world.Unaffected) {
 				t.Errorf("got %+v\nwant %+v", v, want[i])
 			}
@@ -522,11 +522,11 @@ lifecycle: {preStop: {httpGet: {port: 4}}}
 			choose := func(o *transformer.Options) { o.Rewrite = []string{only} }
 			refused := plan(t, from, choose)
 			for j, v := range refused.Probes {
-				if v.State != transformer.Refused && (i == j || from == all.text) || v.State == transformer.Refused && v.Reason != "rewriter-needed" {
+				if v.State != transformer.Refused && (i == j || from == all.text) || v.State == transformer.Refused && v.Reason.String() != "rewriter-needed" {
 					t.Errorf("%+v: %+v", only, v)
 				}
 			}
-			if f := wantReason(t, refused, "rewriter-needed"); f.Severity != transformer.Error || !strings.Contains(f.Message, "injectorRewrites: false") || refused.text != from {
+			if f := wantReason(t, refused, "rewriter-needed"); f.Severity != transformer.Error || !strings.Contains(textOf(f), "injectorRewrites: false") || refused.text != from {
 				t.Errorf("%+v: %+v in\n%s", only, f, refused.text)
 			}
 			r := plan(t, from, choose, injectorRewritesNothing)
@@ -630,7 +630,7 @@ func TestARealIstioProxyAnswersTheHooksOfWhatComesAfterIt(t *testing.T) {
 func TestARefusedProbeHasTheErrorsReason(t *testing.T) {
 	r := plan(t, podOf("annotations: {traffic.sidecar.istio.io/excludeInboundPorts: \"x\"}", app(httpProbe+"ports: [{containerPort: 15099}]")))
 	wantReason(t, r, "port-list-invalid")
-	if v := r.Probes[0]; v.State != transformer.Refused || v.Reason != "port-taken" {
+	if v := r.Probes[0]; v.State != transformer.Refused || v.Reason.String() != "port-taken" {
 		t.Errorf("%+v", v)
 	}
 }

@@ -61,11 +61,11 @@ func TestNoProbeThatIstioMayServeIsLeftAloneInARewrittenPod(t *testing.T) {
 			if refused != c.needed {
 				t.Fatalf("refused: %t, findings %v", refused, r.Findings)
 			}
-			if refused && (f.Severity != transformer.Error || f.Container != "s" || !strings.Contains(f.Message, "("+c.reason+")") || r.text != before) {
+			if refused && (f.Severity != transformer.Error || f.Container != "s" || !strings.Contains(textOf(f), "("+c.reason+")") || r.text != before) {
 				t.Errorf("%+v in\n%s", f, r.text)
 			}
 			for _, v := range r.Probes {
-				if v.Container == "s" && (v.Reason != c.reason || v.State != transformer.LeftAlone) || v.Container == "app" && (v.State == transformer.WouldRewrite) == refused {
+				if v.Container == "s" && (v.Reason.String() != c.reason || v.State != transformer.LeftAlone) || v.Container == "app" && (v.State == transformer.WouldRewrite) == refused {
 					t.Errorf("%+v", v)
 				}
 			}
@@ -133,9 +133,9 @@ func TestTheMessageNamesWhoSaysThatIstiosInjectorRewrites(t *testing.T) {
 		{skip + "}", []option{rewrites(true)}, "`istio.injectorRewrites` of the functionConfig"},
 	} {
 		f := wantReason(t, plan(t, podOf(c.metadata, two), c.opts...), "rewriter-needed")
-		cure, says := strings.Contains(f.Message, "injectorRewrites: false"), strings.Contains(f.Message, "serves it in an injected pod ("+c.said+")")
-		if cure != (c.said == "") || says != (c.said != "") || !strings.Contains(f.Message, "opt the whole pod out (`rewrite-probes.io/rewrite: \"false\"`)") {
-			t.Errorf("%s: %s", c.metadata, f.Message)
+		cure, says := strings.Contains(textOf(f), "injectorRewrites: false"), strings.Contains(textOf(f), "serves it in an injected pod ("+c.said+")")
+		if cure != (c.said == "") || says != (c.said != "") || !strings.Contains(textOf(f), "opt the whole pod out (`rewrite-probes.io/rewrite: \"false\"`)") {
+			t.Errorf("%s: %s", c.metadata, textOf(f))
 		}
 	}
 }
@@ -170,8 +170,8 @@ func TestNoProbeThatAnotherMeshServesIsLeftAloneInARewrittenPod(t *testing.T) {
 			if !refused {
 				continue
 			}
-			if f.Container != "s" || !strings.Contains(f.Message, m.title+"'s injector, which may serve it now") || !strings.Contains(f.Message, "`"+m.rewriter+": \""+m.turnsOff+"\"`") || strings.Contains(f.Message, "Istio") {
-				t.Errorf("%s, %s: %s", m.name, fields, f.Message)
+			if f.Container != "s" || !strings.Contains(textOf(f), m.title+"'s injector, which may serve it now") || !strings.Contains(textOf(f), "`"+m.rewriter+": \""+m.turnsOff+"\"`") || strings.Contains(textOf(f), "Istio") {
+				t.Errorf("%s, %s: %s", m.name, fields, textOf(f))
 			}
 			// The cures: the annotation, another port for the mesh to leave alone, or an opt-out.
 			cured := plan(t, podOf(withNote(withNote(m.on, left, "s"), m.rewriter, m.turnsOff), spec))

@@ -37,6 +37,6 @@ func (d *decision) reportOptOut() {
 		verb = "restored"
 	}
 	off := *d.off
-	off.Message += "; its probes are " + verb
+	off.Text.What += "; its probes are " + verb
 	d.addFinding(off)
 }

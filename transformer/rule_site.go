@@ -8,19 +8,20 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 )
 
 // skip leaves a probe or hook alone and reports the reason.
-func skip(s *site, reason string, path field.Path, format string, args ...any) leave {
-	return leave{reason, new(containerFinding(reason, path, s.container.Name, format, args...))}
+func skip(s *site, why reason.Key, path field.Path, format string, args ...any) leave {
+	return leave{why, new(containerFinding(why, path, s.container.Name, format, args...))}
 }
 
 // because leaves a probe or hook alone for a reason if that applies, and reports nothing.
-func because(applies bool, reason string) leave {
+func because(applies bool, why reason.Key) leave {
 	if !applies {
 		return leave{}
 	}
-	return leave{reason: reason}
+	return leave{reason: why}
 }
 
 func noNetwork(k *knowledge, s *site) leave {
@@ -129,11 +130,11 @@ func portUnresolved(k *knowledge, s *site) leave {
 	if s.portErr == nil {
 		return leave{}
 	}
-	reason := "port-unresolved"
+	why := reason.PortUnresolved
 	if _, numeric := s.portErr.(pod.OutOfRange); numeric {
-		reason = "port-invalid"
+		why = reason.PortInvalid
 	}
-	l := skip(s, reason, s.in("port"), "%v; the probe is left alone", s.portErr)
+	l := skip(s, why, s.in("port"), "%v; the probe is left alone", s.portErr)
 	port, _ := s.original.Endpoint()
 	if *port != (field.IntOrString{}) {
 		l.finding.Current = port.Value()

@@ -31,7 +31,7 @@ func TestSiteRules_handler(t *testing.T) {
 		"a path with a variable":        {textIsVariable, siteFor(prober.Liveness, pod.Handler{HTTPGet: &pod.HTTPGet{Path: "/${X}"}}), "variable"},
 		"no handler":                    {notOneHandler, siteFor(prober.Liveness, pod.Handler{}), "not-one-handler"},
 	} {
-		if got := c.rule(k, c.site).reason; got != c.want {
+		if got := c.rule(k, c.site).reason.String(); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

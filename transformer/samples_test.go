@@ -459,10 +459,10 @@ func (x *samples) write(what, before, after string, plan transformer.Plan) {
 		line("%s %t %t", said, a.AppWouldDo, a.Injected)
 	}
 	for _, v := range plan.Probes {
-		line("%s %s %s %s %s > %s; %s %s %s", v.Container, v.ProbeType.Field(), v.State, v.Reason, v.Before, v.After, v.StrictTLS, x.short(v.Why), x.short(v.If))
+		line("%s %s %s %s %s > %s; %s %s %s", v.Container, v.ProbeType.Field(), v.State, v.Reason.String(), v.Before, v.After, v.StrictTLS, x.short(v.Why), x.short(v.If))
 	}
 	for _, f := range slices.Concat(plan.Findings, plan.Repairs) {
-		line("%s %s %s %v %v: %s", f.Severity, f.Reason, f.Container, cmp.Or(f.Current, any("")), cmp.Or(f.Proposed, any("")), x.short(f.Message))
+		line("%s %s %s %v %v: %s", f.Severity, f.Reason.String(), f.Container, cmp.Or(f.Current, any("")), cmp.Or(f.Proposed, any("")), x.short(textOf(f)))
 	}
 	var run []string
 	flush := func() {

@@ -63,7 +63,7 @@ func TestAMeshIsOneProfileAndOneEntry(t *testing.T) {
 	plan := p.Plan(in)
 	var got []string
 	for _, v := range plan.Probes {
-		got = append(got, v.After+v.Reason)
+		got = append(got, v.After+v.Reason.String())
 	}
 	if want := "port-not-captured :15099/app-health/app/livez proxy-container"; strings.Join(got, " ") != want {
 		t.Errorf("probes %q, want %q", got, want)

@@ -63,7 +63,7 @@ func TestKnativesProbesAreLeftToIstiosInjector(t *testing.T) {
 	nameless := "containers:\n- image: app\n  readinessProbe: {httpGet: {path: /}}\n  livenessProbe: {initialDelaySeconds: 1}\n"
 	for _, in := range []string{knative("", nameless), knative(injected, nameless), knative(injected, app(httpProbe))} {
 		r := plan(t, in)
-		if f := wantReason(t, r, "probes-made-elsewhere"); len(r.Edits) > 0 || len(r.Findings) > 1 || !strings.Contains(f.Message, "Knative Serving") {
+		if f := wantReason(t, r, "probes-made-elsewhere"); len(r.Edits) > 0 || len(r.Findings) > 1 || !strings.Contains(textOf(f), "Knative Serving") {
 			t.Errorf("edits %v, findings %v of\n%s", r.Edits, r.Findings, in)
 		}
 	}

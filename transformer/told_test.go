@@ -16,7 +16,7 @@ import (
 func told(p transformer.Plan) string {
 	var lines []string
 	for _, f := range p.Findings {
-		lines = append(lines, fmt.Sprintf("%s %s %s: %s", f.Severity, f.Reason, cmp.Or(f.Container, "-"), f.Message))
+		lines = append(lines, fmt.Sprintf("%s %s %s: %s", f.Severity, f.Reason.String(), cmp.Or(f.Container, "-"), textOf(f)))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -56,7 +56,7 @@ func planNear(t *testing.T, yaml string) transformer.Plan {
 	plan := p.Plan(in)
 	note(plan)
 	for _, f := range plan.Findings {
-		seen[f.Reason] = true
+		seen[f.Reason.String()] = true
 	}
 	return plan
 }
@@ -88,8 +88,8 @@ func TestTheAppsPortsComeAfterThoseOfTheNamespace(t *testing.T) {
 func TestTheAppCannotAnswerOnAPortThatIsListedAsCaptured(t *testing.T) {
 	before := podOf("annotations: {traffic.sidecar.istio.io/includeInboundPorts: \"8001\", traffic.sidecar.istio.io/excludeInboundPorts: \"8001\"}", app(httpProbe))
 	r := plan(t, before, answeredBy("app"))
-	if f := wantReason(t, r, "probe-port-captured"); f.Message != "`spec.template.metadata.annotations[traffic.sidecar.istio.io/includeInboundPorts]`: \"8001\" has the port of a probe, and Istio then ignores `traffic.sidecar.istio.io/excludeInboundPorts`; the port must be removed here, or another must answer" {
-		t.Errorf("%s", f.Message)
+	if f := wantReason(t, r, "probe-port-captured"); textOf(f) != "`spec.template.metadata.annotations[traffic.sidecar.istio.io/includeInboundPorts]`: \"8001\" has the port of a probe, and Istio then ignores `traffic.sidecar.istio.io/excludeInboundPorts`; the port must be removed here, or another must answer" {
+		t.Errorf("%s", textOf(f))
 	}
 	wantText(t, r, before)
 }
@@ -129,8 +129,8 @@ func TestOfTwoMeshesThatAreSwitchedOffTheFirstIsNamed(t *testing.T) {
 
 func TestTwoMeshesOfOnePodAreBothNamed(t *testing.T) {
 	r := plan(t, podOf("labels: {sidecar.istio.io/inject: \"true\"}\nannotations: {linkerd.io/inject: enabled, consul.hashicorp.com/connect-inject: \"true\"}", app(httpProbe)))
-	if f := wantReason(t, r, "two-meshes"); f.Message != "the label `sidecar.istio.io/inject: true` puts the pod into Istio, and the annotation `linkerd.io/inject: enabled` into Linkerd; a pod can only be in one mesh, so one of the two must go" {
-		t.Errorf("%s", f.Message)
+	if f := wantReason(t, r, "two-meshes"); textOf(f) != "the label `sidecar.istio.io/inject: true` puts the pod into Istio, and the annotation `linkerd.io/inject: enabled` into Linkerd; a pod can only be in one mesh, so one of the two must go" {
+		t.Errorf("%s", textOf(f))
 	}
 }
 

@@ -1,6 +1,7 @@
 package transformer_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -8,7 +9,6 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
-	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/resources"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
@@ -28,7 +28,7 @@ type result struct {
 // one.
 func (r result) has(reason string) (transformer.Finding, bool) {
 	for _, f := range r.Findings {
-		if f.Reason == reason {
+		if f.Reason.String() == reason {
 			return f, true
 		}
 	}
@@ -38,7 +38,7 @@ func (r result) has(reason string) (transformer.Finding, bool) {
 func (r result) reasons() []string {
 	var keys []string
 	for _, f := range r.Findings {
-		keys = append(keys, f.Reason)
+		keys = append(keys, f.Reason.String())
 	}
 	return keys
 }
@@ -170,13 +170,13 @@ func run(t testing.TB, yaml string, do func(*transformer.Planner, transformer.In
 	failed := false
 	note(r.Plan)
 	for _, f := range r.Findings {
-		seen[f.Reason] = true
+		seen[f.Reason.String()] = true
 		failed = failed || f.Severity == transformer.Error
-		if reason.SeverityOf(f.Reason) != f.Severity {
-			t.Errorf("%s %q is not documented", f.Severity, f.Reason)
+		if f.Reason.Severity() != f.Severity {
+			t.Errorf("%s %q is not documented", f.Severity, f.Reason.String())
 		}
-		if f.Message == "" || strings.Contains(f.Message, "\n") || strings.Contains(f.Message, "%!") {
-			t.Errorf("message %q must be one line", f.Message)
+		if f.Text.What == "" || strings.Contains(textOf(f), "\n") || strings.Contains(textOf(f), "%!") {
+			t.Errorf("message %q must be one line", textOf(f))
 		}
 	}
 	for i, e := range r.Edits {
@@ -190,7 +190,7 @@ func run(t testing.TB, yaml string, do func(*transformer.Planner, transformer.In
 		t.Errorf("a plan with an error has edits: %v", r.Edits)
 	}
 	for _, v := range r.Probes {
-		seen[v.Reason] = true
+		seen[v.Reason.String()] = true
 	}
 	return r
 }
@@ -262,3 +262,11 @@ const injected = "labels:\n  sidecar.istio.io/inject: \"true\"\n"
 const besideIstio = "annotations:\n  sidecar.istio.io/rewriteAppHTTPProbers: \"false\"\n  traffic.sidecar.istio.io/excludeInboundPorts: \"15099\"\n"
 
 const httpProbe = "livenessProbe:\n  httpGet:\n    path: /foo\n    port: 8001\n"
+
+// textOf returns what a finding says, with the field that it is about.
+func textOf(f transformer.Finding) string {
+	if len(f.Field) == 0 {
+		return f.Text.String()
+	}
+	return fmt.Sprintf("`%s`: %s", f.Field, f.Text)
+}

@@ -45,7 +45,7 @@ func TestWhereAMeshNeverInjectsNothingIsRewritten(t *testing.T) {
 			r := plan(t, before, inMesh(c.mesh))
 			wantReason(t, r, "namespace-not-injected")
 			wantText(t, r, before)
-			if r.Probes[0].Reason != "namespace-not-injected" || r.Probes[0].StrictTLS != world.Unaffected {
+			if r.Probes[0].Reason.String() != "namespace-not-injected" || r.Probes[0].StrictTLS != world.Unaffected {
 				t.Errorf("%+v: %+v", c, r.Probes[0])
 			}
 			if metadata != "" {
@@ -59,7 +59,7 @@ func TestWhereAMeshNeverInjectsNothingIsRewritten(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ mesh, namespace string }{{"linkerd", "kube-public"}, {"kuma", "cert-manager"}, {"fsm", "cert-manager"}} {
-		if r := plan(t, goesTo(c.namespace, podOf(marks[c.mesh], app("livenessProbe: {httpGet: {port: 8001}}"))), inMesh(c.mesh)); r.Probes[0].Reason == "namespace-not-injected" {
+		if r := plan(t, goesTo(c.namespace, podOf(marks[c.mesh], app("livenessProbe: {httpGet: {port: 8001}}"))), inMesh(c.mesh)); r.Probes[0].Reason.String() == "namespace-not-injected" {
 			t.Errorf("%s in %s: %+v", c.mesh, c.namespace, r.Probes[0])
 		}
 	}
@@ -105,7 +105,7 @@ func TestLinkerdsSwitchOfInjection(t *testing.T) {
 		}
 		before := namespace("", note(c.namespace)) + inNamespace(podOf(metadata, app(httpProbe)))
 		r := plan(t, before, inMesh("linkerd"))
-		if v := r.Probes[0]; v.Reason != c.reason || (c.reason != "") != (v.State == transformer.LeftAlone) {
+		if v := r.Probes[0]; v.Reason.String() != c.reason || (c.reason != "") != (v.State == transformer.LeftAlone) {
 			t.Errorf("%+v: %+v", c, v)
 		}
 		if _, unclear := r.has("inject-unclear"); unclear != c.unclear {
@@ -227,7 +227,7 @@ func TestKumasSwitchOfInjection(t *testing.T) {
 		before := namespace(label(c.namespace), "") + workload
 		for _, opt := range []option{inMesh("auto"), inMesh("kuma")} {
 			r := plan(t, before, opt)
-			if (r.Probes[0].Reason == "namespace-not-injected") != c.off {
+			if (r.Probes[0].Reason.String() == "namespace-not-injected") != c.off {
 				t.Errorf("%+v: %+v", c, r.Probes[0])
 			}
 			if c.off {

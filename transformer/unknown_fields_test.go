@@ -58,7 +58,7 @@ lifecycle:
 		got := plan(t, r.text, c.opts...)
 		var left []string
 		for _, v := range got.Probes {
-			if v.Reason == "proxy-cannot-answer" {
+			if v.Reason.String() == "proxy-cannot-answer" {
 				left = append(left, v.Field[len(v.Field)-1].Key)
 			}
 		}

@@ -159,7 +159,7 @@ func printCommand(std streams, name, short string, text func() []byte) *cobra.Co
 func reasonsCommand(std streams) *cobra.Command {
 	return &cobra.Command{
 		Use: "reasons [KEY...]", Short: "Explain the reason keys of messages",
-		Long:    "reasons prints the cause and the cure of the reason key at the end of a message.",
+		Long:    "reasons prints the cause and the fix of the reason key at the end of a message.",
 		Example: `  rewrite-probes reasons port-unresolved`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return reasonKeys(), cobra.ShellCompDirectiveNoFileComp
@@ -172,8 +172,8 @@ func reasonsCommand(std streams) *cobra.Command {
 				}
 			}
 			for _, r := range reason.All() {
-				if len(keys) == 0 || slices.Contains(keys, r.Key) {
-					if _, err := fmt.Fprintf(std.out, "%s (%s)\n  cause: %s\n  cure:  %s\n", r.Key, r.Severity, r.Cause, r.Cure); err != nil {
+				if len(keys) == 0 || slices.Contains(keys, r.Key.String()) {
+					if _, err := fmt.Fprintf(std.out, "%s (%s)\n  cause: %s\n  fix:   %s\n", r.Key, r.Severity, r.Cause, r.FixOrNothing()); err != nil {
 						return err
 					}
 				}
@@ -186,7 +186,7 @@ func reasonsCommand(std streams) *cobra.Command {
 func reasonKeys() []string {
 	var keys []string
 	for _, r := range reason.All() {
-		keys = append(keys, r.Key)
+		keys = append(keys, r.Key.String())
 	}
 	return keys
 }

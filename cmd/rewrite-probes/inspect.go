@@ -35,7 +35,7 @@ Exit codes: 0 nothing was found, 1 something was found, 2 the command line is wr
   rewrite-probes check -o sarif deploy/ >findings.sarif`,
 	}
 	judge := func(r *report.Report) {
-		isUnreleased := func(m report.Message) bool { return m.Reason == "unreleased-image" } // nothing is written
+		isUnreleased := func(m report.Message) bool { return m.Reason.Doc().OfOutput } // nothing is written
 		r.Messages = append(slices.DeleteFunc(r.Messages, isUnreleased), pipeline.Check(r)...)
 	}
 	t.inspects(cmd, judge, func(r *report.Report, format string) error {
@@ -47,8 +47,7 @@ Exit codes: 0 nothing was found, 1 something was found, 2 the command line is wr
 		case "junit":
 			return r.JUnit(t.out)
 		}
-		t.print(r.Messages)
-		report.PrintCures(t.err, r.Messages, t.verbose)
+		report.PrintParts(t.err, r.Messages, t.verbose, t.colorOf(t.err))
 		fmt.Fprintln(t.err, "rewrite-probes check: "+r.CheckSummary())
 		return nil
 	}, "`FORMAT` of what was found: text (on stderr); json, sarif or junit (a test case for each probe; all on stdout)", "text", "json", "sarif", "junit")
@@ -62,7 +61,7 @@ func (t *tool) explainCommand() *cobra.Command {
 		Long: `explain changes nothing. It lists every pod template with its probes and hooks: what
 they are, what they would become, or why they are left alone; who answers them, and which
 container and annotations are added for it. "rewrite-probes reasons KEY" has the cause and
-the cure of a reason. -o html makes one page for a browser, to attach to a review.
+the fix of a reason. -o html makes one page for a browser, to attach to a review.
 
 Like check it exits with 1 where it could not look: if there is no pod template, a chart
 that is not rendered, or a kustomization that is not built. With --allow-empty it does not.`,
@@ -106,19 +105,17 @@ func (t *tool) inspects(cmd *cobra.Command, judge func(r *report.Report), show f
 	format.add(cmd, "output", "o", usage, formats...)
 }
 
-// notSeen are the reasons of what the run could not look at.
-var notSeen = []string{"helm-template", "link", "no-text", "release"}
-
 // addUnseen reports as errors what the run could not see: a gate must not be green
 // because it did not look.
 func addUnseen(p *pkg, r *report.Report) {
 	for i := range r.Messages {
-		if m := &r.Messages[i]; slices.Contains(notSeen, m.Reason) {
-			m.Reason, m.Severity = "not-rendered", reason.SeverityOf("not-rendered")
+		m := &r.Messages[i]
+		if gate := m.Reason.Doc().Gate; gate != "" {
+			m.Reason, m.Severity = gate, gate.Severity()
 		}
 	}
 	r.Messages = append(foldBuilt(p.files, r.Messages), findUnbuilt(p.files)...)
 	if r.Subjects() == 0 && !r.Failed() {
-		r.Messages = append(r.Messages, report.NewMessage("nothing-seen", "no pod template was seen, so nothing is known about any probe"))
+		r.Messages = append(r.Messages, report.NewMessage(reason.NothingSeen, reason.NewText("no pod template was seen, so nothing is known about any probe")))
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
 
@@ -127,7 +128,7 @@ func findUnbuilt(files []file) (found []report.Message) {
 			continue
 		}
 		if name := missing(f.path, read); name != "" {
-			found = append(found, aboutFile(f.path, "not-built",
+			found = append(found, aboutFile(f.path, reason.NotBuilt,
 				"takes "+name+" into its build, which is not among the files; give rewrite-probes what kustomize builds"))
 		}
 	}
@@ -188,7 +189,7 @@ func addBuilt(built map[string]bool, name string) {
 }
 
 // ofBuild are the reasons of check that say what the build of a kustomization may mend.
-var ofBuild = []string{"would-fail", "would-falsely-pass", "may-fail", "may-falsely-pass"}
+var ofBuild = []reason.Key{reason.WouldFail, reason.WouldFalselyPass, reason.MayFail, reason.MayFalselyPass}
 
 // foldBuilt puts one message about each kustomization that runs rewrite-probes itself in place of
 // those about the probes of the files that it builds from, which have them as they are before.
@@ -203,7 +204,7 @@ func foldBuilt(files []file, messages []report.Message) []report.Message {
 			return slices.Contains(ofBuild, m.Reason) && m.Object != nil && built[realPath(m.Object.Source)]
 		})
 		if len(left) < len(messages) {
-			left = append(left, aboutFile(f.path, "not-built", fmt.Sprintf(
+			left = append(left, aboutFile(f.path, reason.NotBuilt, fmt.Sprintf(
 				"runs rewrite-probes in its build, so these files have the probes as they are before; run `kustomize build --enable-alpha-plugins --enable-exec %s | rewrite-probes check -`", filepath.Dir(f.path))))
 		}
 		messages = left

@@ -14,6 +14,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
 )
@@ -85,7 +86,7 @@ func (p *pkg) readFiles(args, ignore []string) error {
 	}
 	p.files = g.files
 	for _, link := range g.folders {
-		p.note(link, "link", "is a link to a folder, and nothing in it is looked at; give rewrite-probes that folder too, or leave the link out with --ignore")
+		p.note(link, reason.Link, "is a link to a folder, and nothing in it is looked at; give rewrite-probes that folder too, or leave the link out with --ignore")
 	}
 	patches := findPatches(p.files)
 	for _, f := range p.files {
@@ -101,17 +102,17 @@ func (p *pkg) readFiles(args, ignore []string) error {
 		case f.walked && slices.Contains(kustomizationNames, filepath.Base(f.path)):
 			_, inline, replacements := patchesOf(f.path)
 			if concern := concernOfAny(inline); concern != "" {
-				p.note(f.path, "patch", "has an inline patch; "+concern+builtByKustomize)
+				p.note(f.path, reason.Patch, "has an inline patch; "+concern+builtByKustomize)
 			}
 			if concern := concernOfAny(replacements); concern != "" {
-				p.note(f.path, "patch", "has a replacement; "+concern+builtByKustomize)
+				p.note(f.path, reason.Patch, "has a replacement; "+concern+builtByKustomize)
 			}
 		default:
 			p.add(f, text)
 		}
 	}
 	for _, chart := range slices.Sorted(maps.Keys(p.charts)) {
-		p.note(chart, "helm-template", "the chart is passed over ("+report.Plural(p.charts[chart], "template")+"); render it and pipe the result through rewrite-probes")
+		p.note(chart, reason.HelmTemplate, "the chart is passed over ("+report.Plural(p.charts[chart], "template")+"); render it and pipe the result through rewrite-probes")
 	}
 	return nil
 }
@@ -142,28 +143,28 @@ func (p *pkg) passOver(path string, s *manifest.Stream, text []byte, err error) 
 	case isTemplate(s, text, err):
 		p.passOverTemplate(path, text)
 	case err == nil && s.FunctionConfig() != nil && !mayBeConfig(s.FunctionConfig()):
-		p.note(path, "no-manifest", "is the input of another function, as its functionConfig says, and is passed over")
+		p.note(path, reason.NoManifest, "is the input of another function, as its functionConfig says, and is passed over")
 	case !holdsNoObject(s, text, err):
 		return false
 	case err == nil && filepath.Ext(path) != ".json" && slices.ContainsFunc(s.Objects(), workload.HasProbe) && chartOf(path) == "": // else they belong to the chart
-		p.note(path, "helm-template",
+		p.note(path, reason.HelmTemplate,
 			"has what looks like probes, but is no Kubernetes object, which has apiVersion and kind; it is passed over; "+madeOfIt)
 	case isNoText(text):
-		p.note(path, "no-text", "is not a text in UTF-8 and is passed over")
+		p.note(path, reason.NoText, "is not a text in UTF-8 and is passed over")
 	case filepath.Ext(path) != ".json" && errors.Is(err, manifest.ErrNotObject) && !list().Match(text):
-		p.note(path, "no-text", "is one value, as a link that was checked out as a text, and is passed over")
+		p.note(path, reason.NoText, "is one value, as a link that was checked out as a text, and is passed over")
 	default:
-		p.note(path, "no-manifest", "holds no Kubernetes object and is passed over")
+		p.note(path, reason.NoManifest, "holds no Kubernetes object and is passed over")
 	}
 	return true
 }
 
-func (p *pkg) note(path, key, text string) {
+func (p *pkg) note(path string, key reason.Key, text string) {
 	p.messages = append(p.messages, aboutFile(path, key, text))
 }
 
-func aboutFile(path, key, text string) report.Message {
-	m := report.NewMessage(key, text)
+func aboutFile(path string, key reason.Key, text string) report.Message {
+	m := report.NewMessage(key, reason.Text{What: text})
 	m.Object = &report.Object{Source: path, File: path}
 	return m
 }
@@ -175,9 +176,9 @@ func (p *pkg) passOverTemplate(path string, text []byte) {
 	case chart != "":
 		p.charts[chart]++
 	case kindKey().Match(text) && versionKey().Match(text) && namesProbe().Match(text):
-		p.note(path, "helm-template", "looks like a template and is passed over; "+madeOfIt)
+		p.note(path, reason.HelmTemplate, "looks like a template and is passed over; "+madeOfIt)
 	default:
-		p.note(path, "no-manifest", "is a template that names no probe and is passed over")
+		p.note(path, reason.NoManifest, "is a template that names no probe and is passed over")
 	}
 }
 
@@ -207,7 +208,7 @@ func (p *pkg) unreadable(path string, err error, hint string) {
 	if e, ok := errors.AsType[*manifest.Error](err); ok {
 		line, err = e.Line, &manifest.Error{Object: e.Object, Path: e.Path, Err: e.Err}
 	}
-	m := aboutFile(path, "unreadable", err.Error()+hint)
+	m := aboutFile(path, reason.Unreadable, err.Error()+hint)
 	m.Line = line
 	p.messages = append(p.messages, m)
 }
@@ -218,7 +219,7 @@ const builtByKustomize = "in what kustomize builds: use the function, or pipe ku
 // passOverPatch notes that a patch is not rewritten. It is merged into another object, and that
 // object's probe-proxy must know the probes of both.
 func (p *pkg) passOverPatch(path string, patch patchText, why, where string) {
-	key, words := "no-manifest", "is passed over, since "+why
+	key, words := reason.NoManifest, "is passed over, since "+why
 	if concern := patch.concern(); concern != "" {
 		key, words = "patch", words+"; "+concern+where
 	}

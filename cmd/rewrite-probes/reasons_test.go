@@ -27,7 +27,8 @@ func TestTheScriptsShowEveryReasonOfARun(t *testing.T) {
 		}
 		for _, m := range line.FindAllStringSubmatch(string(text), -1) {
 			shown[m[2]] = true
-			if want := reason.SeverityOf(m[2]); string(want) != m[1] {
+			key, _ := reason.Parse(m[2])
+			if want := key.Severity(); string(want) != m[1] {
 				t.Errorf("%s shows %s as %s, and it is of severity %q", filepath.Base(script), m[2], m[1], want)
 			}
 		}
@@ -35,8 +36,8 @@ func TestTheScriptsShowEveryReasonOfARun(t *testing.T) {
 			shown[m[1]+m[2]] = true
 		}
 	}
-	for _, d := range slices.Concat(reason.OfRun, reason.OfGroup) {
-		if !shown[d.Key] {
+	for _, d := range slices.Concat(reason.Of(reason.Run), reason.Of(reason.Group)) {
+		if !shown[d.Key.String()] {
 			t.Errorf("no script shows a message with the reason %s", d.Key)
 		}
 	}

@@ -5,6 +5,7 @@ package findings
 import (
 	"strings"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -22,22 +23,31 @@ const (
 // A Finding is one message about an object.
 type Finding struct {
 	Severity Severity
-	// Reason is a key of docs/reasons.md, which has its cause and its cure.
+	// Reason is a key of docs/reasons.md, which has its cause and its fix.
 	Reason string
-	// Message is one line that names the field and what is allowed.
-	Message string
+	// Message says what happens, Why its cause, if that is not clear, and Fix what to do, if
+	// there is anything to do.
+	Message, Why, Fix string
 	// APIVersion, Kind, Namespace and Name are those of the object.
 	APIVersion, Kind, Namespace, Name string
 	// Field is the path from the object's root, such as
 	// spec.template.spec.containers[0].livenessProbe; "" if no field is at
 	// fault.
 	Field string
+	// Subject has words for the field, such as "readiness probe of web"; "" if none are needed.
+	Subject string
 }
 
 // String returns the finding in one line, with the object and the reason.
 func (f Finding) String() string {
+	key, _ := reason.Parse(f.Reason)
+	what := f.Message
+	if f.Subject != "" {
+		what = f.Subject + ": " + what
+	}
 	m := report.Message{
-		Severity: f.Severity, Reason: f.Reason, Text: f.Message,
+		Severity: f.Severity, Reason: key,
+		Text:   reason.Text{What: what, Why: f.Why, Fix: f.Fix},
 		Object: &report.Object{APIVersion: f.APIVersion, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name},
 	}
 	return m.String()

@@ -50,5 +50,5 @@ functionConfig:
 	}
 	// Output:
 	// true <nil>
-	// Deployment web: `spec.template.spec.containers[0].readinessProbe`: :15020/app-health/web/readyz, was httpGet :8080/ready [rewritten]
+	// Deployment web: readiness probe of web: :15020/app-health/web/readyz, was httpGet :8080/ready [rewritten]
 }

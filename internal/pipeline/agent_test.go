@@ -25,7 +25,7 @@ func TestTheAgentIsConfiguredForTheOneGroupThatIsNamed(t *testing.T) {
 		{"vms", group("name: vms, labels: [a]", probe), "vms.yaml:3: WorkloadGroup vms: `metadata.labels`: must be a mapping, not a list"},
 		{"vms", group("name: vms", "{template: {}, probe: x}"), "vms.yaml:4: WorkloadGroup vms: `spec.probe`: must be a mapping, not the string \"x\""},
 		{"vms", group("name: vms", "{template: {a: 1, a: 2}}"), "vms.yaml:4: WorkloadGroup vms: `spec.template.a`: key \"a\" must stand only once in its mapping, and is here again"},
-		{"vms", group("name: vms, annotations: {rewrite-probes.io/probe-from: Pod/web}", "{template: {}}"), "WorkloadGroup vms: `metadata.annotations[rewrite-probes.io/probe-from]`: \"Pod/web\": the input must have one workload of that kind and name in the group's namespace, and has 0"},
+		{"vms", group("name: vms, annotations: {rewrite-probes.io/probe-from: Pod/web}", "{template: {}}"), "WorkloadGroup vms: \"Pod/web\": the input must have one workload of that kind and name in the group's namespace, and has 0"},
 	} {
 		s, err := manifest.Read("vms.yaml", []byte(c.text))
 		if err != nil {
@@ -60,7 +60,7 @@ func TestResultsThatAreAlikeShareTheirTexts(t *testing.T) {
 	var first *int32
 	n := 0
 	for _, m := range r.Messages {
-		if m.Reason != "rewritten" {
+		if m.Reason.String() != "rewritten" {
 			continue
 		}
 		if n++; first == nil {

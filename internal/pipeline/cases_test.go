@@ -134,7 +134,7 @@ func TestTheImageOfABuildThatIsNoReleaseIsSaidToBeMissing(t *testing.T) {
 			_, r := runWith(t, conf, "web.yaml", []byte(c.text), mode)
 			got, said := "", ""
 			for _, m := range r.Messages {
-				if m.Reason == "unreleased-image" {
+				if m.Reason.String() == "unreleased-image" {
 					got += m.String() + "\n"
 				}
 			}
@@ -160,7 +160,7 @@ func TestAnObjectWithOneRefusedTemplateStaysAsItIs(t *testing.T) {
 	good, taken := template("good", ""), template("taken", ", ports: [{containerPort: 15097}]")
 	for _, text := range []string{head + good + taken, head + taken + good} {
 		s, r := runWith(t, c, "<stdin>", []byte(text), pipeline.Rewrite)
-		if got := string(written(t, s)); got != text || s.Changed() || report.Count(r.Messages, transformer.Error) != 1 || r.Messages[0].Reason != "port-taken" {
+		if got := string(written(t, s)); got != text || s.Changed() || report.Count(r.Messages, transformer.Error) != 1 || r.Messages[0].Reason.String() != "port-taken" {
 			t.Errorf("%v, written:\n%s", r.Messages, got)
 		}
 	}

@@ -2,8 +2,8 @@ package pipeline
 
 import (
 	"fmt"
-	"slices"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
@@ -11,13 +11,13 @@ import (
 
 // outcomeWords has the reasons and words for what goes wrong in the mesh: certainly, or
 // if something holds that is not known.
-var outcomeWords = map[world.Outcome]struct{ certain, possible, text string }{
-	world.Fails:         {"would-fail", "may-fail", "fails %s"},
-	world.FalselyPasses: {"would-falsely-pass", "may-falsely-pass", "passes %s although nothing may listen"},
+var outcomeWords = map[world.Outcome]struct {
+	certain, possible reason.Key
+	text              string
+}{
+	world.Fails:         {reason.WouldFail, reason.MayFail, "fails %s"},
+	world.FalselyPasses: {reason.WouldFalselyPass, reason.MayFalselyPass, "passes %s although nothing may listen"},
 }
-
-// onPurpose are the reasons to leave a probe alone that somebody has asked for.
-var onPurpose = []string{"opt-out", "istio-opt-out", "skipped-container", "not-selected", "probes-made-elsewhere"}
 
 // injectorHint ends a message about a pod that Istio's injector may repair.
 const injectorHint = "; if Istio's injector is to rewrite the probe, the functionConfig must have `istio: {injectorRewrites: true}`"
@@ -30,23 +30,26 @@ func Check(r *report.Report) []report.Message {
 	var found []report.Message
 	for _, t := range r.Templates {
 		for _, f := range t.Repairs {
-			m := report.NewMessage(f.Reason, f.Message+"; a new run of rewrite-probes puts it right")
+			m := report.NewMessage(f.Reason, f.Text)
+			m.Text.Fix = "Run rewrite-probes again"
+			m.Container = f.Container
 			m.Object, m.Line, m.Field = t.Object, t.Object.Line, f.Field
 			found = append(found, m)
 		}
 		for i, p := range t.Probes {
 			words, wrong := outcomeWords[p.StrictTLS]
-			if !wrong || p.State == transformer.LeftAlone && slices.Contains(onPurpose, p.Reason) {
+			if !wrong || p.State == transformer.LeftAlone && p.Reason.Doc().OnPurpose {
 				continue
 			}
-			text := fmt.Sprintf("`%s`: %s %s, since %s", p.Field, p.Before, fmt.Sprintf(words.text, p.Where()), p.Why)
+			text := fmt.Sprintf("%s %s, since %s", p.Before, fmt.Sprintf(words.text, p.Where()), p.Why)
 			key := words.certain
 			if p.If != "" {
 				key, text = words.possible, text+", if "+p.If
-			} else if t.Answer.Injected && p.Reason != "injector-rewrites" {
+			} else if t.Answer.Injected && p.Reason != reason.InjectorRewrites {
 				text += injectorHint
 			}
-			m := report.NewMessage(key, text)
+			m := report.NewMessage(key, reason.Text{What: text})
+			m.Container = p.Container
 			m.Object, m.Line, m.Field, m.If = t.Object, t.Line(i), p.Field, p.If
 			found = append(found, m)
 		}

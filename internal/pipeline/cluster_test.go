@@ -24,7 +24,7 @@ func rewritten(t *testing.T, texts ...string) (out string, reasons map[string]st
 	r := Run(streams, config.Default(), Rewrite)
 	reasons = make(map[string]string)
 	for _, m := range r.Messages {
-		reasons[m.Reason] = m.Text
+		reasons[m.Reason.String()] = m.Text.String()
 	}
 	for _, s := range streams {
 		text, err := s.Text()

@@ -72,7 +72,7 @@ func TestRealWorldManifestsAreRewrittenInPlace(t *testing.T) {
 					if !strings.HasPrefix(p.Before, "exec") && !p.ProbeType.IsHook() {
 						accounted++
 					}
-					if p.State != transformer.WouldRewrite && p.Reason == "" {
+					if p.State != transformer.WouldRewrite && p.Reason.String() == "" {
 						t.Errorf("%s %s: %s without a reason", tmpl.Object, p.Field, p.State)
 					}
 				}

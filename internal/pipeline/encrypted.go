@@ -3,6 +3,7 @@ package pipeline
 import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -27,7 +28,7 @@ func keepEncrypted(o *manifest.Object, plans []report.Template) {
 				v.State, v.Reason, v.After = transformer.LeftAlone, "encrypted", ""
 			}
 		}
-		p.Findings = append(p.Findings, transformer.NewFinding("encrypted", sopsMAC,
+		p.Findings = append(p.Findings, transformer.NewFinding(reason.Encrypted, sopsMAC,
 			"is SOPS's checksum of the whole manifest, which could not be decrypted after an edit; rewrite-probes must run after the decryption, and the object is left alone"))
 	}
 }

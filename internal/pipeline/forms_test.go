@@ -39,7 +39,7 @@ func TestFormsOfYAMLComeBack(t *testing.T) {
 				t.Fatalf("%d changed, want %d: %v", r.Changed, want, r.Messages)
 			}
 			for _, m := range r.Messages {
-				if m.Reason == "written-anew" {
+				if m.Reason.String() == "written-anew" {
 					t.Errorf("a notice: %s", m.Text)
 				}
 			}
@@ -58,7 +58,7 @@ func TestAnEditedAliasIsNoticed(t *testing.T) {
 	s, r := run(t, "in", []byte(in), pipeline.Rewrite)
 	found := 0
 	for _, m := range r.Messages {
-		if m.Reason == "written-anew" && m.Text == "line 10: the alias *a was written out, because its value is edited" {
+		if m.Reason.String() == "written-anew" && m.Text.What == "line 10: the alias *a was written out, because its value is edited" {
 			found++
 		}
 	}

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
@@ -18,7 +17,6 @@ func followEdits(messages []report.Message, edits []field.Edit) {
 	for i := range messages {
 		m := &messages[i]
 		if moved := movedField(m.Field, edits); !slices.Equal(moved, m.Field) {
-			m.Text = strings.ReplaceAll(m.Text, "`"+m.Field.String()+"`", "`"+moved.String()+"`")
 			m.Field = moved
 		}
 	}

@@ -41,11 +41,11 @@ spec:
 			s, r := runWith(t, c, "in", []byte(tt.in), pipeline.Rewrite)
 			var found []report.Message
 			for _, m := range r.Messages {
-				if m.Reason == "written-anew" {
+				if m.Reason.String() == "written-anew" {
 					found = append(found, m)
 				}
 			}
-			if len(found) != 1 || found[0].Text != tt.text || found[0].Line != tt.line {
+			if len(found) != 1 || found[0].Text.What != tt.text || found[0].Line != tt.line {
 				t.Errorf("messages are %+v, must be %q at line %d\n%s", found, tt.text, tt.line, written(t, s))
 			}
 		})

@@ -133,7 +133,7 @@ func runOn(t *testing.T, text []byte, c *config.RewriteProbes, mode pipeline.Mod
 			o.Line = 0
 			m.Object = &o
 		}
-		m.Text = lineNumbers.ReplaceAllString(m.Text, "")
+		m.Text.What = lineNumbers.ReplaceAllString(m.Text.What, "")
 		found.Messages = append(found.Messages, m)
 	}
 	return out, docs, found

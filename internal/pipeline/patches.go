@@ -10,6 +10,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/patches"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
@@ -140,7 +141,7 @@ func valueOf(o *manifest.Object) (v field.Value, err error) {
 }
 
 func (r *run) notPatchable(o *manifest.Object, format string, args ...any) {
-	r.addFinding(o, transformer.NewFinding("not-patchable", nil, format, args...))
+	r.addFinding(o, transformer.NewFinding(reason.NotPatchable, nil, format, args...))
 }
 
 // patch adds the patch for an object that its plans edit, or that tests that there still is
@@ -235,4 +236,6 @@ func (r *run) removePatches(o *manifest.Object) {
 }
 
 // NotPatchable returns the message about a set of patches that a form cannot have.
-func NotPatchable(why string) report.Message { return report.NewMessage("not-patchable", why) }
+func NotPatchable(why string) report.Message {
+	return report.NewMessage(reason.NotPatchable, reason.Text{What: why})
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/nearby"
 	"github.com/rewrite-probes/rewrite-probes/internal/patches"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/release"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
@@ -71,8 +72,8 @@ func (r *run) reportUnreleased() {
 	if released || !r.injects || r.mode == Restore || r.spec.ProbeProxy.Image != "" {
 		return
 	}
-	r.out.Messages = append(r.out.Messages, report.NewMessage("unreleased-image",
-		fmt.Sprintf("this build (%s) is no release and has no image of probe-proxy: %s is that of the release to come; set `probeProxy.image` in the functionConfig", release.Version(), r.spec.ProbeProxy.ImageToRun())))
+	r.out.Messages = append(r.out.Messages, report.NewMessage(reason.UnreleasedImage,
+		reason.NewText("this build (%s) is no release and has no image of probe-proxy: %s is that of the release to come; set `probeProxy.image` in the functionConfig", release.Version(), r.spec.ProbeProxy.ImageToRun())))
 }
 
 type run struct {
@@ -301,9 +302,9 @@ func (r *run) refer(o *manifest.Object) *report.Object {
 // addFinding reports a finding about an object, with the severity of its reason. The message
 // that it returns may be changed until the next one.
 func (r *run) addFinding(o *manifest.Object, f transformer.Finding) *report.Message {
-	m := report.NewMessage(f.Reason, f.Message)
+	m := report.NewMessage(f.Reason, f.Text)
 	m.Object = r.refer(o)
-	m.Field, m.Current, m.Proposed = f.Field, f.Current, f.Proposed
+	m.Field, m.Container, m.Current, m.Proposed = f.Field, f.Container, f.Current, f.Proposed
 	if !inList(o) {
 		m.Line = o.FieldLine(f.Field)
 	}
@@ -313,13 +314,13 @@ func (r *run) addFinding(o *manifest.Object, f transformer.Finding) *report.Mess
 
 // fail reports what keeps an object from being understood or edited.
 func (r *run) fail(o *manifest.Object, err error) {
-	f := transformer.NewFinding("invalid-manifest", nil, "%v", err)
+	f := transformer.NewFinding(reason.InvalidManifest, nil, "%v", err)
 	e, ok := errors.AsType[*manifest.Error](err)
 	if ok {
-		f = transformer.NewFinding("invalid-manifest", e.Path, "%s", e.Message())
+		f = transformer.NewFinding(reason.InvalidManifest, e.Path, "%s", e.Message())
 		if hasVariable(o, e.Path) {
-			f.Reason = "helm-template"
-			f.Message += ", which looks like a variable; rewrite-probes must run after the substitution"
+			f.Reason = reason.HelmTemplate
+			f.Text.What += ", which looks like a variable; rewrite-probes must run after the substitution"
 		}
 	}
 	if m := r.addFinding(o, f); ok && e.Line > 0 && !inList(o) {
@@ -338,7 +339,7 @@ func (r *run) reportNotice(o *manifest.Object, n manifest.Notice) {
 	if n.End > n.Line {
 		lines = fmt.Sprintf("lines %d to %d%s", before+n.Line, before+n.End, of)
 	}
-	if m := r.addFinding(o, transformer.NewFinding("written-anew", nil, "%s: %s", lines, n.Text)); !inList(o) {
+	if m := r.addFinding(o, transformer.NewFinding(reason.WrittenAnew, nil, "%s: %s", lines, n.Text)); !inList(o) {
 		m.Line = before + n.Line
 	}
 }
@@ -355,19 +356,19 @@ func (r *run) shared(text string, v any) any {
 	return first
 }
 
-var doneReasons = map[transformer.State]string{transformer.WouldRewrite: "rewritten", transformer.WouldRestore: "restored"}
+var doneReasons = map[transformer.State]reason.Key{transformer.WouldRewrite: reason.Rewritten, transformer.WouldRestore: reason.Restored}
 
 // reportRewritten adds a message for every probe that was changed, for the
 // results of a ResourceList.
 func (r *run) reportRewritten(plans []report.Template) {
 	for _, plan := range plans {
 		for _, p := range plan.Probes {
-			reason, done := doneReasons[p.State]
+			key, done := doneReasons[p.State]
 			if !done {
 				continue
 			}
-			m := report.NewMessage(reason, "") // the field and its values are the text
-			m.Object = r.ref
+			m := report.NewMessage(key, reason.Text{}) // the field and its values are the text
+			m.Object, m.Container = r.ref, p.Container
 			m.Field, m.Current, m.Proposed = r.shared(p.Field.String(), p.Field).(field.Path), r.shared(p.Before, p.Before), r.shared(p.After, p.After)
 			r.out.Messages = append(r.out.Messages, m)
 		}

@@ -21,7 +21,7 @@ func TestMessagesAboutGroupsProposeWhatIsRight(t *testing.T) {
 		_, r := runWith(t, config.Default(), "vms.yaml", []byte(head+c.probe), pipeline.Inspect)
 		found := false
 		for _, m := range r.Messages {
-			if m.Reason == c.reason {
+			if m.Reason.String() == c.reason {
 				found = true
 				if m.Current != c.current || m.Proposed != c.proposed {
 					t.Errorf("%s: %v is there, %v is proposed; want %v and %v", c.reason, m.Current, m.Proposed, c.current, c.proposed)

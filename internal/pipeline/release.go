@@ -7,6 +7,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
 )
@@ -43,14 +44,16 @@ func (r *run) reportReleases() {
 	if n > maxNamed {
 		names = append(names, fmt.Sprintf("%d more", n-maxNamed))
 	}
-	were := "releases were"
+	are := "releases are"
 	if n == 1 {
-		were = "release was"
+		are = "release is"
 	}
 	first := &r.releases[0]
-	text := fmt.Sprintf("%d %s not rendered: %s. Their charts make pods that are not in the input. Run `%s` for each. Or leave a file out with `--ignore`, or an object with `exclude: {kinds: [%s], names: [%s]}` in the functionConfig.",
-		n, were, strings.Join(names, ", "), r.renderCommand(first), first.object.Kind(), first.object.Name())
-	r.out.Messages = append(r.out.Messages, report.NewMessage("release", text))
+	text := reason.NewText("Probes not checked: %d %s not rendered: %s", n, are, strings.Join(names, ", "))
+	text.Why = "Their charts make pods that are not in the input"
+	text.Fix = fmt.Sprintf("Run `%s` for each. Or skip a file with `--ignore`, or an object with `exclude: {kinds: [%s], names: [%s]}`",
+		r.renderCommand(first), first.object.Kind(), first.object.Name())
+	r.out.Messages = append(r.out.Messages, report.NewMessage(reason.Release, text))
 }
 
 // renderCommand returns the command that checks what the chart of a release makes. What the

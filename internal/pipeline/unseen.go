@@ -8,6 +8,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
@@ -36,7 +37,7 @@ func (r *run) reportUnseen(o *manifest.Object, class workload.Class, templates [
 		return
 	}
 	for _, h := range holders {
-		r.addFinding(o, unseenFinding(o, h, class == workload.Known)).Text += hint
+		r.addFinding(o, unseenFinding(o, h, class == workload.Known)).Text.What += hint
 	}
 }
 
@@ -44,7 +45,7 @@ func (r *run) reportUnseen(o *manifest.Object, class workload.Class, templates [
 // manifests that another program puts into objects.
 func (r *run) reportTexts(o *manifest.Object) {
 	for path := range workload.Texts(o) {
-		r.addFinding(o, transformer.NewFinding("helm-template", path,
+		r.addFinding(o, transformer.NewFinding(reason.HelmTemplate, path,
 			"is a text with probes, and nothing in it is looked at; pipe what is made of it through rewrite-probes"))
 	}
 }
@@ -56,7 +57,7 @@ func (r *run) reportYTT(o *manifest.Object) bool {
 	if line == 0 {
 		return false
 	}
-	m := r.addFinding(o, transformer.NewFinding("helm-template", nil,
+	m := r.addFinding(o, transformer.NewFinding(reason.HelmTemplate, nil,
 		"is a ytt template (#@ in line %d), and nothing in it is looked at; run `ytt -f FILE | rewrite-probes -`", line))
 	if !inList(o) {
 		m.Line = line
@@ -77,15 +78,15 @@ func (r *run) reportMisspelt(o *manifest.Object, meant *workload.Kind) {
 		version := apiVersion[strings.LastIndexByte(apiVersion, '/')+1:]
 		apiVersion = strings.TrimPrefix(meant.Group+"/"+version, "/")
 	}
-	m := r.addFinding(o, transformer.NewFinding("kind-misspelt", field.NewPath("kind"),
+	m := r.addFinding(o, transformer.NewFinding(reason.KindMisspelt, field.NewPath("kind"),
 		"%q is no kind of %s; did you mean %s of %s? Nothing in the object is looked at", o.Kind(), o.APIVersion(), meant.Name, apiVersion))
 	m.Current, m.Proposed = o.Kind(), meant.Name
 }
 
 func unseenFinding(o *manifest.Object, h workload.Holder, known bool) transformer.Finding {
-	key, why := "unseen-probe", "no pod template of a "+o.Kind()+" is known to be there"
+	key, why := reason.UnseenProbe, "no pod template of a "+o.Kind()+" is known to be there"
 	if !known {
-		key, why = "unknown-kind", "the kind is not known"
+		key, why = reason.UnknownKind, "the kind is not known"
 	}
 	at := h.Path
 	if len(at) == 0 {
@@ -112,7 +113,7 @@ func releaseFinding(holders []workload.Holder) transformer.Finding {
 			probes, at = append(probes, p), at.Common(p)
 		}
 	}
-	return transformer.NewFinding("helm-template", at, "%s, and is among the values of a chart, so nothing in it is looked at; render the chart and pipe the result through rewrite-probes", probeWords(at, probes))
+	return transformer.NewFinding(reason.HelmTemplate, at, "%s, and is among the values of a chart, so nothing in it is looked at; render the chart and pipe the result through rewrite-probes", probeWords(at, probes))
 }
 
 // probeWords says that a field has what looks like probes.
@@ -163,7 +164,7 @@ func (r *run) reportIdlePaths() {
 			continue
 		}
 		r.ref = use.ref
-		r.addFinding(use.object, transformer.NewFinding("path-finds-nothing", nil,
+		r.addFinding(use.object, transformer.NewFinding(reason.PathFindsNothing, nil,
 			"spec.podTemplates[%d] of the functionConfig: the path %q finds no pod template here, nor in any other %s; there must be a mapping with `spec` or with a list `containers`", i, pathName(r.custom[i].Pattern), use.object.Kind()))
 	}
 }

@@ -140,7 +140,7 @@ func reported(r *report.Report, probe field.Path) bool {
 		if list == "containers" && probe[0].Key == "initContainers" || list == "initContainers" && probe[0].Key == "containers" {
 			return true
 		}
-		if m.Severity == transformer.Error || m.Reason == "kind-misspelt" || m.Severity == transformer.Warning && probe.HasPrefix(m.Field) {
+		if m.Severity == transformer.Error || m.Reason.String() == "kind-misspelt" || m.Severity == transformer.Warning && probe.HasPrefix(m.Field) {
 			return true
 		}
 	}
@@ -172,7 +172,7 @@ func TestEveryProbeOfEveryObjectIsInTheReport(t *testing.T) {
 			}
 		}
 		for _, m := range r.Messages {
-			counts[m.Reason] += len(p.probes)
+			counts[m.Reason.String()] += len(p.probes)
 		}
 	}
 	for _, reason := range []string{"unseen-probe", "unknown-kind", "kind-misspelt"} {
@@ -199,8 +199,8 @@ func inspect(t *testing.T, text string, podTemplates ...string) *report.Report {
 func reasonsOf(r *report.Report) string {
 	var all []string
 	for _, m := range r.Messages {
-		if m.Severity != transformer.Info && m.Reason != "unreleased-image" {
-			all = append(all, m.Reason+" "+m.Field.String())
+		if m.Severity != transformer.Info && m.Reason.String() != "unreleased-image" {
+			all = append(all, m.Reason.String()+" "+m.Field.String())
 		}
 	}
 	return strings.Join(all, ", ")
@@ -254,18 +254,18 @@ func TestThePathOfAKnownTemplateIsNotSaidToFindNothing(t *testing.T) {
 
 func TestAMisspeltKindIsReportedWithWhatIsMeant(t *testing.T) {
 	for in, want := range map[string]string{
-		"apiVersion: apps/v1\nkind: Deploymnt\n":                          "`kind`: \"Deploymnt\" is no kind of apps/v1; did you mean Deployment of apps/v1? Nothing in the object is looked at",
-		"apiVersion: apps/v1\nkind: deployment\n":                         "`kind`: \"deployment\" is no kind of apps/v1; did you mean Deployment of apps/v1? Nothing in the object is looked at",
-		"apiVersion: v1\nkind: Deployment\n":                              "`kind`: \"Deployment\" is no kind of v1; did you mean Deployment of apps/v1? Nothing in the object is looked at",
-		"apiVersion: apps/v1\nkind: ReplicationController\n":              "`kind`: \"ReplicationController\" is no kind of apps/v1; did you mean ReplicationController of v1? Nothing in the object is looked at",
-		"apiVersion: batch/v1\nkind: CronJobb\nspec: {jobTemplate: {}}\n": "`kind`: \"CronJobb\" is no kind of batch/v1; did you mean CronJob of batch/v1? Nothing in the object is looked at",
-		"apiVersion: app/v1\nkind: Deployment\nspec: {template: {spec: {containers: [{livenessProbe: {grpc: {port: 1}}}]}}}\n": "`spec.template`: looks like a pod template, but the kind is not known; " +
+		"apiVersion: apps/v1\nkind: Deploymnt\n":                          "\"Deploymnt\" is no kind of apps/v1; did you mean Deployment of apps/v1? Nothing in the object is looked at",
+		"apiVersion: apps/v1\nkind: deployment\n":                         "\"deployment\" is no kind of apps/v1; did you mean Deployment of apps/v1? Nothing in the object is looked at",
+		"apiVersion: v1\nkind: Deployment\n":                              "\"Deployment\" is no kind of v1; did you mean Deployment of apps/v1? Nothing in the object is looked at",
+		"apiVersion: apps/v1\nkind: ReplicationController\n":              "\"ReplicationController\" is no kind of apps/v1; did you mean ReplicationController of v1? Nothing in the object is looked at",
+		"apiVersion: batch/v1\nkind: CronJobb\nspec: {jobTemplate: {}}\n": "\"CronJobb\" is no kind of batch/v1; did you mean CronJob of batch/v1? Nothing in the object is looked at",
+		"apiVersion: app/v1\nkind: Deployment\nspec: {template: {spec: {containers: [{livenessProbe: {grpc: {port: 1}}}]}}}\n": "looks like a pod template, but the kind is not known; " +
 			"its probes are not looked at unless spec.podTemplates of the functionConfig has {group: \"app\", kind: Deployment, path: spec.template}; or is kind Deployment of the group apps meant?",
 		"apiVersion: apps/v1\nkind: ControllerRevision\ndata: {containers: [{livenessProbe: {grpc: {port: 1}}}]}\n": "",
 	} {
 		got := ""
 		for _, m := range inspect(t, in).Messages {
-			got += m.Text
+			got += m.Text.String()
 		}
 		if got != want {
 			t.Errorf("%q: got\n%s\nwant\n%s", in, got, want)

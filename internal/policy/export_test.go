@@ -9,7 +9,7 @@ func Reasons() []string { return slices.Concat(OfPods, withoutExpression) }
 func Mistakes() []string {
 	var keys []string
 	for _, m := range mistakes {
-		keys = append(keys, m.key)
+		keys = append(keys, m.key.String())
 	}
 	return keys
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -78,7 +79,7 @@ func podExpressions(c *config.RewriteProbes) field.Map {
 		known = "request.namespace.matches(" + quoted(anyOf(s)) + ")"
 	}
 	fill := strings.NewReplacer("$InNamespaces && ", inNamespaces(&c.Spec), "$InKnownNamespace", known, "$Sites", strings.Join(sites(), " +\n  "),
-		"$Selected && ", selected(&c.Spec), "$MeshReasons", skips(false), "$AskedReasons", skips(true))
+		"$Selected && ", selected(&c.Spec), "$MeshReasons", skips(true), "$AskedReasons", skips(false))
 	names := facts(c)
 	for i, name := range []string{"container", "field", "key", "handler", "host", "path", "port", "state"} {
 		names = append(names, "p["+name+"]", "p["+strconv.Itoa(i)+"]")
@@ -123,16 +124,13 @@ func inNamespaces(s *config.Spec) string {
 	return conditions
 }
 
-// asked are the reasons that somebody gives. For the others the mesh captures nothing
-// of the pod.
-var asked = []string{"opt-out", "istio-opt-out", "injector-rewrites"}
-
-// skips returns the condition that the whole pod is left alone for one of the
-// reasons in reasons.cel: those that are [asked], or the others.
-func skips(byAsking bool) string {
+// skips returns the condition that the whole pod is left alone for one of the reasons in
+// reasons.cel: those for which the kubelet's probes reach it, or the others, which somebody
+// gives.
+func skips(letThrough bool) string {
 	var all []string
 	for _, t := range readTexts("reasons.cel") {
-		if slices.Contains(asked, t.name) == byAsking {
+		if key, _ := reason.Parse(t.name); key.Doc().LetThrough == letThrough {
 			all = append(all, "// "+t.name+"\n"+t.expression)
 		}
 	}

@@ -7,13 +7,14 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/vm"
 )
 
 // A mistake is a reason of internal/reason for which the probe of a WorkloadGroup
 // fails. groups.cel has the list of the fields that are at fault.
 type mistake struct {
-	key     string
+	key     reason.Key
 	message string // says what is wrong with such a field
 	// handler is the one that rewriting replaces; "" if only the author can correct the
 	// probe.
@@ -23,13 +24,13 @@ type mistake struct {
 // mistakes has every reason that only WorkloadGroups have and whose severity is
 // error, as far as the policy can find it, which a test demands.
 var mistakes = []mistake{
-	{key: "vm-no-handler", message: "must be exactly one handler, and exec must name a program"},
-	{key: "vm-probe-invalid", message: "istiod refuses the value"},
-	{key: "vm-host-remote", message: "must be the machine itself: Istio's agent reaches no other host"},
-	{key: "vm-header-case", message: "must be written Host: Istio's agent sends two Host headers otherwise"},
-	{key: "vm-https-verified", handler: "httpGet",
+	{key: reason.VMNoHandler, message: "must be exactly one handler, and exec must name a program"},
+	{key: reason.VMProbeInvalid, message: "istiod refuses the value"},
+	{key: reason.VMHostRemote, message: "must be the machine itself: Istio's agent reaches no other host"},
+	{key: reason.VMHeaderCase, message: "must be written Host: Istio's agent sends two Host headers otherwise"},
+	{key: reason.VMHTTPSVerified, handler: "httpGet",
 		message: "Istio's agent verifies the certificate of an HTTPS probe, which the kubelet does not"},
-	{key: "vm-grpc-refused", handler: "grpc",
+	{key: reason.VMGRPCRefused, handler: "grpc",
 		message: "istiod refuses a grpc probe, and Istio's agent crashes if the service is not serving"},
 	{key: "dangling", message: "looks like a rewritten probe, but its original is not in the annotation " + vm.ConfigAnnotation},
 }
@@ -39,11 +40,11 @@ func groupExpressions(c *config.RewriteProbes) field.Map {
 	var findings []string
 	var own []text // those that are no mistakes
 	for _, t := range readTexts("groups.cel") {
-		i := slices.IndexFunc(mistakes, func(m mistake) bool { return m.key == t.name })
+		i := slices.IndexFunc(mistakes, func(m mistake) bool { return m.key.String() == t.name })
 		if i < 0 {
 			own = append(own, t)
 		} else if m := mistakes[i]; m.handler == "" || slices.Contains(c.Spec.Rewrite, m.handler) {
-			findings = append(findings, "("+t.expression+").map(f, f + "+quoted(": "+m.message+" ["+m.key+"]")+")")
+			findings = append(findings, "("+t.expression+").map(f, f + "+quoted(": "+m.message+" ["+m.key.String()+"]")+")")
 		}
 	}
 	rewritten := "^" + prober.Key("[^/]+", prober.Readiness) + "$"

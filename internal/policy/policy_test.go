@@ -76,7 +76,7 @@ func TestWhatAPolicyCannotExpressOfTheConfigIsSaid(t *testing.T) {
 }
 
 func TestThePolicyHasEveryReasonToLeaveProbesAlone(t *testing.T) {
-	wantKnown(t, reason.OfPlan, reason.Info, "a reason to leave probes alone", keySet(policy.Reasons()))
+	wantKnown(t, reason.Of(reason.Plan), reason.Info, "a reason to leave probes alone", keySet(policy.Reasons()))
 }
 
 func TestEveryMistakeOfAWorkloadGroupIsHeeded(t *testing.T) {
@@ -88,7 +88,7 @@ func TestEveryMistakeOfAWorkloadGroupIsHeeded(t *testing.T) {
 		t.Error("a rewritten probe without its original is not heeded")
 	}
 	delete(known, "dangling") // pods have it too
-	wantKnown(t, reason.OfGroup, reason.Error, "a mistake", known)
+	wantKnown(t, reason.Of(reason.Group), reason.Error, "a mistake", known)
 }
 
 func keySet(keys []string) map[string]bool {
@@ -104,10 +104,10 @@ func keySet(keys []string) map[string]bool {
 func wantKnown(t *testing.T, docs []reason.Doc, severity reason.Severity, what string, known map[string]bool) {
 	t.Helper()
 	for _, d := range docs {
-		if (d.Severity == severity) != known[d.Key] {
-			t.Errorf("%s is %s; the policy takes it for %s: %t", d.Key, d.Severity, what, known[d.Key])
+		if (d.Severity == severity) != known[d.Key.String()] {
+			t.Errorf("%s is %s; the policy takes it for %s: %t", d.Key, d.Severity, what, known[d.Key.String()])
 		}
-		delete(known, d.Key)
+		delete(known, d.Key.String())
 	}
 	for key := range known {
 		t.Errorf("there is no reason %s", key)

@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -44,11 +45,19 @@ func (r *Report) Explain(w io.Writer, verbose bool, color Color) error {
 	if r.Config != "" {
 		fmt.Fprintf(&b, "functionConfig: %s\n\n", Printable(r.Config))
 	}
+	elsewhere := folded(r.elsewhere(), verbose)
+	fixes := newFixes(elsewhere)
 	for i := range r.Templates {
-		explainTemplate(&b, &r.Templates[i], color)
+		for _, f := range r.Templates[i].Findings {
+			fixes.add(new(messageOf(f)))
+		}
+	}
+	for i := range r.Templates {
+		explainTemplate(&b, &r.Templates[i], fixes, color)
 		b.WriteByte('\n')
 	}
-	Print(&b, r.elsewhere(), verbose, color)
+	fixes.print(&b, elsewhere, color)
+	fixes.printShared(&b)
 	fmt.Fprintln(&b, r.Summary(false))
 	fmt.Fprintln(&b, color.paint(dim, "next: "+r.next()))
 	_, err := io.WriteString(w, b.String())
@@ -59,7 +68,7 @@ func (r *Report) Explain(w io.Writer, verbose bool, color Color) error {
 func (r *Report) next() string {
 	for _, m := range r.Messages {
 		if r.fails(m) {
-			return "fix what fails first; \"rewrite-probes reasons " + m.Reason + "\" explains it"
+			return "fix what fails first; \"rewrite-probes reasons " + m.Reason.String() + "\" explains it"
 		}
 	}
 	if r.Changed > 0 {
@@ -79,13 +88,13 @@ func (r *Report) next() string {
 	}
 	for _, m := range r.Messages {
 		if m.Severity == transformer.Warning {
-			return "what is warned of; \"rewrite-probes reasons " + m.Reason + "\" explains it"
+			return "what is warned of; \"rewrite-probes reasons " + m.Reason.String() + "\" explains it"
 		}
 	}
 	return "nothing to do"
 }
 
-func explainTemplate(w io.Writer, t *Template, color Color) {
+func explainTemplate(w io.Writer, t *Template, fixes *fixes, color Color) {
 	fmt.Fprintln(w, strings.TrimRight(color.paint(bold, t.Object.String())+"  "+place(t.Object.File, t.Object.Line), " "))
 	for _, note := range t.notes() {
 		fmt.Fprintln(w, color.paint(dim, "  "+note))
@@ -99,7 +108,9 @@ func explainTemplate(w io.Writer, t *Template, color Color) {
 		fmt.Fprintln(w, "  no probes and no hooks")
 	}
 	for _, f := range t.Findings {
-		fmt.Fprintf(w, "  %s: %s [%s]\n", f.Severity, Printable(f.Message), f.Reason)
+		m := messageOf(f)
+		fmt.Fprintln(w, "  "+m.prefix()+m.headline())
+		fixes.printBelow(w, &m, "    ")
 	}
 }
 
@@ -160,22 +171,13 @@ func explainAfter(p transformer.Verdict) string {
 	}
 }
 
-// shortReasons words the reasons that have no finding of their own.
-var shortReasons = map[string]string{
-	"no-network":      "the kubelet runs it in the container",
-	"vm-probe-works":  "Istio's agent makes it as it is",
-	"not-selected":    "the functionConfig's rewrite does not name it",
-	"not-rewritten":   "it was not rewritten",
-	"proxy-container": "the mesh's own proxy",
-}
-
-// inWords words a reason key. The key itself is in the finding below the table,
-// or in brackets if there is no finding.
-func inWords(key string) string {
-	if words, ok := shortReasons[key]; ok {
-		return words + " [" + key + "]"
+// inWords words a reason. Its key is in the finding below the table, or in brackets if there
+// is no finding.
+func inWords(key reason.Key) string {
+	if words := key.Doc().Words; words != "" {
+		return words + " [" + key.String() + "]"
 	}
-	return strings.ReplaceAll(key, "-", " ")
+	return strings.ReplaceAll(key.String(), "-", " ")
 }
 
 func mtls(p transformer.Verdict) string {

@@ -26,25 +26,25 @@ func sample() *Report {
 	return &Report{
 		Templates: []Template{{Object: web}, {Object: stdin}},
 		Messages: []Message{
-			{Severity: transformer.Error, Reason: "would-fail", Text: "fails & <how>", Object: web, Line: 7},
-			{Severity: transformer.Warning, Reason: "port-unresolved", Text: "names \"htpp\"", Object: stdin},
-			{Severity: transformer.Info, Reason: "host-network", Text: "left alone", Object: stdin, Line: 1},
-			{Severity: transformer.Warning, Reason: "helm-template", Text: "passed over", Object: &Object{File: "/charts/x.yaml"}},
-			{Severity: transformer.Info, Reason: "never-used", Text: "about the whole run"},
+			{Severity: transformer.Error, Reason: reason.WouldFail, Text: reason.Text{What: "fails & <how>"}, Object: web, Line: 7},
+			{Severity: transformer.Warning, Reason: reason.PortUnresolved, Text: reason.Text{What: "names \"htpp\""}, Object: stdin},
+			{Severity: transformer.Info, Reason: reason.HostNetwork, Text: reason.Text{What: "left alone"}, Object: stdin, Line: 1},
+			{Severity: transformer.Warning, Reason: reason.HelmTemplate, Text: reason.Text{What: "passed over"}, Object: &Object{File: "/charts/x.yaml"}},
+			{Severity: transformer.Info, Reason: reason.NoManifest, Text: reason.Text{What: "about the whole run"}},
 		},
 	}
 }
 
 var sampleReasons = []reason.Doc{
-	{Key: "helm-template", Cause: "c", Cure: "d"}, {Key: "never-used", Cause: "c", Cure: "d"}, {Key: "host-network", Cause: "c", Cure: "d"}, {Key: "not-in-any", Cause: "c", Cure: "d"},
-	{Key: "port-unresolved", Cause: "c", Cure: "d"}, {Key: "would-fail", Cause: "c", Cure: "d"},
+	{Key: reason.HelmTemplate, Cause: "c", Fix: "d"}, {Key: reason.NoManifest, Cause: "c", Fix: "d"}, {Key: reason.HostNetwork, Cause: "c", Fix: "d"}, {Key: reason.Windows, Cause: "c", Fix: "d"},
+	{Key: reason.PortUnresolved, Cause: "c", Fix: "d"}, {Key: reason.WouldFail, Cause: "c", Fix: "d"},
 }
 
 // A message about the whole run is shown at the first of the objects, if there
 // is one.
 func TestSARIFHasAPlaceForAMessageAboutTheRun(t *testing.T) {
 	for file, want := range map[string]string{"web.yaml": `"uri": "web.yaml"`, "": `"results": [`} {
-		r := &Report{Messages: []Message{{Severity: transformer.Info, Reason: "never-used", Text: "about the whole run"}}}
+		r := &Report{Messages: []Message{{Severity: transformer.Info, Reason: reason.NoManifest, Text: reason.Text{What: "about the whole run"}}}}
 		if file != "" {
 			r.Templates = []Template{{Object: &Object{Kind: "Pod", File: file}}}
 		}
@@ -107,7 +107,7 @@ func TestSARIFHoldsWhatItsReadersRequire(t *testing.T) {
 			t.Errorf("rule %s has no text", r.ID)
 		}
 	}
-	if len(slices.Compact(slices.Sorted(slices.Values(rules)))) != len(rules) || slices.Contains(rules, "not-in-any") {
+	if len(slices.Compact(slices.Sorted(slices.Values(rules)))) != len(rules) || slices.Contains(rules, "windows") {
 		t.Errorf("rules must be unique and used, and are %q", rules)
 	}
 	if len(run.Results) != 5 {
@@ -208,11 +208,11 @@ func TestThePageOfExplainEscapesWhatTheManifestsSay(t *testing.T) {
 		Templates: []Template{{
 			Object: &Object{Kind: "Pod", Name: "<b>", File: "a&b.yaml", Line: 2},
 			Plan: transformer.Plan{
-				Probes:   []transformer.Verdict{{Container: "<i>", ProbeType: "livez", Before: "httpGet :80/<x>", State: transformer.LeftAlone, Reason: "host-network", StrictTLS: world.Fails}},
-				Findings: []transformer.Finding{{Severity: transformer.Info, Reason: "host-network", Message: "<u>"}},
+				Probes:   []transformer.Verdict{{Container: "<i>", ProbeType: "livez", Before: "httpGet :80/<x>", State: transformer.LeftAlone, Reason: reason.HostNetwork, StrictTLS: world.Fails}},
+				Findings: []transformer.Finding{{Severity: transformer.Info, Reason: reason.HostNetwork, Text: reason.Text{What: "<u>"}}},
 			},
 		}},
-		Messages: []Message{{Severity: transformer.Error, Reason: "unreadable", Text: "<s>", Object: &Object{File: "<t>"}}},
+		Messages: []Message{{Severity: transformer.Error, Reason: reason.Unreadable, Text: reason.Text{What: "<s>"}, Object: &Object{File: "<t>"}}},
 	}
 	var b bytes.Buffer
 	if err := r.HTML(&b); err != nil {
@@ -240,9 +240,9 @@ func TestThePageOfExplainEscapesWhatTheManifestsSay(t *testing.T) {
 // A repository may have hundreds of templates, and each would be a line.
 func TestManyMessagesAboutWhatIsNotRenderedAreTwoLines(t *testing.T) {
 	message := func(i int) Message {
-		m := Message{Severity: transformer.Warning, Reason: "helm-template", Text: "passed over", Object: &Object{File: fmt.Sprint(i, ".yaml")}}
+		m := Message{Severity: transformer.Warning, Reason: reason.HelmTemplate, Text: reason.Text{What: "passed over"}, Object: &Object{File: fmt.Sprint(i, ".yaml")}}
 		if i == 1 {
-			m.Reason = "port-unresolved" // which is about one thing each time
+			m.Reason = reason.PortUnresolved // which is about one thing each time
 		}
 		return m
 	}
@@ -259,7 +259,7 @@ func TestManyMessagesAboutWhatIsNotRenderedAreTwoLines(t *testing.T) {
 			Print(&b, messages, verbose, false)
 			for line := range strings.Lines(b.String()) {
 				word := strings.Fields(line)[1]
-				if strings.Contains(line, " more like this; -v lists them [helm-template]") {
+				if strings.Contains(line, " more like this (-v lists them) [helm-template]") {
 					if word != fmt.Sprint(n-2) {
 						t.Errorf("of %d: %s", n, line)
 					}
@@ -282,8 +282,8 @@ func TestManyMessagesAboutWhatIsNotRenderedAreTwoLines(t *testing.T) {
 func TestExplainNamesFilesThatAreNoManifestsIfItIsVerbose(t *testing.T) {
 	r := &Report{}
 	for i := range 300 {
-		for _, reason := range []string{"no-manifest", "helm-template"} {
-			r.Messages = append(r.Messages, Message{Severity: transformer.Info, Reason: reason, Text: "is passed over", Object: &Object{File: fmt.Sprint(i, ".yaml")}})
+		for _, key := range []reason.Key{reason.NoManifest, reason.HelmTemplate} {
+			r.Messages = append(r.Messages, Message{Severity: transformer.Info, Reason: key, Text: reason.Text{What: "is passed over"}, Object: &Object{File: fmt.Sprint(i, ".yaml")}})
 		}
 	}
 	for verbose, want := range map[bool]int{false: 0, true: 600} {
@@ -297,7 +297,7 @@ func TestExplainNamesFilesThatAreNoManifestsIfItIsVerbose(t *testing.T) {
 
 // A reason that no finding explains is said in the table.
 func TestWhyAProbeIsLeftAloneIsSaid(t *testing.T) {
-	for key, want := range map[string]string{
+	for key, want := range map[reason.Key]string{
 		"no-network":      "the kubelet runs it in the container [no-network]",
 		"vm-probe-works":  "Istio's agent makes it as it is [vm-probe-works]",
 		"not-selected":    "the functionConfig's rewrite does not name it [not-selected]",
@@ -341,9 +341,9 @@ func TestJUnitHasACaseForEachProbe(t *testing.T) {
 		}
 		return tmpl
 	}
-	message := func(o *Object, key string, at field.Path) Message {
-		m := NewMessage(key, "text of "+key)
-		m.Object, m.Field = o, at
+	message := func(o *Object, key reason.Key, at field.Path) Message {
+		m := NewMessage(key, reason.NewText("text of %s", key))
+		m.Object, m.Field, m.Container = o, at, "web"
 		return m
 	}
 	probe := container.Key("livenessProbe")
@@ -375,10 +375,10 @@ func TestJUnitHasACaseForEachProbe(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("%s %q", c.Name, c.Failures))
 	}
 	want := []string{
-		`Pod web: spec.containers[0].livenessProbe ["error: web.yaml: Pod web: text of would-fail [would-fail]\nerror: web.yaml: Pod web: text of env-unreadable [env-unreadable]"]`,
+		`Pod web: spec.containers[0].livenessProbe ["error: web.yaml: Pod web: liveness probe of web: text of would-fail [would-fail]\nerror: web.yaml: Pod web: liveness probe of web: text of env-unreadable [env-unreadable]"]`,
 		`Pod web: spec.containers[0].readinessProbe []`,
 		`Pod bare []`,
-		`Pod web ["error: web.yaml: Pod web: text of port-taken [port-taken]\nerror: web.yaml: Pod web: text of two-meshes [two-meshes]"]`,
+		`Pod web ["error: web.yaml: Pod web: container web: text of port-taken [port-taken]\nerror: web.yaml: Pod web: ` + "`metadata`" + `: text of two-meshes [two-meshes]"]`,
 		`manifests ["error: text of would-fail [would-fail]"]`,
 	}
 	if d := cmp.Diff(want, lines); d != "" || got.Tests != len(want) || got.Failures != 3 {
@@ -386,37 +386,34 @@ func TestJUnitHasACaseForEachProbe(t *testing.T) {
 	}
 }
 
-func TestACureIsPrintedIfSomeMessageThatIsShownHasIt(t *testing.T) {
-	warning := Message{Severity: transformer.Warning, Reason: "helm-template"}
-	info := Message{Severity: transformer.Info, Reason: "helm-template"}
+func TestPrintParts_fix(t *testing.T) {
+	warning := Message{Severity: transformer.Warning, Reason: reason.HelmTemplate}
+	info := Message{Severity: transformer.Info, Reason: reason.HelmTemplate}
 	for _, c := range []struct {
 		messages []Message
 		verbose  bool
-		want     int
+		want     string // the lines, by their first letters; the fix that is shared is F
 	}{
-		{nil, true, 0}, {[]Message{info}, false, 0}, {[]Message{info}, true, 1}, {[]Message{warning}, false, 1},
-		{[]Message{warning, info}, false, 1}, {[]Message{info, warning}, false, 1}, {[]Message{warning, warning}, true, 1},
+		{nil, true, ""}, {[]Message{info}, false, ""}, {[]Message{info}, true, "i f"}, {[]Message{warning}, false, "w f"},
+		{[]Message{warning, info}, false, "w f"}, {[]Message{info, warning}, true, "i w F"}, {[]Message{warning, warning}, true, "w w F"},
 	} {
 		var b bytes.Buffer
-		PrintCures(&b, c.messages, c.verbose)
-		if got := strings.Count(b.String(), "cure [helm-template]: "); got != c.want || strings.Count(b.String(), "\n") != got {
-			t.Errorf("%v, verbose %t: %q", c.messages, c.verbose, &b)
+		PrintParts(&b, c.messages, c.verbose, false)
+		got := strings.ReplaceAll(b.String(), "fix [helm-template]: ", "F")
+		var letters []string
+		for line := range strings.Lines(got) {
+			letters = append(letters, strings.TrimSpace(line)[:1])
 		}
-	}
-}
-
-func TestTheCureOfAPatchIsInItsMessageOnly(t *testing.T) {
-	var b bytes.Buffer
-	PrintCures(&b, []Message{{Severity: transformer.Warning, Reason: "patch"}, {Severity: transformer.Error, Reason: "not-built"}}, true)
-	if got := b.String(); !strings.HasPrefix(got, "cure [not-built]: ") || strings.Count(got, "\n") != 1 {
-		t.Errorf("got %q", got)
+		if got := strings.Join(letters, " "); got != c.want {
+			t.Errorf("%v, verbose %t: %s, want %s\n%s", c.messages, c.verbose, got, c.want, &b)
+		}
 	}
 }
 
 // One entry of the functionConfig names what differs in the indexes of lists only.
 func TestUnknownKindsAreAlikeWhereOneFieldCuresThem(t *testing.T) {
 	message := func(kind string, at field.Path) *Message {
-		return &Message{Reason: "unknown-kind", Object: &Object{APIVersion: "a.io/v1", Kind: kind}, Field: at}
+		return &Message{Reason: reason.UnknownKind, Object: &Object{APIVersion: "a.io/v1", Kind: kind}, Field: at}
 	}
 	spec := field.NewPath("spec")
 	for _, c := range []struct {

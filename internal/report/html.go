@@ -22,6 +22,7 @@ var page string
 func (r *Report) HTML(w io.Writer) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"after": explainAfter, "elsewhere": r.elsewhere, "notes": (*Template).notes, "place": place,
+		"line":  func(f transformer.Finding) string { return messageOf(f).String() },
 		"class": func(s transformer.State) string { return strings.ReplaceAll(string(s), " ", "-") },
 		"text":  func(s string) string { return template.HTMLEscapeString(Printable(s)) },
 	}).Parse(page)

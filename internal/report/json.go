@@ -41,6 +41,8 @@ func (r *Report) JSON(w io.Writer, summary string) error {
 		Severity string  `json:"severity"`
 		Reason   string  `json:"reason,omitempty"`
 		Message  string  `json:"message"`
+		Why      string  `json:"why,omitempty"`
+		Fix      string  `json:"fix,omitempty"`
 		Object   *Object `json:"object,omitempty"` // nil if it is about the whole run
 		Line     int     `json:"line,omitempty"`
 		Field    string  `json:"field,omitempty"`
@@ -61,12 +63,12 @@ func (r *Report) JSON(w io.Writer, summary string) error {
 		}
 		for i, p := range t.Probes {
 			row.Probes = append(row.Probes, probe{p.Container, p.Init, p.ProbeType.Name(), p.Field.String(),
-				p.Before, p.After, string(p.State), p.Reason, string(p.StrictTLS), p.Why, p.If, t.Line(i)})
+				p.Before, p.After, string(p.State), p.Reason.String(), string(p.StrictTLS), p.Why, p.If, t.Line(i)})
 		}
 		out.Templates = append(out.Templates, row)
 	}
 	for _, m := range r.Messages {
-		out.Messages = append(out.Messages, message{string(m.Severity), m.Reason, m.Words(), m.Object, m.Line, m.Field.String()})
+		out.Messages = append(out.Messages, message{string(m.Severity), m.Reason.String(), m.What(), Printable(m.Text.Why), Printable(m.Fix()), m.Object, m.Line, m.Field.String()})
 	}
 	return writeJSON(w, out)
 }

@@ -65,7 +65,7 @@ func (r *Report) JUnit(w io.Writer) error {
 			at = add(m.about(), nil)
 		}
 		if at.Failure == nil {
-			at.Failure = &junitFailure{m.Reason, m.Words(), m.String()}
+			at.Failure = &junitFailure{m.Reason.String(), m.What(), m.String()}
 			suite.Failures++
 		} else {
 			at.Failure.Text += "\n" + m.String()

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
@@ -22,7 +23,7 @@ func TestExplainSaysWhatToDoAboutAProbeThatIsLeftAloneAndFails(t *testing.T) {
 		r.Add("web.yaml", report.Template{
 			Object: &report.Object{Kind: "Deployment", Namespace: "shop", Name: "web"},
 			Plan: transformer.Plan{Probes: []transformer.Verdict{{
-				Container: "app", ProbeType: prober.Readiness, Before: "httpGet :80/", State: transformer.LeftAlone, Reason: "opt-out", StrictTLS: outcome,
+				Container: "app", ProbeType: prober.Readiness, Before: "httpGet :80/", State: transformer.LeftAlone, Reason: reason.OptOut, StrictTLS: outcome,
 			}}},
 		}, true)
 		var out bytes.Buffer
@@ -35,7 +36,7 @@ func TestExplainSaysWhatToDoAboutAProbeThatIsLeftAloneAndFails(t *testing.T) {
 
 func TestExplainDoesNotSayNothingToDoBelowAWarning(t *testing.T) {
 	var r report.Report
-	m := report.NewMessage("port-unresolved", "its port is not there")
+	m := report.NewMessage(reason.PortUnresolved, reason.NewText("its port is not there"))
 	r.Messages = append(r.Messages, m)
 	var out bytes.Buffer
 	r.Explain(&out, false, false)

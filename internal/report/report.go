@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -134,7 +135,7 @@ func (r *Report) FailedSources() map[string]bool {
 // dropped, each after its result has been taken.
 func (r *Report) Results(verbose bool) iter.Seq[field.Map] {
 	return func(yield func(field.Map) bool) {
-		made := results{reasons: make(map[string]field.Value)}
+		made := results{reasons: make(map[reason.Key]field.Value)}
 		var kept []Message
 		for i := range r.Messages {
 			m := &r.Messages[i]

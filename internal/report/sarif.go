@@ -20,10 +20,10 @@ var sarifLevels = map[transformer.Severity]string{
 // The reason keys are its rules.
 func (r *Report) SARIF(w io.Writer, version string, reasons []reason.Doc) error {
 	text := func(s string) field.Map { return field.Map{{Key: "text", Value: s}} }
-	results, rules, used := field.List{}, field.List{}, make(map[string]bool)
+	results, rules, used := field.List{}, field.List{}, make(map[reason.Key]bool)
 	for _, m := range r.Messages {
 		used[m.Reason] = true
-		result := field.Map{{Key: "ruleId", Value: m.Reason}, {Key: "level", Value: sarifLevels[m.Severity]}, {Key: "message", Value: text(m.Sentence())}}
+		result := field.Map{{Key: "ruleId", Value: m.Reason.String()}, {Key: "level", Value: sarifLevels[m.Severity]}, {Key: "message", Value: text(m.Sentence())}}
 		file := m.about().File
 		if file == "" && len(r.Templates) > 0 {
 			file = r.Templates[0].Object.File // code scanning requires a place for every result
@@ -39,7 +39,7 @@ func (r *Report) SARIF(w io.Writer, version string, reasons []reason.Doc) error 
 	}
 	for _, d := range reasons {
 		if used[d.Key] {
-			rules = append(rules, field.Map{{Key: "id", Value: d.Key}, {Key: "shortDescription", Value: text(d.Cause)}, {Key: "help", Value: text(d.Cure)}})
+			rules = append(rules, field.Map{{Key: "id", Value: d.Key.String()}, {Key: "shortDescription", Value: text(d.Cause)}, {Key: "help", Value: text(d.FixOrNothing())}})
 		}
 	}
 	driver := field.Map{{Key: "name", Value: "rewrite-probes"}, {Key: "version", Value: version}, {Key: "rules", Value: rules}}

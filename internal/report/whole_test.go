@@ -13,6 +13,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil/golden"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
@@ -38,11 +39,11 @@ func everything() *Report {
 				{Container: "web", ProbeType: prober.PreStop, Field: at.Key("lifecycle").Key("preStop"), Before: "httpGet :80/stop", After: ":15099/app-lifecycle/web/prestopz", State: transformer.WouldRewrite, StrictTLS: world.Fails, If: "it is injected"},
 				{Container: "żółw", Init: true, ProbeType: prober.Startup, Field: field.NewPath("spec").Item("initContainers", 1).Key("startupProbe"), Before: "httpGet :15099/x", After: "httpGet :80/", State: transformer.WouldRestore, StrictTLS: world.Unaffected},
 				{Container: "b", ProbeType: prober.Readiness, Field: field.NewPath("spec").Item("containers", 1).Key("readinessProbe"), Before: "grpc :81", After: ":15099/app-health/b/readyz", State: transformer.Rewritten, StrictTLS: world.Unaffected},
-				{Container: "c\n", ProbeType: prober.Readiness, Field: field.NewPath("spec").Item("containers", 2).Key("readinessProbe"), Before: "tcpSocket :82", State: transformer.LeftAlone, Reason: "opt-out", StrictTLS: world.FalselyPasses, Why: "the proxy accepts", If: "the pod is injected"},
-				{Container: "d", ProbeType: prober.Liveness, Field: field.NewPath("spec").Item("containers", 3).Key("livenessProbe"), Before: "exec", State: transformer.LeftAlone, Reason: "no-network", StrictTLS: world.Unaffected},
-				{Container: "e", ProbeType: prober.PostStart, Field: field.NewPath("spec").Item("containers", 4).Key("lifecycle", "postStart"), Before: "httpGet :83/", State: transformer.Refused, Reason: "port-taken", StrictTLS: world.Fails},
+				{Container: "c\n", ProbeType: prober.Readiness, Field: field.NewPath("spec").Item("containers", 2).Key("readinessProbe"), Before: "tcpSocket :82", State: transformer.LeftAlone, Reason: reason.OptOut, StrictTLS: world.FalselyPasses, Why: "the proxy accepts", If: "the pod is injected"},
+				{Container: "d", ProbeType: prober.Liveness, Field: field.NewPath("spec").Item("containers", 3).Key("livenessProbe"), Before: "exec", State: transformer.LeftAlone, Reason: reason.NoNetwork, StrictTLS: world.Unaffected},
+				{Container: "e", ProbeType: prober.PostStart, Field: field.NewPath("spec").Item("containers", 4).Key("lifecycle", "postStart"), Before: "httpGet :83/", State: transformer.Refused, Reason: reason.PortTaken, StrictTLS: world.Fails},
 			},
-			Findings: []transformer.Finding{{Severity: transformer.Error, Reason: "port-taken", Message: "declares <port>\r"}, {Severity: transformer.Info, Reason: "opt-out", Message: "is left alone"}},
+			Findings: []transformer.Finding{{Severity: transformer.Error, Reason: reason.PortTaken, Text: reason.Text{What: "declares <port>\r"}}, {Severity: transformer.Info, Reason: reason.OptOut, Text: reason.Text{What: "is left alone"}}},
 		},
 	}, true)
 	r.Add("vms.yaml", Template{Object: vms, Path: field.NewPath("spec"), Machines: true, Plan: transformer.Plan{
@@ -53,14 +54,14 @@ func everything() *Report {
 	r.AddChange("deploy")
 	r.AddChange("vms.yaml")
 	r.Messages = []Message{
-		{Severity: transformer.Info, Reason: "rewritten", Object: web, Line: 12, Field: at.Key("livenessProbe"), Current: "httpGet :80/<a>", Proposed: ":15099/app-health/web/livez"},
-		{Severity: transformer.Error, Reason: "port-taken", Text: "`x`: declares\nthe port", Object: web, Line: 17, Field: at.Item("ports", 3), Current: field.Map{{Key: "containerPort", Value: 15099}}},
-		{Severity: transformer.Warning, Reason: "may-fail", Text: "fails, if something holds", Object: vms, Field: field.NewPath("spec", "probe"), If: "something holds", Proposed: "Host"},
-		{Severity: transformer.Warning, Reason: "helm-template", Text: "was not rendered", Object: &Object{Source: "chart", File: "chart/<web>.yaml", Index: 1}, Line: 3, Field: field.NewPath("a")},
-		{Severity: transformer.Info, Reason: "unreleased-image", Text: "this build <dev>"},
-		{Severity: transformer.Error, Text: "no reason"},
-		{Severity: transformer.Info, Reason: "no-manifest", Text: "contains nothing", Object: &Object{Source: "none", File: "none.yaml"}, Line: 1},
-		{Severity: transformer.Warning, Reason: "kind-misspelt", Text: "is no kind", Object: &Object{Source: "typo", APIVersion: "v1", Kind: "Podd", Name: "typo"}, Field: field.NewPath("kind")},
+		{Severity: transformer.Info, Reason: reason.Rewritten, Object: web, Line: 12, Field: at.Key("livenessProbe"), Current: "httpGet :80/<a>", Proposed: ":15099/app-health/web/livez"},
+		{Severity: transformer.Error, Reason: reason.PortTaken, Text: reason.Text{What: "`x`: declares\nthe port"}, Object: web, Line: 17, Field: at.Item("ports", 3), Current: field.Map{{Key: "containerPort", Value: 15099}}},
+		{Severity: transformer.Warning, Reason: reason.MayFail, Text: reason.Text{What: "fails, if something holds"}, Object: vms, Field: field.NewPath("spec", "probe"), If: "something holds", Proposed: "Host"},
+		{Severity: transformer.Warning, Reason: reason.HelmTemplate, Text: reason.Text{What: "was not rendered"}, Object: &Object{Source: "chart", File: "chart/<web>.yaml", Index: 1}, Line: 3, Field: field.NewPath("a")},
+		{Severity: transformer.Info, Reason: reason.UnreleasedImage, Text: reason.Text{What: "this build <dev>"}},
+		{Severity: transformer.Error, Text: reason.Text{What: "no reason"}},
+		{Severity: transformer.Info, Reason: reason.NoManifest, Text: reason.Text{What: "contains nothing"}, Object: &Object{Source: "none", File: "none.yaml"}, Line: 1},
+		{Severity: transformer.Warning, Reason: reason.KindMisspelt, Text: reason.Text{What: "is no kind"}, Object: &Object{Source: "typo", APIVersion: "v1", Kind: "Podd", Name: "typo"}, Field: field.NewPath("kind")},
 	}
 	return r
 }
@@ -95,8 +96,8 @@ func TestEveryFormatIsWrittenDown(t *testing.T) {
 				return nil
 			})
 		}
-		add(fmt.Sprintf("cures, verbose %t", verbose), func(w io.Writer) error {
-			PrintCures(w, r.Messages, verbose)
+		add(fmt.Sprintf("parts, verbose %t", verbose), func(w io.Writer) error {
+			PrintParts(w, r.Messages, verbose, false)
 			return nil
 		})
 	}
@@ -210,10 +211,10 @@ func TestNextIsWhatFailsThenTheChangeThenWhatWasLeft(t *testing.T) {
 	left := func(state transformer.State, tls world.Outcome, unless string) Template {
 		return Template{Object: &Object{Kind: "Pod", Name: "web"}, Plan: transformer.Plan{Probes: []transformer.Verdict{
 			{ProbeType: prober.Liveness, State: transformer.LeftAlone, StrictTLS: world.Unaffected},
-			{ProbeType: prober.Readiness, State: state, Reason: "opt-out", StrictTLS: tls, If: unless},
+			{ProbeType: prober.Readiness, State: state, Reason: reason.OptOut, StrictTLS: tls, If: unless},
 		}}}
 	}
-	failed, warned := Message{Severity: transformer.Error, Reason: "port-taken"}, Message{Severity: transformer.Warning, Reason: "may-fail"}
+	failed, warned := Message{Severity: transformer.Error, Reason: reason.PortTaken}, Message{Severity: transformer.Warning, Reason: reason.MayFail}
 	const change, fix = `"rewrite-probes -d PATH" shows the change, -w writes it`, `fix what fails first; "rewrite-probes reasons %s" explains it`
 	for _, c := range []struct {
 		want string
@@ -274,7 +275,7 @@ func TestResultsDropInfosThatNothingElseShows(t *testing.T) {
 			t.Errorf("verbose %t: %d results and %d kept of %d messages", verbose, n, kept, all)
 		}
 		for _, m := range r.Messages {
-			if m.Severity != transformer.Info && m.Text == "" {
+			if m.Severity != transformer.Info && m.Text.What == "" {
 				t.Errorf("%v has lost its text", m)
 			}
 		}
@@ -290,11 +291,11 @@ func TestResultsDropInfosThatNothingElseShows(t *testing.T) {
 
 // Errors come first, whatever came in between, and each severity in its order.
 func TestMessagesAreSortedBySeverityOnly(t *testing.T) {
-	m := []Message{{Severity: transformer.Info, Text: "a"}, {Severity: transformer.Warning, Text: "b"}, {Severity: transformer.Error, Text: "c"}, {Severity: transformer.Info, Text: "d"}, {Severity: transformer.Warning, Text: "e"}, {Severity: transformer.Error, Text: "f"}}
+	m := []Message{{Severity: transformer.Info, Text: reason.Text{What: "a"}}, {Severity: transformer.Warning, Text: reason.Text{What: "b"}}, {Severity: transformer.Error, Text: reason.Text{What: "c"}}, {Severity: transformer.Info, Text: reason.Text{What: "d"}}, {Severity: transformer.Warning, Text: reason.Text{What: "e"}}, {Severity: transformer.Error, Text: reason.Text{What: "f"}}}
 	Sort(m)
 	got := ""
 	for i := range m {
-		got += m[i].Text
+		got += m[i].Text.What
 	}
 	if got != "cfbead" {
 		t.Errorf("sorted to %s", got)

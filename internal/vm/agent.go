@@ -15,7 +15,7 @@ func AgentConfig(g *Group) (*vmconfig.Config, error) {
 	b := newBuilder(g)
 	b.derive()
 	if f := transformer.FirstError(b.findings); f != nil {
-		return nil, errors.New(f.Message)
+		return nil, errors.New(f.Text.What)
 	}
 	switch {
 	case b.original == nil:

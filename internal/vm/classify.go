@@ -10,6 +10,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 )
 
@@ -17,20 +18,20 @@ const danglingText = "looks like a rewritten probe, but the annotation `" + Conf
 
 // classify decides whether the probe is rewritten, and returns the reason if it
 // is not.
-func (b *builder) classify(rewrite []string) (why string) {
+func (b *builder) classify(rewrite []string) (why reason.Key) {
 	if path, known := unknownField(b.source); path != nil {
-		b.add("handler-unknown", path, "is a field that this version does not know (it knows %s), so the probe is left alone", strings.Join(known, ", "))
-		return "handler-unknown"
+		b.add(reason.HandlerUnknown, path, "is a field that this version does not know (it knows %s), so the probe is left alone", strings.Join(known, ", "))
+		return reason.HandlerUnknown
 	}
 	if b.dangling {
-		b.add("dangling", probePath, danglingText)
+		b.add(reason.Dangling, probePath, danglingText)
 		return "dangling"
 	}
 	if !b.isValid() {
 		return ""
 	}
 	if b.original.FailureThreshold == 0 {
-		b.add("vm-threshold-default", probePath.Key("failureThreshold"),
+		b.add(reason.VMThresholdDefault, probePath.Key("failureThreshold"),
 			"is not set, and Istio's agent then takes 1, not 3 as the API's documentation says: the first failure takes the machine out")
 	}
 	b.checkHTTPGet()
@@ -38,9 +39,9 @@ func (b *builder) classify(rewrite []string) (why string) {
 	https := isHTTPS(b.original)
 	switch {
 	case kind != grpc && !https:
-		return "vm-probe-works"
+		return reason.VMProbeWorks
 	case !slices.Contains(rewrite, kind):
-		return "not-selected"
+		return reason.NotSelected
 	}
 	if target := entryOf(b.original); b.canRewrite(target) {
 		b.target = target
@@ -62,14 +63,14 @@ func (b *builder) canRewrite(target *prober.Original) bool {
 	_, hasEnv := b.config.group.ProxyMetadata.Lookup(prober.EnvName)
 	switch {
 	case isOwnHost(host) && !slices.Contains([]string{"", "localhost", "127.0.0.1"}, host):
-		b.add("vm-https-verified", probePath.Key(httpGet, "host"),
+		b.add(reason.VMHTTPSVerified, probePath.Key(httpGet, "host"),
 			"%q must be 127.0.0.1 or localhost, or unset: Istio's agent verifies the certificate that it gets, and its status server, which does not, asks localhost or the machine's own address", host)
 	case b.g.Metadata.Name == "" || strings.Contains(b.g.Metadata.Name, "/"):
-		b.add("vm-probe-invalid", field.NewPath("metadata", "name"), "%q must be the group's name, which is in the path of a rewritten probe", b.g.Metadata.Name)
+		b.add(reason.VMProbeInvalid, field.NewPath("metadata", "name"), "%q must be the group's name, which is in the path of a rewritten probe", b.g.Metadata.Name)
 	case overridden >= 0:
-		b.add("vm-config-invalid", entryConfigPath, "has `proxyMetadata.%s`, which goes over that of the group; the variable must be left to rewrite-probes", b.config.entries.ProxyMetadata[overridden].Key)
+		b.add(reason.VMConfigInvalid, entryConfigPath, "has `proxyMetadata.%s`, which goes over that of the group; the variable must be left to rewrite-probes", b.config.entries.ProxyMetadata[overridden].Key)
 	case hasEnv && !b.envIsOurs():
-		b.add("vm-config-invalid", annotationPath(ConfigAnnotation),
+		b.add(reason.VMConfigInvalid, annotationPath(ConfigAnnotation),
 			"has `proxyMetadata.%s` already, and not with the original of this probe alone; the variable must be left to rewrite-probes", prober.EnvName)
 	default:
 		return true
@@ -93,9 +94,9 @@ func (b *builder) isValid() bool {
 	if err == nil {
 		return true
 	}
-	key := "vm-probe-invalid"
+	key := reason.VMProbeInvalid
 	if last := err.Path[len(err.Path)-1].Key; last == "probe" || last == "command" {
-		key = "vm-no-handler"
+		key = reason.VMNoHandler
 		if h := handlerOf(p); *h == (pod.Handler{}) || h.Kind() == "exec" {
 			err.Text += "; without it Istio's agent crashes"
 		}
@@ -112,11 +113,11 @@ func (b *builder) checkHTTPGet() {
 	}
 	path := probePath.Key(httpGet)
 	if !isOwnHost(h.Host) {
-		b.add("vm-host-remote", path.Key("host"), "%q must be the machine itself, as 127.0.0.1 and localhost are: Istio's agent asks from 127.0.0.6, from where it reaches no other host; without `host` it asks the machine's own address", h.Host).Current = h.Host
+		b.add(reason.VMHostRemote, path.Key("host"), "%q must be the machine itself, as 127.0.0.1 and localhost are: Istio's agent asks from 127.0.0.6, from where it reaches no other host; without `host` it asks the machine's own address", h.Host).Current = h.Host
 	}
 	for i, header := range h.HTTPHeaders {
 		if strings.EqualFold(header.Name, "Host") && header.Name != "Host" {
-			f := b.add("vm-header-case", path.Item("httpHeaders", i).Key("name"), "%q must be written \"Host\": Istio's agent sends two Host headers otherwise, which a server answers with 400", header.Name)
+			f := b.add(reason.VMHeaderCase, path.Item("httpHeaders", i).Key("name"), "%q must be written \"Host\": Istio's agent sends two Host headers otherwise, which a server answers with 400", header.Name)
 			f.Current, f.Proposed = header.Name, "Host"
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -49,8 +50,8 @@ func TestOnlyWhatTheAgentGetsWrongIsRewritten(t *testing.T) {
 			text = "kind: WorkloadGroup\nmetadata:\n" + tt.metadata + "spec: {template: {}, probe: " + tt.probe + "}\n"
 		}
 		plan := read(t, text).plan(tt.rewrite)
-		if v := plan.Probes[0]; v.State != tt.state || v.Reason != tt.reason || !slices.Equal(reasons(plan), tt.findings) {
-			t.Errorf("%s: %s %q, %v", tt.name, v.State, v.Reason, plan.Findings)
+		if v := plan.Probes[0]; v.State != tt.state || v.Reason.String() != tt.reason || !slices.Equal(reasons(plan), tt.findings) {
+			t.Errorf("%s: %s %q, %v", tt.name, v.State, v.Reason.String(), plan.Findings)
 		}
 	}
 }
@@ -67,7 +68,7 @@ func TestAnAnnotationOfTheEntriesIsInTheWay(t *testing.T) {
 		plan := read(t, "kind: WorkloadGroup\nmetadata: {name: a}\nspec:\n  metadata: {annotations: {proxy.istio.io/config: '"+tt.entries+"'}}\n  template: {}\n  probe: "+tt.probe+"\n").plan(everything)
 		got := ""
 		for _, f := range plan.Findings {
-			got += f.Reason
+			got += f.Reason.String()
 			if f.Field.String() != "spec.metadata.annotations[proxy.istio.io/config]" {
 				t.Errorf("%s: at %s", tt.name, f.Field)
 			}
@@ -88,7 +89,7 @@ func TestWhatIstiodRefusesHasAKey(t *testing.T) {
 		{"a scheme", "{failureThreshold: 3, httpGet: {port: 1, scheme: https}}", "vm-probe-invalid", "spec.probe.httpGet.scheme", "must be HTTP or HTTPS"},
 	} {
 		plan := read(t, group("", tt.probe)).plan(everything)
-		if len(plan.Findings) != 1 || plan.Findings[0].Reason != tt.reason || plan.Findings[0].Field.String() != tt.path || !strings.HasSuffix(plan.Findings[0].Message, tt.last) {
+		if len(plan.Findings) != 1 || plan.Findings[0].Reason.String() != tt.reason || plan.Findings[0].Field.String() != tt.path || !strings.HasSuffix(plan.Findings[0].Text.String(), tt.last) {
 			t.Errorf("%s: %v", tt.name, plan.Findings)
 		}
 	}
@@ -97,11 +98,11 @@ func TestWhatIstiodRefusesHasAKey(t *testing.T) {
 func TestAFindingHasTheValueAndABetterOne(t *testing.T) {
 	plan := read(t, group("", "{failureThreshold: 3, httpGet: {port: 1, host: a, httpHeaders: [{name: Host, value: b}, {name: X, value: c}, {name: HOST, value: d}]}}")).plan(everything)
 	want := []transformer.Finding{
-		{Reason: "vm-host-remote", Field: probePath.Key(httpGet, "host"), Current: "a"},
-		{Reason: "vm-header-case", Field: probePath.Key(httpGet).Item("httpHeaders", 2).Key("name"), Current: "HOST", Proposed: "Host"},
+		{Reason: reason.VMHostRemote, Field: probePath.Key(httpGet, "host"), Current: "a"},
+		{Reason: reason.VMHeaderCase, Field: probePath.Key(httpGet).Item("httpHeaders", 2).Key("name"), Current: "HOST", Proposed: "Host"},
 	}
 	for i := range plan.Findings {
-		plan.Findings[i].Severity, plan.Findings[i].Message = "", ""
+		plan.Findings[i].Severity, plan.Findings[i].Text = "", reason.Text{}
 	}
 	if d := cmp.Diff(want, plan.Findings); d != "" {
 		t.Errorf("-want +got\n%s", d)

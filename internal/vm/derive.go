@@ -9,6 +9,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -30,17 +31,17 @@ func (b *builder) derive() {
 	}
 	switch {
 	case err != nil:
-		b.add("vm-source-unknown", path, "%q: %v", ref, err).Current = ref
+		b.add(reason.VMSourceUnknown, path, "%q: %v", ref, err).Current = ref
 		return
 	case b.original == nil || b.isDerived():
 		b.original, b.derived = p, p
 	case !reflect.DeepEqual(effective(b.original), p):
-		b.add("vm-source-differs", probePath, "is %s, but %s, has %s; one of them must go, or the annotation `%s`",
+		b.add(reason.VMSourceDiffers, probePath, "is %s, but %s, has %s; one of them must go, or the annotation `%s`",
 			inJSON(effective(b.original)), where, inJSON(p), fromAnnotation)
 		return
 	}
 	if p.Exec != nil {
-		b.add("vm-source-exec", path, "%q has an exec probe, whose command %q must be on the machine as it is in the container", ref, p.Exec.Command)
+		b.add(reason.VMSourceExec, path, "%q has an exec probe, whose command %q must be on the machine as it is in the container", ref, p.Exec.Command)
 	}
 }
 

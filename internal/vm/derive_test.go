@@ -203,7 +203,7 @@ func TestTheErrorOfASourceNamesTheContainer(t *testing.T) {
 		t.Fatalf("%+v", plan)
 	}
 	f := plan.Findings[0]
-	if want := "\"Pod/a\": Pod a, container \"app\": `readinessProbe`: must have exactly one of"; !strings.Contains(f.Message, want) || f.Current != "Pod/a" || f.Field.String() != "metadata.annotations[rewrite-probes.io/probe-from]" {
+	if want := "\"Pod/a\": Pod a, container \"app\": `readinessProbe`: must have exactly one of"; !strings.Contains(f.Text.String(), want) || f.Current != "Pod/a" || f.Field.String() != "metadata.annotations[rewrite-probes.io/probe-from]" {
 		t.Errorf("%+v, want %s", f, want)
 	}
 }

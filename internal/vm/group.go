@@ -16,6 +16,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
@@ -83,12 +84,12 @@ func newBuilder(g *Group) *builder {
 	config, path, err := readAgentConfig(g)
 	b := &builder{g: g, config: config, probe: g.Spec.Probe, original: g.Spec.Probe}
 	if err != nil {
-		b.add("vm-config-invalid", path, "%v", err)
+		b.add(reason.VMConfigInvalid, path, "%v", err)
 	}
 	v, _ := g.Source(probePath)
 	b.source, _ = v.(field.Map)
 	if b.record, err = transformer.ReadRecord(g.Metadata.Annotations); err != nil {
-		b.add("env-unreadable", annotationPath(transformer.OriginalsAnnotation), "%v; the original of the rewritten probe cannot be known", err)
+		b.add(reason.EnvUnreadable, annotationPath(transformer.OriginalsAnnotation), "%v; the original of the rewritten probe cannot be known", err)
 	}
 	b.written = writtenIn(b.source)
 	b.recognise()
@@ -97,7 +98,7 @@ func newBuilder(g *Group) *builder {
 
 func annotationPath(key string) field.Path { return field.NewPath("metadata", "annotations", key) }
 
-func (b *builder) add(key string, path field.Path, format string, args ...any) *transformer.Finding {
+func (b *builder) add(key reason.Key, path field.Path, format string, args ...any) *transformer.Finding {
 	b.findings = append(b.findings, transformer.NewFinding(key, path, format, args...))
 	return &b.findings[len(b.findings)-1]
 }
@@ -147,7 +148,7 @@ func Plan(g *Group, rewrite []string) transformer.Plan {
 		return b.undoBecause(off)
 	}
 	b.derive()
-	why := ""
+	var why reason.Key
 	if b.original != nil && !b.failed() {
 		why = b.classify(rewrite)
 	}
@@ -160,13 +161,13 @@ func (b *builder) repairs() []transformer.Finding {
 	case b.target == nil || b.probe == nil || b.failed():
 		return nil
 	case !b.isRewritten && b.probe.GRPC != nil:
-		return []transformer.Finding{transformer.NewFinding("vm-grpc-refused", probePath.Key(grpc),
+		return []transformer.Finding{transformer.NewFinding(reason.VMGRPCRefused, probePath.Key(grpc),
 			"istiod refuses a WorkloadGroup with a grpc probe, and Istio's agent crashes if the service is not serving")}
 	case !b.isRewritten && isHTTPS(b.probe):
-		return []transformer.Finding{transformer.NewFinding("vm-https-verified", probePath.Key(httpGet, "scheme"),
+		return []transformer.Finding{transformer.NewFinding(reason.VMHTTPSVerified, probePath.Key(httpGet, "scheme"),
 			"Istio's agent verifies the certificate of an HTTPS probe, which the kubelet does not: one that is self-signed, or not for this address, fails")}
 	case b.isRewritten && hasHost(b.target) && b.config.group.ProxyMetadata.Get(localhostEnv) != "true":
-		return []transformer.Finding{transformer.NewFinding("vm-config-invalid", annotationPath(ConfigAnnotation),
+		return []transformer.Finding{transformer.NewFinding(reason.VMConfigInvalid, annotationPath(ConfigAnnotation),
 			"must have `proxyMetadata.%s: \"true\"`, without which the agent's status server does not ask %s", localhostEnv, b.target.HTTPGet.Host)}
 	}
 	return nil
@@ -174,7 +175,7 @@ func (b *builder) repairs() []transformer.Finding {
 
 // Restore plans the inverse.
 func Restore(g *Group) transformer.Plan {
-	return newBuilder(g).undo("not-rewritten")
+	return newBuilder(g).undo(reason.NotRewritten)
 }
 
 // undoBecause restores a group that has opted out.
@@ -187,15 +188,15 @@ func (b *builder) undoBecause(off *transformer.Finding) transformer.Plan {
 		verb = "restored"
 	}
 	if b.probe != nil {
-		off.Message += "; its probe is " + verb
+		off.Text.What += "; its probe is " + verb
 		b.findings = append(b.findings, *off)
 	}
-	return b.undo("opt-out")
+	return b.undo(reason.OptOut)
 }
 
-func (b *builder) undo(why string) transformer.Plan {
+func (b *builder) undo(why reason.Key) transformer.Plan {
 	if b.dangling {
-		b.add("dangling", probePath, danglingText)
+		b.add(reason.Dangling, probePath, danglingText)
 		why = "dangling"
 	}
 	if b.isDerived() {
@@ -205,7 +206,7 @@ func (b *builder) undo(why string) transformer.Plan {
 }
 
 // plan returns the plan for what has been decided; why is the reason if the probe is left alone.
-func (b *builder) plan(why string) transformer.Plan {
+func (b *builder) plan(why reason.Key) transformer.Plan {
 	plan := transformer.Plan{Repairs: b.repairs()}
 	if !b.failed() {
 		plan.Edits = append(b.probeEdits(), b.annotationEdits(&plan.Answer)...)

@@ -81,7 +81,7 @@ func (s subject) apply(t *testing.T, plan transformer.Plan) string {
 func reasons(plan transformer.Plan) []string {
 	var keys []string
 	for _, f := range plan.Findings {
-		keys = append(keys, f.Reason)
+		keys = append(keys, f.Reason.String())
 	}
 	return keys
 }
@@ -181,7 +181,7 @@ func TestTheOptOutOfANamespaceCounts(t *testing.T) {
 	s := read(t, group("", httpsProbe))
 	s.Namespace = &field.Metadata{Name: "shop", Annotations: field.KeyValues{{Key: "rewrite-probes.io/rewrite", Value: "false"}}}
 	plan := s.plan(everything)
-	if len(plan.Edits) > 0 || len(plan.Findings) != 1 || !strings.HasSuffix(plan.Findings[0].Message, "; its probe is left alone") {
+	if len(plan.Edits) > 0 || len(plan.Findings) != 1 || !strings.HasSuffix(plan.Findings[0].Text.String(), "; its probe is left alone") {
 		t.Errorf("%+v", plan)
 	}
 }
@@ -194,7 +194,7 @@ func TestTheMessageOfAnOptOutSaysWhatBecomesOfTheProbe(t *testing.T) {
 		{"a probe that is rewritten", group(rewrittenAnnotation+off, rewritten), "; its probe is restored"},
 		{"a probe that was taken from a workload", group("  annotations:\n"+off+taken, "{failureThreshold: 3, tcpSocket: {port: 1}}"), "; its probe is taken out again"},
 	} {
-		if f := read(t, tt.text).plan(everything).Findings; len(f) != 1 || !strings.HasSuffix(f[0].Message, tt.want) {
+		if f := read(t, tt.text).plan(everything).Findings; len(f) != 1 || !strings.HasSuffix(f[0].Text.String(), tt.want) {
 			t.Errorf("%s: %+v", tt.name, f)
 		}
 	}
@@ -207,7 +207,7 @@ func TestAnAnnotationThatCannotBeReadIsAnErrorInEveryRun(t *testing.T) {
 	} {
 		s := read(t, group("  annotations:\n    "+tt.annotation+"\n", grpcProbe))
 		for _, plan := range []transformer.Plan{s.plan(everything), Restore(s.Group)} {
-			if len(plan.Findings) != 1 || plan.Findings[0].Reason != tt.reason || plan.Findings[0].Field.String() != tt.path || plan.Edits != nil {
+			if len(plan.Findings) != 1 || plan.Findings[0].Reason.String() != tt.reason || plan.Findings[0].Field.String() != tt.path || plan.Edits != nil {
 				t.Errorf("%s: %+v", tt.annotation, plan)
 			}
 		}
@@ -263,7 +263,7 @@ func TestOnlyTheFirstRunRepairsAMistake(t *testing.T) {
 	} {
 		got := ""
 		for _, f := range read(t, tt.text, workload).plan(everything).Repairs {
-			got += f.Reason
+			got += f.Reason.String()
 		}
 		if got != tt.want {
 			t.Errorf("%s: repairs %q, want %q", tt.name, got, tt.want)

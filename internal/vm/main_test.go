@@ -16,7 +16,7 @@ var said = golden.Sentences{}
 // note notes what a plan says to people.
 func note(p transformer.Plan) {
 	for _, f := range slices.Concat(p.Findings, p.Repairs) {
-		said.Say(f.Reason, f.Message)
+		said.Say(f.Reason.String(), f.Text.String())
 	}
 	for _, v := range p.Probes {
 		said.Say(string(v.StrictTLS), v.Why)

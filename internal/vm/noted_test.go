@@ -16,7 +16,7 @@ func TestWhatTheFirstRunHasNotedStaysNoted(t *testing.T) {
 	if got := s.apply(t, plan); got != text || len(plan.Edits) > 0 || plan.Answer.By != "" || len(plan.Answer.AddsAnnotations) > 0 {
 		t.Errorf("%v, edited to\n%s", plan, got)
 	}
-	if v := plan.Probes[0]; v.State != transformer.LeftAlone || v.Reason != "vm-probe-works" {
+	if v := plan.Probes[0]; v.State != transformer.LeftAlone || v.Reason.String() != "vm-probe-works" {
 		t.Errorf("the verdict is %+v", v)
 	}
 }

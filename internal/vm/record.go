@@ -6,6 +6,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -79,7 +80,7 @@ func (b *builder) annotationEdits(answer *transformer.Answer) []field.Edit {
 		}
 	}
 	if err != nil {
-		b.add("vm-config-invalid", annotationPath(ConfigAnnotation), "%v", inOneLine(err))
+		b.add(reason.VMConfigInvalid, annotationPath(ConfigAnnotation), "%v", inOneLine(err))
 		return nil
 	}
 	if b.derived != nil {

@@ -205,7 +205,7 @@ func TestProbeProxyHarmsNoPod(t *testing.T) {
 
 // has reports whether a report has a message with a reason.
 func has(r *report.Report, reason string) bool {
-	return slices.ContainsFunc(r.Messages, func(m report.Message) bool { return m.Reason == reason })
+	return slices.ContainsFunc(r.Messages, func(m report.Message) bool { return m.Reason.String() == reason })
 }
 
 // compare demands that a pod is with probe-proxy what it was without.

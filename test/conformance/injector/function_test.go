@@ -42,7 +42,7 @@ func reasons(messages []report.Message, severity transformer.Severity) []string 
 	var keys []string
 	for _, m := range messages {
 		if m.Severity == severity {
-			keys = append(keys, m.Reason)
+			keys = append(keys, m.Reason.String())
 		}
 	}
 	return keys

@@ -254,7 +254,7 @@ func TestNoFieldOfTheAPIsHandlersIsUnknown(t *testing.T) {
 				Source: sourceOf(field.Map{{Key: "spec", Value: field.Map{{Key: "template", Value: field.Map{
 					{Key: "spec", Value: field.Map{{Key: "containers", Value: field.List{container}}}}}}}}}),
 			})
-			if known := plan.Probes[0].Reason != "handler-unknown"; known != (name != "novel") {
+			if known := plan.Probes[0].Reason.String() != "handler-unknown"; known != (name != "novel") {
 				t.Errorf("%v: known is %v for the field %q", c.typ, known, name)
 			}
 			compared++

@@ -101,7 +101,7 @@ func sameAs(r *fn.Result, m report.Message) error {
 	case (r.Field != nil) != (len(m.Field) > 0) || r.Field != nil && r.Field.Path != m.Field.String():
 		return fmt.Errorf("field %+v of %s", r.Field, m.Field)
 	case len(r.Tags) == 0:
-		return fmt.Errorf("no tags; the reason is %q", m.Reason)
+		return fmt.Errorf("no tags; the reason is %q", m.Reason.String())
 	}
 	return nil
 }

@@ -101,8 +101,8 @@ func checkGroup(t *testing.T, text string, c *config.RewriteProbes) []string {
 	_, r := process(t, text, c, pipeline.Inspect)
 	var keys []string
 	for _, m := range append(r.Messages, pipeline.Check(r)...) {
-		if m.Severity == transformer.Error || m.Reason == "dangling" {
-			keys = append(keys, m.Reason)
+		if m.Severity == transformer.Error || m.Reason.String() == "dangling" {
+			keys = append(keys, m.Reason.String())
 		}
 	}
 	slices.Sort(keys)

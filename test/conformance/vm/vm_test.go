@@ -322,10 +322,10 @@ func TestIstiosAgentMakesTheMistakesThatAreReported(t *testing.T) {
 		_, r := run(t, text, pipeline.Inspect)
 		var keys []string
 		for _, m := range append(r.Messages, pipeline.Check(r)...) {
-			keys = append(keys, m.Reason)
+			keys = append(keys, m.Reason.String())
 		}
 		if p := r.Templates[0].Probes; len(p) > 0 && p[0].State == transformer.LeftAlone && len(keys) == 0 {
-			keys = append(keys, p[0].Reason)
+			keys = append(keys, p[0].Reason.String())
 		}
 		if len(keys) != 1 || keys[0] != tt.reason {
 			t.Errorf("%s: reported as %q, want %s", tt.probe, keys, tt.reason)
@@ -475,7 +475,7 @@ func TestTheKnownFieldsAreIstios(t *testing.T) {
 		}
 		_, r := run(t, head+"spec: {template: {}, probe: "+inJSON(t, value)+"}\n", pipeline.Inspect)
 		for _, m := range r.Messages {
-			if m.Reason == "handler-unknown" {
+			if m.Reason.String() == "handler-unknown" {
 				t.Errorf("%s: %s", name, m)
 			}
 		}

@@ -52,7 +52,7 @@ func TestCheckOfKubeflowIsRightAboutEveryProbe(t *testing.T) {
 	}
 	found := make(map[string]transformer.Severity)
 	for _, m := range messages {
-		if m.Object != nil && isOfCheck(m.Reason) {
+		if m.Object != nil && isOfCheck(m.Reason.String()) {
 			found[m.Object.String()+" "+m.Field.String()] = m.Severity
 		}
 	}

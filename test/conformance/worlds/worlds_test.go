@@ -221,9 +221,9 @@ func (s *side) hear(messages []report.Message) {
 		if s.checks[m.Field.String()] == nil {
 			s.checks[m.Field.String()] = make(map[string]transformer.Severity)
 		}
-		s.checks[m.Field.String()][m.Reason] = m.Severity
-		if i := strings.LastIndex(m.Text, ", if "); i >= 0 && isOfCheck(m.Reason) {
-			s.unless[m.Field.String()] = m.Text[i+len(", if "):]
+		s.checks[m.Field.String()][m.Reason.String()] = m.Severity
+		if m.If != "" && isOfCheck(m.Reason.String()) {
+			s.unless[m.Field.String()] = m.If
 		}
 	}
 }
@@ -270,7 +270,7 @@ func (t *trial) judge() {
 		t.compare(w, before, after)
 	}
 	for at := range before {
-		if t.plain.Fates[at] == model.Answered && !slices.Contains(onPurpose, t.verdicts[fieldOf(t.input.pod, at, t.input.object.Kind)].Reason) {
+		if t.plain.Fates[at] == model.Answered && !slices.Contains(onPurpose, t.verdicts[fieldOf(t.input.pod, at, t.input.object.Kind)].Reason.String()) {
 			t.count("probes bad in some world")
 			if after[at] {
 				t.count("probes bad in some world afterwards too")
@@ -390,7 +390,7 @@ func (t *trial) compareSite(w world, at model.Site, before, after model.Life) {
 
 // leftToTheApp reports whether the template is written so that the app gets the probe itself.
 func (t *trial) leftToTheApp(at model.Site) bool {
-	return t.verdicts[fieldOf(t.input.pod, at, t.input.object.Kind)].Reason == "excluded-port" && !refused(t.messages)
+	return t.verdicts[fieldOf(t.input.pod, at, t.input.object.Kind)].Reason.String() == "excluded-port" && !refused(t.messages)
 }
 
 // onPurpose are the reasons of people who want a probe as it is.
@@ -427,7 +427,7 @@ func (t *trial) judgePodChecked(what string, s *side, all []world, lives []model
 		return
 	}
 	for _, v := range t.verdicts {
-		if slices.Contains(onPurpose, v.Reason) {
+		if slices.Contains(onPurpose, v.Reason.String()) {
 			return
 		}
 	}
@@ -476,7 +476,7 @@ func (t *trial) judgeSiteChecked(what string, s *side, at model.Site, all []worl
 	field := fieldOf(s.pod, at, s.object.Kind)
 	said := severest(s.checks[field])
 	t.count(fmt.Sprintf("check over the %s: expected %q", what, expected))
-	purpose := slices.Contains(onPurpose, t.verdicts[fieldOf(t.input.pod, at, s.object.Kind)].Reason)
+	purpose := slices.Contains(onPurpose, t.verdicts[fieldOf(t.input.pod, at, s.object.Kind)].Reason.String())
 	if said == transformer.Warning && withDown == len(bad) {
 		t.judgeUnless(what, s, at, all, lives)
 	}
