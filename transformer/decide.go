@@ -36,8 +36,8 @@ type leave struct {
 	finding *Finding
 }
 
-// A podRule reports what prevents, or is wrong with, the rewriting of a template.
-type podRule func(d *decision, report func(Finding))
+// A podRule returns what prevents, or is wrong with, the rewriting of a template.
+type podRule func(d *decision) []Finding
 
 // rule asks the rules about each probe and hook for which there is no reason yet to leave it
 // alone.
@@ -79,15 +79,14 @@ func (d *decision) rewriteTheRest() {
 
 // ask asks rules of the template.
 func (d *decision) ask(rules ...podRule) {
-	report := d.addFinding
 	for _, rule := range rules {
-		rule(d, report)
+		d.findings = append(d.findings, rule(d)...)
 	}
 }
 
 // finish refuses what would lose an original, and puts the findings in their order.
 func (d *decision) finish() *decision {
-	keepReplaced(d, d.addFinding)
+	d.ask(keepReplaced)
 	slices.SortStableFunc(d.findings, func(x, y Finding) int { return cmp.Compare(x.Severity.Rank(), y.Severity.Rank()) })
 	return d
 }
@@ -96,9 +95,7 @@ func (d *decision) addFinding(f Finding) { d.findings = append(d.findings, f) }
 
 func (d *decision) failed() bool { return FirstError(d.findings) != nil }
 
-// checkConflicts reports what the mesh's labels and annotations say against the rewriting.
-func checkConflicts(d *decision, report func(Finding)) {
-	for _, f := range slices.Concat(d.conflicts, d.inspection.warnings) {
-		report(f)
-	}
+// checkConflicts returns what the mesh's labels and annotations say against the rewriting.
+func checkConflicts(d *decision) []Finding {
+	return slices.Concat(d.conflicts, d.inspection.warnings)
 }

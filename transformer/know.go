@@ -24,16 +24,12 @@ type knowledge struct {
 	invalid    []Finding // about the annotations that opt out
 }
 
-// know finds out which mesh a template is in, and what that says. A template that is restored
-// is not asked whether it is in another mesh.
-func know(settings []*setting, t *template, restoring bool) *knowledge {
+// know finds out which mesh a template is in, and what that says.
+func know(settings []*setting, t *template) *knowledge {
 	v := newView(settings[0], t, userAnnotations(t))
 	detected, in := detect(settings, v)
 	if in != settings[0] {
 		v = newView(in, t, v.userAnnotations)
-	}
-	if restoring {
-		detected = detection{}
 	}
 	inspection := in.mesh.inspect(v)
 	byMesh := cmp.Or(inspection.optOut, detected.optOut)

@@ -26,7 +26,7 @@ func detect(settings []*setting, v *view) (detected detection, in *setting) {
 	case !auto && !own:
 		detected.optOut = new(NewFinding("other-mesh", nil, "%s: the pod is in %s, and the functionConfig says `mesh: %s`", at[0], marked[0].title, in.mesh.name))
 	case !own:
-		if problems := in.opts.problemsIn(marked[0]); len(problems) > 0 {
+		if problems := problemsIn(in.opts, marked[0]); len(problems) > 0 {
 			detected.conflicts = []Finding{NewFinding("options-unfit", nil, "%s: the pod is in %s, and the functionConfig does not fit that mesh: `%s`: %s", at[0], marked[0].title, problems[0].Path, problems[0].Text)}
 		} else {
 			in = settings[slices.IndexFunc(settings, func(s *setting) bool { return s.mesh == marked[0] })]

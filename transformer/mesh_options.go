@@ -19,20 +19,21 @@ type Problem struct {
 // port, a uid or gid, and names that belong to a mesh or to us. If the mesh is
 // found out for each template, the options must fit Istio, because a template
 // that names no mesh is rewritten for Istio.
-func (o Options) Problems() []Problem {
-	return o.problemsIn(o.serviceMesh())
+func Problems(o *Options) []Problem {
+	return problemsIn(o, meshOf(o))
 }
 
-// serviceMesh returns the mesh of the options. If each template has its own, it is that of
+// meshOf returns the mesh of the options. If each template has its own, it is that of
 // templates that name none.
-func (o *Options) serviceMesh() *serviceMesh {
+func meshOf(o *Options) *serviceMesh {
 	if o.Mesh == MeshAuto {
 		return serviceMeshes[0]
 	}
 	return meshNamed(o.Mesh)
 }
 
-func (o *Options) problemsIn(d *serviceMesh) []Problem {
+// problemsIn returns what does not fit a mesh.
+func problemsIn(o *Options, d *serviceMesh) []Problem {
 	var problems []Problem
 	add := func(at field.Path, format string, args ...any) {
 		problems = append(problems, Problem{at, fmt.Sprintf(format, args...)})

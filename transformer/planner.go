@@ -17,13 +17,13 @@ type Planner struct {
 	finders  []originalFinder
 }
 
-// New returns a planner. It is an error if the options have [Options.Problems].
+// New returns a planner. It is an error if the options have [Problems].
 func New(o Options) (*Planner, error) {
-	if problems := o.Problems(); len(problems) > 0 {
+	if problems := Problems(&o); len(problems) > 0 {
 		return nil, fmt.Errorf("%s: %s", problems[0].Path, problems[0].Text)
 	}
 	p := &Planner{opts: o, finders: originalFinders()}
-	own := o.serviceMesh()
+	own := meshOf(&o)
 	p.settings = append(make([]*setting, 0, len(serviceMeshes)), &setting{opts: &p.opts, mesh: own})
 	for _, d := range serviceMeshes {
 		if d != own {
@@ -36,13 +36,13 @@ func New(o Options) (*Planner, error) {
 // Plan plans the rewriting of one template. A template that was rewritten
 // before is brought to the planner's options, or restored if it has opted out.
 func (p *Planner) Plan(in Input) Plan {
-	return write(decide(know(p.settings, p.read(&in), false)))
+	return write(decide(know(p.settings, p.read(&in))))
 }
 
 // Restore plans the inverse: the original probes come back, and all that we
 // added goes, whether the template has opted out or not.
 func (p *Planner) Restore(in Input) Plan {
-	return write(decideToRestore(know(p.settings, p.read(&in), true)))
+	return write(decideToRestore(know(p.settings, p.read(&in))))
 }
 
 // read reads a template with the options of the planner, whatever its mesh is.

@@ -15,7 +15,7 @@ import (
 
 // findExecWorkarounds adds a finding for each exec probe whose command makes a request to
 // the pod itself that the kubelet could make, with that probe as the proposed value.
-func findExecWorkarounds(d *decision, report func(Finding)) {
+func findExecWorkarounds(d *decision) (found []Finding) {
 	for _, s := range d.sites {
 		if s.name.IsHook() || s.current.Exec == nil {
 			continue
@@ -28,8 +28,9 @@ func findExecWorkarounds(d *decision, report func(Finding)) {
 			"runs %s to ask the pod itself, which the kubelet can do with %s, if the app listens on the pod's IP and not on 127.0.0.1 alone", tool, native)
 		f.Current = field.Map{{Key: "exec", Value: field.As[field.Map](s.source, "exec")}}
 		f.Proposed = field.Map{{Key: native.Kind(), Value: native.Value()}}
-		report(f)
+		found = append(found, f)
 	}
+	return found
 }
 
 const (

@@ -9,19 +9,19 @@ import (
 
 // checkIngresses warns of the first probe from which a load balancer takes its health
 // check only as long as it is not rewritten.
-func checkIngresses(d *decision, report func(Finding)) {
+func checkIngresses(d *decision) []Finding {
 	for _, s := range d.toRewrite {
 		path := healthPath(s)
 		if path == "" {
 			continue
 		}
 		if v, cure := d.in.Around.HealthCheckBy(d.pods(), s.port, path, s.name == prober.Readiness); v != nil {
-			report(containerFinding("ingress-health-check", s.path, s.container.Name,
+			return []Finding{containerFinding("ingress-health-check", s.path, s.container.Name,
 				"%s has its load balancer ask for the path of this probe as long as it goes to port %d; of the rewritten one it does not, and asks for / instead of %s: %s",
-				v.Words(), s.port, path, cure))
-			return
+				v.Words(), s.port, path, cure)}
 		}
 	}
+	return nil
 }
 
 // healthPath returns the path that a load balancer takes from a probe for its health check

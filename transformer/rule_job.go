@@ -4,9 +4,9 @@ import "github.com/rewrite-probes/rewrite-probes/internal/field"
 
 // checkJob reports where a Job counts an end of probe-proxy as one of the app's. It ends
 // with 0 when it is told to, which no rule matches, but not if it is killed.
-func checkJob(d *decision, report func(Finding)) {
+func checkJob(d *decision) (found []Finding) {
 	if !d.answeredByUs() || !d.in.JobLike || !d.native() {
-		return
+		return nil
 	}
 	spec := d.in.Path[:len(d.in.Path)-1] // of the Job, which the template is in
 	value := func(keys ...string) field.Value {
@@ -19,21 +19,23 @@ func checkJob(d *decision, report func(Finding)) {
 		codes, counts := rule.Get("onExitCodes")
 		on, _ := codes.(field.Map)
 		if _, named := on.Get("containerName"); counts && !named {
-			report(NewFinding("job-exit-codes", spec.Key("podFailurePolicy").Item("rules", i).Key("onExitCodes"),
+			found = append(found, NewFinding("job-exit-codes", spec.Key("podFailurePolicy").Item("rules", i).Key("onExitCodes"),
 				"has no `containerName`, so the rule also matches the exit code of a probe-proxy that is killed; it should name the container that it means"))
 		}
 	}
 	if value("backoffLimit") == 0 && d.in.Template.Spec.RestartPolicy == "OnFailure" {
-		report(NewFinding("job-restarts", spec.Key("backoffLimit"),
+		found = append(found, NewFinding("job-restarts", spec.Key("backoffLimit"),
 			"is 0 with `restartPolicy: OnFailure`, so the Job fails if any container restarts, probe-proxy among them; 1 or more allows that"))
 	}
+	return found
 }
 
 // checkFinishes refuses an ordinary probe-proxy in a pod that has to finish.
-func checkFinishes(d *decision, report func(Finding)) {
+func checkFinishes(d *decision) []Finding {
 	policy := d.in.Template.Spec.RestartPolicy
 	if d.answeredByUs() && !d.native() && (policy == "Never" || policy == "OnFailure" || d.in.JobLike) {
-		report(NewFinding("job-never-finishes", d.spec,
-			"the pod has to finish, and with probe-proxy as an ordinary container it never would; probe-proxy must be a native sidecar (`placement: native`)"))
+		return []Finding{NewFinding("job-never-finishes", d.spec,
+			"the pod has to finish, and with probe-proxy as an ordinary container it never would; probe-proxy must be a native sidecar (`placement: native`)")}
 	}
+	return nil
 }

@@ -9,43 +9,45 @@ import (
 // checkPaths refuses a template in which a probe that was not recognised has the
 // path to which another probe is rewritten: the next run could not know to which
 // of the two the original belongs.
-func checkPaths(d *decision, report func(Finding)) {
+func checkPaths(d *decision) (found []Finding) {
 	for _, s := range d.sites {
 		if !s.isDangling() {
 			continue
 		}
 		i := slices.IndexFunc(d.toRewrite, func(c *site) bool { return c.key == s.current.HTTPGet.Path })
 		if i >= 0 {
-			report(containerFinding("originals-ambiguous", s.path, s.container.Name,
+			found = append(found, containerFinding("originals-ambiguous", s.path, s.container.Name,
 				"looks rewritten, and has the path at which that of container %q is answered (`%s`); it must have its original back", d.toRewrite[i].container.Name, d.toRewrite[i].path))
 		}
 	}
+	return found
 }
 
 // keepReplaced refuses the template if a probe has been given another handler by
 // hand, and its original would be lost: only a probe that is rewritten in its turn
 // takes the place of its original. The entry of a probe or a container that is no
 // longer there goes.
-func keepReplaced(d *decision, report func(Finding)) {
+func keepReplaced(d *decision) (found []Finding) {
 	if d.failed() {
-		return
+		return nil
 	}
 	for _, s := range d.rulings {
 		if s.alreadyRewritten || s.target != nil {
 			continue
 		}
 		if _, noted := d.record.Section(recordHandlers).Get(s.key); noted && s.isDangling() {
-			report(containerFinding("original-replaced", s.path, s.container.Name,
+			found = append(found, containerFinding("original-replaced", s.path, s.container.Name,
 				"looks rewritten, and the annotation `%s` has all that is left of its original; the probe must have its original back, or the annotation must go", OriginalsAnnotation))
 			continue
 		}
 		for _, h := range d.holders {
 			if key, ok := h.unclaimed(func(key string) bool { return key == s.key && !s.has(h.originals[key]) }); ok {
-				report(containerFinding("original-replaced", s.path, s.container.Name,
+				found = append(found, containerFinding("original-replaced", s.path, s.container.Name,
 					"is %s since it was rewritten, and %s carries its original under `%s` (%s), which would be lost; the probe must have that path or that original again, or the entry must be removed from there",
 					s.current, h.name(), key, pod.HandlerOf(h.originals[key], &pod.HTTPGet{})))
 				break
 			}
 		}
 	}
+	return found
 }

@@ -11,52 +11,55 @@ import (
 )
 
 // checkTaken refuses a rewriting if a container has the name or the port of the answerer.
-func checkTaken(d *decision, report func(Finding)) {
+func checkTaken(d *decision) (found []Finding) {
 	for at, c := range d.containers() {
 		if d.answeredByUs() && c.Name == d.opts.ProbeProxy.Name {
-			report(containerFinding("name-taken", d.containerPath(at).Key("name"), c.Name, "%q is the name of the container to be added; one of the two must have another (`probeProxy.name`)", c.Name))
+			found = append(found, containerFinding("name-taken", d.containerPath(at).Key("name"), c.Name, "%q is the name of the container to be added; one of the two must have another (`probeProxy.name`)", c.Name))
 		}
 		if !d.answeredByUs() && d.mesh.isProxy(c) {
 			continue
 		}
 		for i, p := range c.Ports {
 			if int(p.ContainerPort) == d.inspection.answerer.port && (p.Protocol == "" || p.Protocol == "TCP") {
-				report(containerFinding("port-taken", d.containerPath(at).Key("ports").Index(i).Key("containerPort"), c.Name, "%d is the port where rewritten probes are answered; the app must have another%s", p.ContainerPort, d.portCure()))
+				found = append(found, containerFinding("port-taken", d.containerPath(at).Key("ports").Index(i).Key("containerPort"), c.Name, "%d is the port where rewritten probes are answered; the app must have another%s", p.ContainerPort, d.portCure()))
 			}
 		}
 	}
+	return found
 }
 
 // checkPostStart warns of a postStart hook before which the answerer may not run.
-func checkPostStart(d *decision, report func(Finding)) {
+func checkPostStart(d *decision) (found []Finding) {
 	for _, s := range d.toRewrite {
 		if unless := d.lateIn(&d.inspection.facts, s, d.inspection.answerer); unless != "" {
-			report(containerFinding("post-start-order", s.path, s.container.Name,
+			found = append(found, containerFinding("post-start-order", s.path, s.container.Name,
 				"a postStart hook runs before the next container starts, and istio-proxy must run by then; it may not, if %s; probe-proxy runs (`answeredBy: probe-proxy`)", unless))
 		}
 	}
+	return found
 }
 
 // checkOwnPort refuses a probe-proxy on a port where the app listens, as one of its own
 // probes shows: one of the two could not start.
-func checkOwnPort(d *decision, report func(Finding)) {
+func checkOwnPort(d *decision) (found []Finding) {
 	if !d.answeredByUs() {
-		return
+		return nil
 	}
 	for _, s := range d.rulings {
 		if s.reason == "aims-at-probe-port" {
-			report(containerFinding("port-taken", s.path.Key(s.original.Kind(), "port"), s.container.Name, "%d is the port where rewritten probes are answered, and this probe says that the app listens there; the app must have another%s", s.port, d.portCure()))
+			found = append(found, containerFinding("port-taken", s.path.Key(s.original.Kind(), "port"), s.container.Name, "%d is the port where rewritten probes are answered, and this probe says that the app listens there; the app must have another%s", s.port, d.portCure()))
 		}
 	}
+	return found
 }
 
 // checkLeftAlone refuses to turn the mesh's own rewriter off while a probe stays as it
 // is that the rewriter would have served.
-func checkLeftAlone(d *decision, report func(Finding)) {
+func checkLeftAlone(d *decision) (found []Finding) {
 	f := &d.inspection.facts
 	off, user := d.mesh.off, d.userAnnotations
 	if off.key == "" || off.isOff(user) || f.Rewrites.Is == certain.Never || f.Injected.Is == certain.Never {
-		return
+		return nil
 	}
 	serves, cures := "may serve it now", fmt.Sprintf("rewrite this one too, opt the whole pod out (`%s: \"false\"`), or set `istio: {injectorRewrites: false}` in the functionConfig if Istio's injector rewrites no probes", ownRewrite)
 	switch {
@@ -69,9 +72,10 @@ func checkLeftAlone(d *decision, report func(Finding)) {
 		if s.reason == "" || !d.servedByRewriter(s.site) || !off.isOff(d.mesh.annotate(user, nil, d.inspection.answerer)) {
 			continue
 		}
-		report(containerFinding("rewriter-needed", s.path, s.container.Name,
+		found = append(found, containerFinding("rewriter-needed", s.path, s.container.Name,
 			"is left alone (%s), and %s's injector, which %s, must rewrite nothing in this pod if other probes are rewritten here; %s", s.reason, d.mesh.title, serves, cures))
 	}
+	return found
 }
 
 // servedByRewriter reports whether the mesh captures a probe, and the mesh's own
@@ -94,22 +98,22 @@ func (k *knowledge) servedByRewriter(s *site) bool {
 
 // checkBareSpec refuses a rewriting that needs annotations if it is not known where
 // the pods get theirs from.
-func checkBareSpec(d *decision, report func(Finding)) {
+func checkBareSpec(d *decision) []Finding {
 	if !d.in.Shape.BareSpec || d.inspection.facts.Injected.Is == certain.Never {
-		return
+		return nil
 	}
 	needed := d.mesh.annotate(nil, nil, d.inspection.answerer)
 	if len(needed) == 0 {
-		return
+		return nil
 	}
-	report(NewFinding("annotations-unknown", d.spec, "is a pod's spec without metadata, so that there is no known place for the annotation `%s: %s`, which the pods need in the mesh; the object must be excluded, or not be in the mesh, such as in a namespace that `istio.injectedNamespaces` does not name", needed[0].Key, needed[0].Value))
+	return []Finding{NewFinding("annotations-unknown", d.spec, "is a pod's spec without metadata, so that there is no known place for the annotation `%s: %s`, which the pods need in the mesh; the object must be excluded, or not be in the mesh, such as in a namespace that `istio.injectedNamespaces` does not name", needed[0].Key, needed[0].Value)}
 }
 
 // checkProxyUID refuses a probe-proxy that would inherit the uid or gid of the mesh's own proxy.
-func checkProxyUID(d *decision, report func(Finding)) {
+func checkProxyUID(d *decision) (found []Finding) {
 	pod := d.in.Template.Spec.SecurityContext
 	if !d.answeredByUs() || pod == nil {
-		return
+		return nil
 	}
 	context := d.sidecarContext()
 	for _, id := range []struct {
@@ -117,8 +121,9 @@ func checkProxyUID(d *decision, report func(Finding)) {
 		value *int64
 	}{{"runAsUser", pod.RunAsUser}, {"runAsGroup", pod.RunAsGroup}} {
 		if _, set := context.Get(id.key); !set && id.value != nil && *id.value == d.mesh.uid {
-			report(NewFinding("proxy-uid", d.spec.Key("securityContext", id.key),
+			found = append(found, NewFinding("proxy-uid", d.spec.Key("securityContext", id.key),
 				"is %d, the mesh's own, and probe-proxy would inherit it; `probeProxy.securityContext.%s` must be another", *id.value, id.key))
 		}
 	}
+	return found
 }

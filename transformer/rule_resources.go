@@ -7,55 +7,56 @@ import (
 )
 
 // checkResources reports what probe-proxy changes about the pod's class.
-func checkResources(d *decision, report func(Finding)) {
+func checkResources(d *decision) (found []Finding) {
 	if !d.answeredByUs() {
-		return
+		return nil
 	}
 	pod := d.resources
 	if pod.Unreadable != nil {
 		v, _ := d.in.Source(pod.Unreadable)
 		f := NewFinding("resources-unreadable", pod.Unreadable, "\"%v\" must be a quantity that is not negative, such as 500m or 1Gi; the pod's QoS class is not known, and probe-proxy gets a request of 10m CPU and 16Mi memory unless `probeProxy.resources` says otherwise", v)
 		f.Current = v
-		report(f)
-		return
+		return []Finding{f}
 	}
 	if around := &d.in.Around; len(d.opts.ProbeProxy.Resources)+len(around.LimitRanges)+len(around.Quotas) == 0 && !pod.HasOwn {
-		return // the defaults keep the class
+		return nil // the defaults keep the class
 	}
 	ours := resources.Filled(d.probeProxyResources(pod, d.toRewrite), d.in.Around.LimitRanges)
-	checkLimits(d, pod, ours, report)
+	found = append(found, checkLimits(d, pod, ours)...)
 	with := pod.With(ours, d.native())
 	before, after := pod.Class(), with.Class()
 	if key, how := pod.Changed(with); key != "" {
-		report(NewFinding("pod-level-resources", d.spec.Key("resources"), "the pod's own `%s`, which Kubernetes 1.37 fills in from its containers, %s: the pod is %s, and %s with it; it must be written here", key, how, before, after))
+		found = append(found, NewFinding("pod-level-resources", d.spec.Key("resources"), "the pod's own `%s`, which Kubernetes 1.37 fills in from its containers, %s: the pod is %s, and %s with it; it must be written here", key, how, before, after))
 	} else if before != after {
-		report(NewFinding("qos-class", d.spec, "the pod is %s, and %s with the resources that `probeProxy.resources` of the functionConfig gives to probe-proxy", before, after))
+		found = append(found, NewFinding("qos-class", d.spec, "the pod is %s, and %s with the resources that `probeProxy.resources` of the functionConfig gives to probe-proxy", before, after))
 	}
+	return found
 }
 
 // checkLimits warns if a LimitRange or ResourceQuota among the manifests does not accept
 // the pod with probe-proxy.
-func checkLimits(d *decision, pod *resources.Pod, ours resources.Requirements, report func(Finding)) {
+func checkLimits(d *decision, pod *resources.Pod, ours resources.Requirements) []Finding {
 	why := pod.Refusal(d.in.Around.Limits(), ours, d.native())
 	if why == "" {
-		return
+		return nil
 	}
 	cure := "the LimitRange or the pod has to leave room for it"
 	if lines := pod.Cure(d.in.Around.Limits(), d.native()); lines != "" {
 		cure = "the functionConfig can have `" + lines + "`"
 	}
-	report(NewFinding("namespace-limits", d.spec, "the namespace would not accept the pod with probe-proxy: %s; %s", why, cure))
+	return []Finding{NewFinding("namespace-limits", d.spec, "the namespace would not accept the pod with probe-proxy: %s; %s", why, cure)}
 }
 
 // checkProxyLimits warns if a LimitRange fills in the resources of a mesh's proxy that is
 // declared without any: they then replace those of the mesh's injector.
-func checkProxyLimits(d *decision, report func(Finding)) {
+func checkProxyLimits(d *decision) []Finding {
 	if d.answeredByUs() {
-		return
+		return nil
 	}
 	ranges := d.in.Around.LimitRanges
 	i := slices.IndexFunc(ranges, resources.LimitRange.HasDefaults)
 	if _, proxy := d.proxyOf(d.mesh.isProxy); i >= 0 && proxy == nil && len(d.opts.IstioProxy.Resources) == 0 {
-		report(NewFinding("proxy-limits", d.spec, "LimitRange %q gives its defaults to the declared istio-proxy, and they replace what Istio's injector would give it; the functionConfig should have Istio's own, by default `istioProxy: {resources: {requests: {cpu: 100m, memory: 128Mi}, limits: {cpu: 2, memory: 1Gi}}}`", ranges[i].Name))
+		return []Finding{NewFinding("proxy-limits", d.spec, "LimitRange %q gives its defaults to the declared istio-proxy, and they replace what Istio's injector would give it; the functionConfig should have Istio's own, by default `istioProxy: {resources: {requests: {cpu: 100m, memory: 128Mi}, limits: {cpu: 2, memory: 1Gi}}}`", ranges[i].Name)}
 	}
+	return nil
 }

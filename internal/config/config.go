@@ -200,7 +200,7 @@ func (c *RewriteProbes) validate(p *problems) {
 	p.checkResources("istioProxy", s.IstioProxy.Resources)
 	p.checkEnv(s.ProbeProxy.Env)
 	if slices.Contains(transformer.Meshes(), s.Mesh) {
-		for _, wrong := range s.Problems() {
+		for _, wrong := range transformer.Problems(&s.Options) {
 			p.add(specPath.Join(wrong.Path), "%s", wrong.Text)
 		}
 	}
