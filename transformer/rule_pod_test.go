@@ -23,6 +23,7 @@ type ruleCase struct {
 func decisionAbout(t *testing.T, change func(o *Options, in *Input)) *decision {
 	t.Helper()
 	o := Defaults()
+	o.AnsweredBy = AnsweredByProbeProxy
 	app := pod.Container{Name: "app", Image: "app:1", LivenessProbe: &pod.Probe{Handler: getOf("/live", 8080)}}
 	in := Input{Kind: "Deployment", Path: field.NewPath("spec", "template"), Template: pod.Template{Spec: pod.Spec{Containers: []pod.Container{app}}}}
 	in.Template.Metadata.Labels = field.KeyValues{{Key: istioInject, Value: "true"}}
@@ -73,8 +74,7 @@ var ruleCases = map[string]ruleCase{
 	}, "port-taken"},
 	"resources that are no quantity": {checkResources, func(o *Options, in *Input) {
 		requests := field.Map{{Key: "cpu", Value: "much"}}
-		container := field.Map{{Key: "resources", Value: field.Map{{Key: "requests", Value: requests}}}}
-		in.Source = sourceOf(container, "spec.template.spec.containers[0]")
+		in.Source = sourceOf(field.Map{{Key: "requests", Value: requests}}, "spec.template.spec.containers[0].resources")
 	}, "resources-unreadable"},
 	"a limit of the namespace": {checkResources, func(o *Options, in *Input) {
 		most := field.Map{{Key: "type", Value: "Container"}, {Key: "max", Value: field.Map{{Key: "memory", Value: "1Mi"}}}}
@@ -129,7 +129,8 @@ var ruleCases = map[string]ruleCase{
 		originals := `{"/app-health/app/readyz":{"httpGet":{"path":"/","port":8080}}}`
 		app := &in.Template.Spec.Containers[0]
 		app.ReadinessProbe = &pod.Probe{Handler: pod.Handler{Exec: &pod.Exec{Command: []string{"true"}}}}
-		app.Env = []pod.EnvVar{{Name: "ISTIO_KUBE_APP_PROBERS", Value: &originals}}
+		env := []pod.EnvVar{{Name: "ISTIO_KUBE_APP_PROBERS", Value: &originals}}
+		in.Template.Spec.InitContainers = []pod.Container{{Name: "probe-proxy", RestartPolicy: "Always", Env: env}}
 	}, "original-replaced"},
 }
 
