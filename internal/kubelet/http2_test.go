@@ -72,6 +72,8 @@ var pieces = map[string][]byte{
 	"settings frame size too small": rawFrame(fSettings, 0, 0, append([]byte{0, 5}, u32(100)...)...),
 	"settings frame size too large": rawFrame(fSettings, 0, 0, append([]byte{0, 5}, u32(1<<24)...)...),
 	"settings frame size":           rawFrame(fSettings, 0, 0, append([]byte{0, 5}, u32(1<<20)...)...),
+	"settings connect 1":            rawFrame(fSettings, 0, 0, append([]byte{0, 8}, u32(1)...)...),
+	"settings connect 2":            rawFrame(fSettings, 0, 0, append([]byte{0, 8}, u32(2)...)...),
 	"settings unknown":              rawFrame(fSettings, 0, 0, append([]byte{0, 99}, u32(7)...)...),
 	"200":                           rawFrame(fHeaders, endHeaders, 1, fields(":status", "200")...),
 	"200 end":                       rawFrame(fHeaders, endHeaders|endStream, 1, fields(":status", "200")...),
@@ -654,7 +656,8 @@ func TestGRPCAnswersGetTheVerdictOfGRPCsClient(t *testing.T) {
 		conns  int32
 	}{
 		"serving":                          {append(p(), grpcAnswer("0", ok)...), Success, 1},
-		"junk after the message":           {append(p(), grpcAnswer("0", ok+"junk")...), Failure, 1},
+		"junk after the message":           {append(p(), grpcAnswer("0", ok+"junk!")...), Failure, 1},
+		"too little for another message":   {append(p(), grpcAnswer("0", ok+"junk")...), Success, 1}, // grpc-go takes its io.EOF for the end
 		"status twice, the last is 0":      {append(p(), grpcAnswer("14", ok, "grpc-status", "0")...), Success, 1},
 		"status twice, the last is not 0":  {append(p(), grpcAnswer("0", ok, "grpc-status", "14")...), Failure, 1},
 		"status twice, one is no number":   {append(p(), grpcAnswer("x", ok, "grpc-status", "0")...), Failure, 1},

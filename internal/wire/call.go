@@ -81,12 +81,21 @@ func prefixed(message []byte) []byte {
 	return append(b, message...)
 }
 
-// onlyMessage returns the only message of a body, decompressed.
+// prefixLen is the length of what comes before a message.
+const prefixLen = 5
+
+// onlyMessage returns the only message of a body, decompressed. Too few bytes after it for
+// another message's length are ignored, as grpc-go ignores them.
 func onlyMessage(body []byte, encodings []string) ([]byte, error) {
-	if len(body) < 5 || body[0] > 1 || int64(binary.BigEndian.Uint32(body[1:])) != int64(len(body)-5) {
+	if len(body) < prefixLen || body[0] > 1 {
 		return nil, malformed("gRPC answer is not one message")
 	}
-	message := body[5:]
+	message := body[prefixLen:]
+	stray := int64(len(message)) - int64(binary.BigEndian.Uint32(body[1:]))
+	if stray < 0 || stray >= prefixLen {
+		return nil, malformed("gRPC answer is not one message")
+	}
+	message = message[:int64(len(message))-stray]
 	switch {
 	case body[0] == 0:
 		return message, nil

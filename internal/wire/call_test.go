@@ -85,18 +85,19 @@ func TestACallReturnsTheMessageOrTheStatus(t *testing.T) {
 			w.Header().Set("Grpc-Status", "0")
 			_, _ = w.Write(one)
 		}, "gRPC answer has no trailers", -1, true},
-		"no gRPC":            {func(w http.ResponseWriter) { w.WriteHeader(404) }, "answer to the gRPC call has HTTP status 404", -1, true},
-		"a page":             {func(w http.ResponseWriter) { _, _ = io.WriteString(w, "hello") }, `answer is not gRPC: Content-Type ["text/plain; charset=utf-8"]`, -1, true},
-		"status is no code":  {func(w http.ResponseWriter) { answer(w, "x", "", one) }, "gRPC answer has no valid grpc-status", -1, true},
-		"escapes at the end": {func(w http.ResponseWriter) { answer(w, "7", "%6e%6F%21", nil) }, "no! (gRPC status 7)", 7, true},
-		"half an escape":     {func(w http.ResponseWriter) { answer(w, "7", "%2 no%2", nil) }, "%2 no%2 (gRPC status 7)", 7, true},
-		"the largest status": {func(w http.ResponseWriter) { answer(w, "2147483647", "", nil) }, " (gRPC status 2147483647)", 2147483647, true},
-		"a larger status":    {func(w http.ResponseWriter) { answer(w, "2147483648", "", one) }, "gRPC answer has no valid grpc-status", -1, true},
-		"negative status":    {func(w http.ResponseWriter) { answer(w, "-1", "", one) }, "gRPC answer has no valid grpc-status", -1, true},
-		"no message":         {func(w http.ResponseWriter) { answer(w, "0", "", []byte{}) }, "gRPC answer is not one message", -1, true},
-		"two messages":       {func(w http.ResponseWriter) { answer(w, "0", "", append(one, one...)) }, "gRPC answer is not one message", -1, true},
-		"unknown form":       {func(w http.ResponseWriter) { answer(w, "0", "", append([]byte{2}, one[1:]...)) }, "gRPC answer is not one message", -1, true},
-		"compressed message": {func(w http.ResponseWriter) { answer(w, "0", "", append([]byte{1}, one[1:]...)) }, "gRPC answer is compressed, with grpc-encoding []", -1, true},
+		"no gRPC":             {func(w http.ResponseWriter) { w.WriteHeader(404) }, "answer to the gRPC call has HTTP status 404", -1, true},
+		"a page":              {func(w http.ResponseWriter) { _, _ = io.WriteString(w, "hello") }, `answer is not gRPC: Content-Type ["text/plain; charset=utf-8"]`, -1, true},
+		"status is no code":   {func(w http.ResponseWriter) { answer(w, "x", "", one) }, "gRPC answer has no valid grpc-status", -1, true},
+		"escapes at the end":  {func(w http.ResponseWriter) { answer(w, "7", "%6e%6F%21", nil) }, "no! (gRPC status 7)", 7, true},
+		"half an escape":      {func(w http.ResponseWriter) { answer(w, "7", "%2 no%2", nil) }, "%2 no%2 (gRPC status 7)", 7, true},
+		"the largest status":  {func(w http.ResponseWriter) { answer(w, "2147483647", "", nil) }, " (gRPC status 2147483647)", 2147483647, true},
+		"a larger status":     {func(w http.ResponseWriter) { answer(w, "2147483648", "", one) }, "gRPC answer has no valid grpc-status", -1, true},
+		"negative status":     {func(w http.ResponseWriter) { answer(w, "-1", "", one) }, "gRPC answer has no valid grpc-status", -1, true},
+		"no message":          {func(w http.ResponseWriter) { answer(w, "0", "", []byte{}) }, "gRPC answer is not one message", -1, true},
+		"two messages":        {func(w http.ResponseWriter) { answer(w, "0", "", append(one, one...)) }, "gRPC answer is not one message", -1, true},
+		"five bytes after it": {func(w http.ResponseWriter) { answer(w, "0", "", append(one[:len(one):len(one)], 0, 0, 0, 0, 0)) }, "gRPC answer is not one message", -1, true},
+		"unknown form":        {func(w http.ResponseWriter) { answer(w, "0", "", append([]byte{2}, one[1:]...)) }, "gRPC answer is not one message", -1, true},
+		"compressed message":  {func(w http.ResponseWriter) { answer(w, "0", "", append([]byte{1}, one[1:]...)) }, "gRPC answer is compressed, with grpc-encoding []", -1, true},
 	} {
 		conn := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
@@ -478,5 +479,18 @@ func TestAMessageWaitsForBothWindows(t *testing.T) {
 		}
 		_ = ours.Close()
 		_ = theirs.Close()
+	}
+}
+
+// Too few bytes for the length of another message are ignored by grpc-go.
+func TestCall_strayBytes(t *testing.T) {
+	for n := range 6 {
+		conn := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			answer(w, "0", "", append(message("pong"), make([]byte, n)...))
+		})
+		got, err := wire.Call(conn, wire.NewCall("http", "peer:1", "/a.B/C"), nil)
+		if ok := err == nil && string(got) == "pong"; ok != (n < 5) {
+			t.Errorf("%d stray bytes: %q, %v", n, got, err)
+		}
 	}
 }

@@ -28,19 +28,20 @@ const (
 	flagPadded     = 0x8
 	flagPriority   = 0x20
 
-	settingEnablePush           = 0x2
-	settingMaxStreams           = 0x3
-	settingInitialWindow        = 0x4
-	settingMaxFrameSize         = 0x5
-	codeNone                    = 0x0
-	codeProtocol                = 0x1
-	codeRefused                 = 0x7
-	maxWindow                   = math.MaxInt32
-	defaultWindow               = 64<<10 - 1
-	maxFrame                    = 16 << 10 // the protocol's default, which we do not raise
-	largestFrameSize            = 1<<24 - 1
-	frameHeadLen                = 9
-	ourStream            uint32 = 1
+	settingEnablePush             = 0x2
+	settingMaxStreams             = 0x3
+	settingInitialWindow          = 0x4
+	settingMaxFrameSize           = 0x5
+	settingConnectProtocol        = 0x8
+	codeNone                      = 0x0
+	codeProtocol                  = 0x1
+	codeRefused                   = 0x7
+	maxWindow                     = math.MaxInt32
+	defaultWindow                 = 64<<10 - 1
+	maxFrame                      = 16 << 10 // the protocol's default, which we do not raise
+	largestFrameSize              = 1<<24 - 1
+	frameHeadLen                  = 9
+	ourStream              uint32 = 1
 )
 
 // frameRules holds what RFC 9113 section 6 demands of each kind of frame.

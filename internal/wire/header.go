@@ -7,7 +7,7 @@ import (
 )
 
 // keptFields are the fields of a response that probes need. No others are kept.
-var keptFields = []string{"Connection", "Content-Length", "Content-Type", "Grpc-Encoding", "Grpc-Message", "Grpc-Status", "Location", "Transfer-Encoding", "Upgrade"}
+var keptFields = []string{"Connection", "Content-Length", "Content-Type", "Grpc-Encoding", "Grpc-Message", "Grpc-Status", "Location", "Trailer", "Transfer-Encoding", "Upgrade"}
 
 // keptField returns the canonical name of a field that is kept, or else "".
 func keptField(name string) string {

@@ -147,6 +147,11 @@ func (res *Response) frame(br *bufio.Reader, http11 bool) error {
 	if chunked && (len(encodings) > 1 || !strings.EqualFold(encodings[0], "chunked")) {
 		return fmt.Errorf("unsupported transfer encoding %.40q", encodings)
 	}
+	if chunked {
+		if err := checkTrailers(res.Header["Trailer"]); err != nil {
+			return err
+		}
+	}
 	switch {
 	case res.Status == 101 && res.Header.Get("Upgrade") != "" && NamesUpgrade(res.Header): // no longer HTTP
 	case res.Status/100 == 1, res.Status == 204, res.Status == 304:
@@ -155,6 +160,17 @@ func (res *Response) frame(br *bufio.Reader, http11 bool) error {
 		res.Body = &chunkedReader{br: br}
 	case length >= 0:
 		res.ContentLength, res.Body = length, &exactReader{io.LimitedReader{R: br, N: length}}
+	}
+	return nil
+}
+
+// checkTrailers refuses the names of trailers that net/http refuses.
+func checkTrailers(values []string) error {
+	for name := range strings.SplitSeq(strings.Join(values, ","), ",") {
+		switch name = textproto.CanonicalMIMEHeaderKey(textproto.TrimString(name)); name {
+		case "Transfer-Encoding", "Trailer", "Content-Length":
+			return fmt.Errorf("bad trailer %s", name)
+		}
 	}
 	return nil
 }

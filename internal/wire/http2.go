@@ -254,7 +254,7 @@ func (s *stream) settings(f frame) error {
 func (s *stream) setting(id uint16, value uint32) error {
 	switch {
 	case id == settingInitialWindow && value > maxWindow,
-		id == settingEnablePush && value > 1 && !s.grpc,
+		(id == settingEnablePush || id == settingConnectProtocol) && value > 1 && !s.grpc,
 		id == settingMaxFrameSize && (value < maxFrame || value > largestFrameSize) && !s.grpc:
 		return fmt.Errorf("setting %d is %d", id, value)
 	case id == settingInitialWindow:

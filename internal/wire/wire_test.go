@@ -71,6 +71,10 @@ var responses = []string{
 	"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
 	"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
 	"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;x=y\r\nok\r\n0\r\nA: b\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nTrailer: A, b\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nA: b\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nTrailer: Content-Length\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nTrailer: content-length\r\nContent-Length: 2\r\n\r\nok",
+	"HTTP/1.1 204 No\r\nTrailer: a\r\nTrailer: b, transfer-encoding\r\nTransfer-Encoding: chunked\r\n\r\n",
 	"HTTP/1.0 404 Not Found\r\n\r\nbody",
 	"HTTP/1.1 000 None\r\n\r\nbody",
 	"HTTP/1.1 -10 Less\r\n\r\nbody",
@@ -108,6 +112,7 @@ func FuzzAResponseIsReadAsNetHTTPReadsIt(f *testing.F) {
 // TestMutatedResponsesAreReadAsNetHTTPReadsThem reads what chance would find in a minute.
 func TestMutatedResponsesAreReadAsNetHTTPReadsThem(t *testing.T) {
 	pieces := []string{"\r\n", "\n", "\r", " ", "\t", ":", ",", ";", "0", "1", "2", "9", "-", "+", "chunked", "Transfer-Encoding: chunked\r\n", "Content-Length: 1\r\n", "Content-Length: 2\r\n",
+		"Trailer: A\r\n", "Trailer: Content-Length\r\n", "Trailer: a, transfer-encoding,\r\n", "trailer",
 		"Connection: a, Upgrade\r\n", "Upgrade: b\r\n", "a: b\r\n", "\x00", "\x7f", "\xe9", "1\r\nx\r\n", "0\r\n\r\n", "HTTP/1.1 103 Hints\r\n\r\n"}
 	for _, s := range responses {
 		for seed := range uint64(200) {
