@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -96,13 +97,27 @@ func refineLinkerd(p passiveProxy, v *view, m *inspection) {
 		if policy, _ := linkerdAnnotation(v, linkerdPolicy); letsIn && policy != "audit" && linkerdListed(v, linkerdStrict, s.dialed()) {
 			return linkerdFate(v, s, false, " (its port is in `"+linkerdStrict+"`)"), captures
 		}
-		return linkerdFate(v, s, letsIn, unless), captures
+		if h := s.current.HTTPGet; h != nil && h.Scheme != "HTTPS" && !s.name.IsHook() {
+			path, _, _ := strings.Cut(cmp.Or(h.Path, "/"), "?")
+			if route, may := v.in.Around.RoutedBy(v.pods(), s.dialed(), path); route != "" {
+				if may {
+					captures = "no policy lets in what the route matches, which is not known (only the cluster would say)"
+				}
+				return world.Failing(route + " is attached to the Server of its port, and Linkerd then no longer lets in the paths of probes by itself"), captures
+			}
+		}
+		f = linkerdFate(v, s, letsIn, "")
+		if captures == "" && s.current.Kind() != pod.KindTCPSocket { // which passes falsely under every policy
+			captures = unless
+		}
+		return f, captures
 	})
 }
 
 // linkerdLetsIn reports whether the default policy for what comes in, that of the pod or else
 // of its Namespace, certainly lets in the kubelet, which is in the cluster's network and
-// has no certificate. If neither has one, unless words how it would be said.
+// has no certificate. If neither has one, unless words that it may not: by default Linkerd's lets in
+// everybody, and the mesh can have another.
 func linkerdLetsIn(v *view) (letsIn bool, unless string) {
 	switch value, _ := linkerdAnnotation(v, linkerdPolicy); value {
 	case "all-unauthenticated", "cluster-unauthenticated", "audit":
@@ -110,7 +125,7 @@ func linkerdLetsIn(v *view) (letsIn bool, unless string) {
 	case "all-authenticated", "cluster-authenticated", "deny":
 		return false, ""
 	}
-	return false, ", unless the policy is all-unauthenticated (the annotation `" + linkerdPolicy + "` of the pod or its Namespace would say so)"
+	return false, "Linkerd's default policy lets in only what has a certificate, which is not known (the annotation `" + linkerdPolicy + "` of the pod or its Namespace would say)"
 }
 
 // linkerdAnnotation returns an annotation of the pod or else of its Namespace, as Linkerd does.

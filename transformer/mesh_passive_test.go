@@ -548,7 +548,7 @@ func TestWhatAMeshDoesToAProbeIsSaidInFull(t *testing.T) {
 	}
 	probe := func(p string) string { return app("livenessProbe: {" + p + "}") }
 	opaque := func(port string) string {
-		return "fails: Linkerd's policy lets in no request from the kubelet on port " + port + ", since the port is opaque and its proxy cannot see the path, unless the policy is all-unauthenticated (the annotation `config.linkerd.io/default-inbound-policy` of the pod or its Namespace would say so)"
+		return "fails: Linkerd's policy lets in no request from the kubelet on port " + port + ", since the port is opaque and its proxy cannot see the path"
 	}
 	type row struct{ mesh, metadata, spec, want string }
 	rows := []row{

@@ -145,11 +145,11 @@ func TestLinkerdsPolicyDecidesWhatFails(t *testing.T) {
 			want = []world.Outcome{world.Unaffected, world.Unaffected, world.FalselyPasses, world.Unaffected}
 		}
 		for i, v := range r.Probes {
-			if v.State != transformer.WouldRewrite || v.StrictTLS != want[i] || v.If != "" {
+			if v.State != transformer.WouldRewrite || v.StrictTLS != want[i] {
 				t.Errorf("%+v: %+v, want %s", c, v, want[i])
 			}
-			if has := strings.Contains(v.Why, "unless the policy is all-unauthenticated"); has != (c.unless && i != 2) {
-				t.Errorf("%+v: %s since %s", c, v.Before, v.Why)
+			if has := strings.Contains(v.If, "Linkerd's default policy"); has != (c.unless && i != 2) || !has && v.If != "" {
+				t.Errorf("%+v: %s since %s, if %s", c, v.Before, v.Why, v.If)
 			}
 		}
 	}

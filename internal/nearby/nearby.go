@@ -32,6 +32,8 @@ type Index struct {
 	services      lazy[surroundings.Service]
 	ingresses     lazy[surroundings.Ingress]
 	networks      lazy[surroundings.NetworkPolicy]
+	servers       lazy[surroundings.LinkerdServer]
+	routes        lazy[surroundings.HTTPRoute]
 	openShift     []place // of objects that only OpenShift has
 	found         map[question]*surroundings.Surroundings
 }
@@ -62,6 +64,8 @@ func Collect(streams []*manifest.Stream, rootNamespace string) *Index {
 		services:      newLazy(readService),
 		ingresses:     newLazy(withSpec(ingress)),
 		networks:      newLazy(withSpec(networkPolicy)),
+		servers:       newLazy(withSpec(linkerdServer)),
+		routes:        newLazy(withSpec(httpRoute)),
 		found:         make(map[question]*surroundings.Surroundings),
 	}
 	kinds := []struct {
@@ -77,6 +81,9 @@ func Collect(streams []*manifest.Stream, rootNamespace string) *Index {
 		{"networking.istio.io", "ServiceEntry", &x.services.unread},
 		{"networking.k8s.io", "Ingress", &x.ingresses.unread},
 		{"networking.k8s.io", "NetworkPolicy", &x.networks.unread},
+		{"policy.linkerd.io", "Server", &x.servers.unread},
+		{"policy.linkerd.io", "HTTPRoute", &x.routes.unread},
+		{"gateway.networking.k8s.io", "HTTPRoute", &x.routes.unread},
 	}
 	for _, s := range streams {
 		for _, o := range s.Objects() {
@@ -129,6 +136,8 @@ func (x *Index) find(q question) *surroundings.Surroundings {
 			}
 			return x.services.near(question{place: q.place})
 		}),
+		LinkerdServers:  sync.OnceValue(func() []surroundings.LinkerdServer { return x.servers.near(q) }),
+		HTTPRoutes:      sync.OnceValue(func() []surroundings.HTTPRoute { return x.routes.near(q) }),
 		NetworkPolicies: sync.OnceValue(func() []surroundings.NetworkPolicy { return x.networks.near(q) }),
 		Ingresses:       sync.OnceValue(func() []surroundings.Ingress { return x.ingresses.near(q) }),
 	}

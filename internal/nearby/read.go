@@ -143,6 +143,49 @@ func ingress(m *field.Metadata, spec *ingressSpec, at *origin) (surroundings.Ing
 	return v, true
 }
 
+type linkerdServerSpec struct {
+	PodSelector *surroundings.LabelSelector `json:"podSelector"` // or an externalWorkloadSelector
+	Port        field.IntOrString           `json:"port"`
+}
+
+func linkerdServer(m *field.Metadata, spec *linkerdServerSpec, at *origin) (v surroundings.LinkerdServer, ok bool) {
+	if spec.PodSelector == nil {
+		return v, false
+	}
+	return surroundings.LinkerdServer{Name: m.Name, Namespace: m.Namespace, PodSelector: *spec.PodSelector, Port: spec.Port, At: at}, true
+}
+
+type httpRouteSpec struct {
+	ParentRefs []struct {
+		Kind string `json:"kind"`
+		Name string `json:"name"`
+	} `json:"parentRefs"`
+	Rules []struct {
+		Matches []struct {
+			Path surroundings.PathMatch `json:"path"`
+		} `json:"matches"`
+	} `json:"rules"`
+}
+
+// httpRoute makes a route that is attached to Servers of Linkerd's.
+func httpRoute(m *field.Metadata, spec *httpRouteSpec, at *origin) (surroundings.HTTPRoute, bool) {
+	v := surroundings.HTTPRoute{Name: m.Name, Namespace: m.Namespace, At: at}
+	for _, p := range spec.ParentRefs {
+		if p.Kind == "Server" {
+			v.Servers = append(v.Servers, p.Name)
+		}
+	}
+	for _, r := range spec.Rules {
+		for _, match := range r.Matches {
+			v.Matches = append(v.Matches, match.Path)
+		}
+		if len(r.Matches) == 0 {
+			v.Matches = append(v.Matches, surroundings.PathMatch{})
+		}
+	}
+	return v, len(v.Servers) > 0
+}
+
 type networkPolicySpec struct {
 	PodSelector surroundings.LabelSelector `json:"podSelector"`
 	PolicyTypes []string                   `json:"policyTypes"`

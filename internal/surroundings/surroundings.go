@@ -43,6 +43,10 @@ type Surroundings struct {
 	Unplaced func() []Service
 	// NetworkPolicies returns, in the same way, those about what comes in.
 	NetworkPolicies func() []NetworkPolicy
+	// LinkerdServers and HTTPRoutes return, in the same way, Linkerd's names for ports, and what is
+	// attached to them.
+	LinkerdServers func() []LinkerdServer
+	HTTPRoutes     func() []HTTPRoute
 	// Ingresses returns, in the same way, those that lead to Services.
 	Ingresses func() []Ingress
 }
