@@ -120,7 +120,7 @@ spec:
 kind: Pod
 metadata:
   name: web
-  labels: {sidecar.istio.io/inject: "true"}
+  namespace: shop
 spec:
   initContainers:
   - name: database
@@ -129,18 +129,26 @@ spec:
       httpGet: {path: /startup, port: 8080}
   containers:
   - name: web
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {istio-injection: enabled}}
 `,
 	"hook": `apiVersion: v1
 kind: Pod
 metadata:
   name: web
-  labels: {sidecar.istio.io/inject: "true"}
+  namespace: shop
 spec:
   containers:
   - name: web
     lifecycle:
       postStart:
         httpGet: {path: /started, port: 8080}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {istio-injection: enabled}}
 `,
 	"permissive": `apiVersion: v1
 kind: Pod
