@@ -47,7 +47,7 @@ func TestEachErrorOfAValueSaysWhereItIs(t *testing.T) {
 		want string
 	}{
 		{"text: a\nlabels: {a: b}\nmap: {a: 1}\nany: [a]\nitems:\n- inline: x\nNamed: {inline: y}\ninline: z\n", nil, ""},
-		{"text: a\nText: b\n", nil, "Text: unknown field \"Text\": allowed are " + allowed},
+		{"text: a\nText: b\n", nil, "Text: unknown field \"Text\": did you mean text?"},
 		{"Embedded: {inline: x}\nHidden: x\nprivate: x\n-: x\n\"\": x\n", nil, "Embedded: unknown field \"Embedded\": allowed are " + allowed + "\nHidden: unknown field \"Hidden\": allowed are " + allowed +
 			"\nprivate: unknown field \"private\": allowed are " + allowed + "\n-: unknown field \"-\": allowed are " + allowed + "\n: unknown field \"\": allowed are " + allowed},
 		{"text: 1\nflag: 2\nport: [a]\nitems:\n- inline: 3\n- inline: 4\nx: y\n", nil,
