@@ -53,7 +53,7 @@ func TestEachResultHasWhatTheSpecificationHas(t *testing.T) {
 	}
 	const want = `[
  {
-  "message": "Deployment shop/web: ` + "`spec.template.spec.containers[0].readinessProbe.httpGet.port`" + `: names the port \"http\", but container \"web\" has no named port; it must be a port's name or number; the probe is left alone [port-unresolved]",
+  "message": "Deployment shop/web: readiness probe of web: names the port \"http\", but container \"web\" has no named port; it must be a port's name or number; the probe is left alone [port-unresolved]",
   "severity": "warning",
   "resourceRef": {
    "apiVersion": "apps/v1",
@@ -74,7 +74,7 @@ func TestEachResultHasWhatTheSpecificationHas(t *testing.T) {
   }
  },
  {
-  "message": "Deployment shop/web: ` + "`spec.template.spec.containers[0].livenessProbe`" + `: :15904/app-health/web/livez, was httpGet :80/ [rewritten]",
+  "message": "Deployment shop/web: liveness probe of web: :15904/app-health/web/livez, was httpGet :80/ [rewritten]",
   "severity": "info",
   "resourceRef": {
    "apiVersion": "apps/v1",
