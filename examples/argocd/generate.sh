@@ -7,7 +7,9 @@ set --
 if [ -n "${PARAM_CONFIG:-}" ]; then set -- "$@" --config "$PARAM_CONFIG"; fi
 # Argo CD shows what a plugin writes to stderr only when it fails.
 if [ "${PARAM_STRICT:-true}" = true ]; then set -- "$@" --strict; fi
-rendered=$(kustomize build .)
+helm=
+if [ "${PARAM_ENABLE_HELM:-false}" = true ]; then helm=--enable-helm; fi
+rendered=$(kustomize build ${helm:+"$helm"} .)
 result=$(printf '%s\n' "$rendered" | rewrite-probes "$@" -)
 [ -n "$result" ] || { echo "error: rewrite-probes gave nothing back" >&2; exit 1; }
 printf '%s\n' "$result"

@@ -19,9 +19,9 @@ type Patch struct {
 	Operations []field.Operation
 }
 
-// Changes reports whether the patch changes its object, and does not only test it.
-func (p *Patch) Changes() bool {
-	return slices.ContainsFunc(p.Operations, func(o field.Operation) bool { return o.Op != field.OpTest })
+// Edits returns the operations that change the object; none if the patch only tests it.
+func (p *Patch) Edits() []field.Operation {
+	return slices.DeleteFunc(slices.Clone(p.Operations), func(o field.Operation) bool { return o.Op == field.OpTest })
 }
 
 // A GroupKind is a kind of objects, in any version.
@@ -38,7 +38,7 @@ type Set struct {
 // Changes returns how many patches change their objects.
 func (s *Set) Changes() (n int) {
 	for i := range s.Patches {
-		if s.Patches[i].Changes() {
+		if len(s.Patches[i].Edits()) > 0 {
 			n++
 		}
 	}

@@ -66,14 +66,19 @@ func (r *run) finish() *report.Report {
 }
 
 // reportUnreleased warns once that the image of probe-proxy that is written may not exist
-// yet: this build is no release, and the functionConfig names no image.
+// yet: this build is no release, and the functionConfig names no image. In a strict run that
+// is an info.
 func (r *run) reportUnreleased() {
 	_, released := release.Image()
 	if released || !r.injects || r.mode == Restore || r.spec.ProbeProxy.Image != "" {
 		return
 	}
-	r.out.Messages = append(r.out.Messages, report.NewMessage(reason.UnreleasedImage,
-		reason.NewText("this build (%s) is no release and has no image of probe-proxy: %s is that of the release to come; set `probeProxy.image` in the functionConfig", release.Version(), r.spec.ProbeProxy.ImageToRun())))
+	m := report.NewMessage(reason.UnreleasedImage,
+		reason.NewText("this build (%s) is no release and has no image of probe-proxy: %s is that of the release to come; set `probeProxy.image` in the functionConfig", release.Version(), r.spec.ProbeProxy.ImageToRun()))
+	if r.out.Strict { // the manifests are not at fault
+		m.Severity = transformer.Info
+	}
+	r.out.Messages = append(r.out.Messages, m)
 }
 
 type run struct {

@@ -92,8 +92,8 @@ func TestParametersAreAnnounced(t *testing.T) {
 			t.Errorf("parameter %q has no tooltip", p.GetName())
 		}
 	}
-	if got := strings.Join(names, " "); got != "config strict" {
-		t.Errorf("the announced parameters are %q, want config and strict", got)
+	if got := strings.Join(names, " "); got != "config enable-helm strict" {
+		t.Errorf("the announced parameters are %q, want config, enable-helm and strict", got)
 	}
 }
 
