@@ -127,6 +127,9 @@ type PodTemplate struct {
 	// Path is keys joined by dots, with [] after the key of a list; "." is the
 	// object itself.
 	Path string `json:"path"`
+	// Metadata is the path of the mapping with the labels and annotations of the pods, if Path
+	// leads to a pod's spec.
+	Metadata string `json:"metadata,omitempty"`
 }
 
 // A Selector matches the objects that match each part that is given.

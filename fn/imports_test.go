@@ -21,11 +21,10 @@ var layers = []struct {
 	{"cmd/rewrite-probes", "internal/config internal/manifest internal/patches internal/pipeline internal/policy internal/reason internal/release internal/report internal/spelling internal/workload"},
 	{"cmd/probe-proxy", "internal/kubelet internal/prober internal/release internal/sidecar"},
 	{"cmd/probe-agent", "internal/agent/identity internal/agent/probe internal/agent/systemd internal/agent/xds internal/release internal/vmconfig"},
-	{"fn/krm", "fn/internal/nodes internal/field internal/report"},
-	{"fn/kyaml", "fn/findings fn/internal/found fn/internal/nodes"},
+	{"fn/krm", "fn/internal/nodes internal/field internal/pipeline internal/report"},
+	{"fn/kyaml", "fn/findings fn/internal/nodes internal/pipeline"},
 	{"fn/internal/nodes", "internal/config internal/manifest internal/pipeline internal/report"},
-	{"fn", "fn/findings fn/internal/found internal/config internal/field internal/manifest internal/pipeline internal/report internal/workload internal/world transformer"},
-	{"fn/internal/found", "fn/findings internal/report"},
+	{"fn", "fn/findings internal/config internal/field internal/manifest internal/pipeline internal/report internal/workload internal/world transformer"},
 	{"fn/findings", "internal/reason internal/report transformer"},
 	{"internal/pipeline", "internal/config internal/field internal/manifest internal/nearby internal/patches internal/pod internal/reason internal/release internal/report internal/surroundings internal/vm internal/vmconfig internal/workload internal/world transformer"},
 	{"internal/patches", "internal/field internal/manifest"},
@@ -56,11 +55,11 @@ var layers = []struct {
 	{"internal/prober", "internal/field"},
 	{"internal/reason", ""},
 	{"internal/release", ""},
+	{"internal/testutil/yamljudge", "internal/field"},
 	{"internal/field", ""},
 	{"internal/spelling", ""},
 	{"internal/testutil", ""},
 	{"internal/testutil/golden", ""},
-	{"internal/testutil/yamljudge", ""},
 }
 
 // The map of docs/design.md: a package imports only packages that are below it.

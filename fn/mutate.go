@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/rewrite-probes/rewrite-probes/fn/findings"
-	"github.com/rewrite-probes/rewrite-probes/fn/internal/found"
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
@@ -51,7 +50,8 @@ func Explain(template *corev1.PodTemplateSpec, owner Owner, c *RewriteProbes) (*
 	return run(template, owner, c, pipeline.Inspect)
 }
 
-func run(template *corev1.PodTemplateSpec, owner Owner, c *RewriteProbes, mode pipeline.Mode) (*Report, error) {
+func run(template *corev1.PodTemplateSpec, owner Owner, c *RewriteProbes, mode pipeline.Mode) (out *Report, err error) {
+	defer pipeline.Recover(&err)
 	if template == nil {
 		return nil, errors.New("the pod template must not be nil")
 	}
@@ -75,12 +75,12 @@ func run(template *corev1.PodTemplateSpec, owner Owner, c *RewriteProbes, mode p
 		return nil, err
 	}
 	seen := pipeline.Run([]*manifest.Stream{s}, decoded, pipeline.Inspect)
-	out := &Report{Findings: found.In(seen), Probes: probesOf(seen), Changed: seen.Changed > 0}
+	out = &Report{Findings: findings.Of(seen), Probes: probesOf(seen), Changed: seen.Changed > 0}
 	if mode == pipeline.Inspect {
 		return out, nil
 	}
 	r := pipeline.Run([]*manifest.Stream{s}, decoded, mode)
-	out.Findings, out.Changed = found.In(r), r.Changed > 0
+	out.Findings, out.Changed = findings.Of(r), r.Changed > 0
 	if r.Failed() {
 		out.Changed = false
 		return out, &findings.RunError{Findings: out.Findings}
@@ -123,7 +123,8 @@ func templateOf(owner Owner, c *config.RewriteProbes) (field.Path, *config.Rewri
 		return nil, nil, fmt.Errorf("a %s has no pod template: use Filter or Process for the object as a whole", owner.Kind)
 	case kind == nil:
 		with := *c
-		with.Spec.PodTemplates = append(slices.Clone(c.Spec.PodTemplates), config.PodTemplate{Group: group, Kind: owner.Kind, Path: "spec.template"})
+		own := config.PodTemplate{Group: group, Kind: owner.Kind, Path: "spec.template"}
+		with.Spec.PodTemplates = append(slices.Clone(c.Spec.PodTemplates), own)
 		return field.NewPath("spec", "template"), &with, nil
 	case kind.Shape.WorkloadMetadata:
 		return nil, nil, fmt.Errorf("the pod template of a %s has no metadata and is no PodTemplateSpec: use Filter or Process for the object as a whole", owner.Kind)
@@ -141,7 +142,8 @@ func (o Owner) list(template *corev1.PodTemplateSpec, path field.Path) ([]byte, 
 		object["metadata"], object["spec"] = meta, template.Spec
 	} else {
 		object["metadata"] = metav1.ObjectMeta{
-			Name: o.Metadata.Name, Namespace: o.Metadata.Namespace, Labels: o.Metadata.Labels, Annotations: o.Metadata.Annotations,
+			Name: o.Metadata.Name, Namespace: o.Metadata.Namespace,
+			Labels: o.Metadata.Labels, Annotations: o.Metadata.Annotations,
 		}
 		var value any = template
 		for i := len(path) - 1; i > 0; i-- {

@@ -22,6 +22,9 @@ type Input struct {
 	// Path leads from the object's root to the template; empty for a Pod.
 	Path     field.Path
 	Template pod.Template
+	// Metadata is the path of the pods' metadata if the template is a pod's spec; nil if
+	// that is not known.
+	Metadata field.Path
 	// Shape says how the template differs from a Pod.
 	Shape Shape
 	// JobLike is set if the pod must finish for the object to be done.
@@ -62,7 +65,7 @@ func (in *Input) MetadataPath() field.Path {
 	case in.Shape.WorkloadMetadata:
 		return field.NewPath("metadata")
 	case in.Shape.BareSpec:
-		return nil
+		return in.Metadata
 	}
 	return in.Path.Key("metadata")
 }
@@ -79,8 +82,8 @@ func (in *Input) SpecPath() field.Path {
 // kind's API and controller do not allow in it. The zero value is the shape of a
 // template that is like a Pod.
 type Shape struct {
-	// BareSpec: the template is the pod's spec itself. Where the pods' labels
-	// and annotations come from is not known.
+	// BareSpec: the template is the pod's spec itself. Only [Input.Metadata] says where the
+	// pods' labels and annotations come from.
 	BareSpec bool
 	// WorkloadMetadata: the pods get the labels and annotations of the object
 	// itself, and the template has none.

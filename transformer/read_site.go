@@ -12,7 +12,7 @@ import (
 
 // readForm returns the fields of the handler as they were read, without its headers.
 func (s *site) readForm() field.Map {
-	form := field.As[field.Map](s.source, s.current.Kind())
+	form := field.WithWholeNumbers(field.As[field.Map](s.source, s.current.Kind()))
 	if headers, _ := form.Get(pod.HeadersField); headers != nil {
 		return field.Merge(form, field.Map{{Key: pod.HeadersField, Value: field.List{}}})
 	}

@@ -9,7 +9,7 @@ func (d *decision) excludePorts() {
 	left := slices.ContainsFunc(d.rulings, func(r ruling) bool { return r.reason == "" })
 	list := d.mesh.excluded
 	if left && d.metadata == nil {
-		d.addFinding(NewFinding("annotations-unknown", d.spec, "is a pod's spec without metadata, so that there is no known place for the annotation `%s`, which the pods need; the object must be excluded", list.key))
+		d.addFinding(NewFinding("annotations-unknown", d.spec, "is a pod's spec without metadata, so that there is no known place for the annotation `%s`, which the pods need; the entry of `podTemplates` must have `metadata`, the path of the mapping with the pods' annotations, or the object must be excluded", list.key))
 		return
 	}
 	if left {

@@ -99,14 +99,14 @@ func (k *knowledge) servedByRewriter(s *site) bool {
 // checkBareSpec refuses a rewriting that needs annotations if it is not known where
 // the pods get theirs from.
 func checkBareSpec(d *decision) []Finding {
-	if !d.in.Shape.BareSpec || d.inspection.facts.Injected.Is == certain.Never {
+	if d.metadata != nil || d.inspection.facts.Injected.Is == certain.Never {
 		return nil
 	}
 	needed := d.mesh.annotate(nil, nil, d.inspection.answerer)
 	if len(needed) == 0 {
 		return nil
 	}
-	return []Finding{NewFinding("annotations-unknown", d.spec, "is a pod's spec without metadata, so that there is no known place for the annotation `%s: %s`, which the pods need in the mesh; the object must be excluded, or not be in the mesh, such as in a namespace that `istio.injectedNamespaces` does not name", needed[0].Key, needed[0].Value)}
+	return []Finding{NewFinding("annotations-unknown", d.spec, "is a pod's spec without metadata, so that there is no known place for the annotation `%s: %s`, which the pods need in the mesh; the entry of `podTemplates` must have `metadata`, the path of the mapping with the pods' annotations, or the object must be excluded", needed[0].Key, needed[0].Value)}
 }
 
 // checkProxyUID refuses a probe-proxy that would inherit the uid or gid of the mesh's own proxy.

@@ -68,7 +68,7 @@ func bare(spec string) string {
 
 func TestTheAppCannotAnswerWhereItsPodsHaveNoPlaceForAnAnnotation(t *testing.T) {
 	r := plan(t, bare(app(httpProbe)), answeredBy("app"))
-	wantTold(t, r.Plan, "error annotations-unknown -: `spec.pod`: is a pod's spec without metadata, so that there is no known place for the annotation `traffic.sidecar.istio.io/excludeInboundPorts`, which the pods need; the object must be excluded")
+	wantTold(t, r.Plan, "error annotations-unknown -: `spec.pod`: is a pod's spec without metadata, so that there is no known place for the annotation `traffic.sidecar.istio.io/excludeInboundPorts`, which the pods need; the entry of `podTemplates` must have `metadata`, the path of the mapping with the pods' annotations, or the object must be excluded")
 	wantTold(t, plan(t, bare(app("livenessProbe: {exec: {command: [x]}}")), answeredBy("app")).Plan)
 }
 

@@ -52,10 +52,10 @@ func (w *draft) editAnnotations() {
 	path := w.metadata.Key("annotations")
 	_, noted := w.record.Section(RecordEmpty).Get("annotations")
 	switch {
-	case len(have) == 0 && len(want) > 0 && w.hasOwnMetadata() && w.sourceMap(w.metadata) == nil:
+	case len(have) == 0 && len(want) > 0 && w.sourceMap(w.metadata) == nil:
 		w.edit(field.Edit{Op: field.Set, Path: w.metadata, Before: "spec", Value: field.Map{{Key: "annotations", Value: want.Map()}}})
 		return
-	case len(want) == 0 && len(w.sourceMap(w.metadata)) == 1 && w.hasOwnMetadata() && !noted:
+	case len(want) == 0 && len(w.sourceMap(w.metadata)) == 1 && !noted:
 		path = w.metadata // it has nothing else
 	}
 	w.edit(w.record.AnnotationEdits(path, have, want)...)

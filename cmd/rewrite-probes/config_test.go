@@ -56,6 +56,7 @@ var fieldCases = map[string]fieldCase{
 	"spec.podTemplates[].group":                  {spec: "podTemplates: [{group: example.com, kind: Thing, path: spec.worker}]", want: "/app-health/web/readyz", file: "custom"},
 	"spec.podTemplates[].kind":                   {spec: "podTemplates: [{group: example.com, kind: Thing, path: spec.worker}]", want: "/app-health/web/readyz", file: "custom"},
 	"spec.podTemplates[].path":                   {spec: "podTemplates: [{group: example.com, kind: Thing, path: spec.worker}]", want: "/app-health/web/readyz", file: "custom"},
+	"spec.podTemplates[].metadata":               {spec: "podTemplates: [{group: example.com, kind: Bare, path: spec.pod, metadata: spec.podMetadata}]", want: "podMetadata:\n", file: "bare"},
 	"spec.select.kinds":                          {spec: "select: {kinds: [Job]}", gone: "/app-health/"},
 	"spec.select.names":                          {spec: "select: {names: ['d?']}", gone: "/app-health/"},
 	"spec.select.namespaces":                     {spec: "select: {namespaces: [other]}", gone: "/app-health/"},
@@ -177,6 +178,17 @@ spec:
       - name: web
         readinessProbe:
           httpGet: {path: /ready, port: 8080}
+`,
+	"bare": `apiVersion: example.com/v1
+kind: Bare
+metadata:
+  name: web
+spec:
+  pod:
+    containers:
+    - name: web
+      readinessProbe:
+        httpGet: {path: /ready, port: 8080}
 `,
 	"ready": `apiVersion: v1
 kind: Pod

@@ -36,11 +36,17 @@ has no shell and no cp.`,
 // copySelf copies the running program into dir in one step, and returns the name
 // of the copy.
 func copySelf(dir string) (target string, err error) {
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return target, fmt.Errorf("%s is not a folder: create it, or mount a volume there", dir)
+	}
 	self, err := os.Executable()
 	text, readErr := os.ReadFile(self)
-	to, createErr := os.CreateTemp(dir, ".rewrite-probes-*")
-	if err := errors.Join(err, readErr, createErr); err != nil {
+	if err := errors.Join(err, readErr); err != nil {
 		return target, err
+	}
+	to, err := os.CreateTemp(dir, ".rewrite-probes-*")
+	if err != nil {
+		return target, fmt.Errorf("cannot create a file in %s: %w", dir, reasonOf(err))
 	}
 	defer os.Remove(to.Name())
 	_, err = to.Write(text)

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 )
@@ -31,9 +30,9 @@ func whenUsed(expr string) func() *regexp.Regexp {
 
 // isTemplate reports whether a text has what looks like an action of a template, as
 // of Helm or Ansible, and cannot be read as manifests: [manifest.Read], which returned s and
-// err, has failed, or an action that is valid YAML makes a mapping a key.
+// err, has failed on a text, or an action that is valid YAML makes a mapping a key.
 func isTemplate(s *manifest.Stream, text []byte, err error) bool {
-	if !bytes.Contains(text, []byte("{{")) || !action().Match(text) {
+	if errors.Is(err, manifest.ErrNotText) || !bytes.Contains(text, []byte("{{")) || !action().Match(text) {
 		return false
 	}
 	return err != nil || slices.ContainsFunc(s.Objects(), func(o *manifest.Object) bool {
@@ -52,9 +51,4 @@ func holdsNoObject(s *manifest.Stream, text []byte, err error) bool {
 	}
 	return !s.IsResourceList() &&
 		!slices.ContainsFunc(s.Objects(), func(o *manifest.Object) bool { return o.APIVersion() != "" })
-}
-
-// isNoText reports whether a file is something else than text in UTF-8.
-func isNoText(text []byte) bool {
-	return bytes.IndexByte(text, 0) >= 0 || !utf8.Valid(text)
 }

@@ -149,9 +149,9 @@ func (p *pkg) passOver(path string, s *manifest.Stream, text []byte, err error) 
 	case err == nil && filepath.Ext(path) != ".json" && slices.ContainsFunc(s.Objects(), workload.HasProbe) && chartOf(path) == "": // else they belong to the chart
 		p.note(path, reason.HelmTemplate,
 			"has what looks like probes, but is no Kubernetes object, which has apiVersion and kind; it is passed over; "+madeOfIt)
-	case isNoText(text):
+	case errors.Is(err, manifest.ErrNotText):
 		p.note(path, reason.NoText, "is not a text in UTF-8 and is passed over")
-	case filepath.Ext(path) != ".json" && errors.Is(err, manifest.ErrNotObject) && !list().Match(text):
+	case filepath.Ext(path) != ".json" && errors.Is(err, manifest.ErrScalar):
 		p.note(path, reason.NoText, "is one value, as a link that was checked out as a text, and is passed over")
 	default:
 		p.note(path, reason.NoManifest, "holds no Kubernetes object and is passed over")

@@ -53,6 +53,23 @@ func (f Finding) String() string {
 	return m.String()
 }
 
+// Of returns the findings in the report of a run, errors first. It is for the packages of fn, whose
+// functions return findings.
+func Of(r *report.Report) []Finding {
+	found := make([]Finding, len(r.Messages))
+	for i := range r.Messages {
+		m, f := &r.Messages[i], &found[i]
+		f.Severity, f.Reason = m.Severity, m.Reason.String()
+		f.Message, f.Why, f.Fix = m.What(), m.Text.Why, m.Text.Fix
+		f.Field, f.Subject = m.Field.String(), report.Subject(m.Field, m.Container)
+		if o := m.Object; o != nil {
+			f.APIVersion, f.Kind = o.APIVersion, o.Kind
+			f.Namespace, f.Name = o.Namespace, o.Name
+		}
+	}
+	return found
+}
+
 // A RunError is the error of a run with findings of the severity [Error], or in a
 // strict run with warnings.
 type RunError struct {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/fn/internal/nodes"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
 
@@ -34,6 +35,7 @@ var _ fn.ResourceListProcessor = fn.ResourceListProcessorFunc(Process)
 // warning. If the functionConfig or the list cannot be used, Process returns an
 // error and changes nothing.
 func Process(rl *fn.ResourceList) (success bool, err error) {
+	defer pipeline.Recover(&err)
 	if rl == nil {
 		return false, errors.New("the ResourceList must not be nil")
 	}
@@ -43,9 +45,7 @@ func Process(rl *fn.ResourceList) (success bool, err error) {
 	}
 	given := make([]*yaml.RNode, len(rl.Items))
 	for i, item := range rl.Items {
-		if given[i], err = yaml.Parse(item.String()); err != nil {
-			return false, err
-		}
+		given[i] = item.CopyToResourceNode()
 	}
 	changes, r, err := nodes.Rewrite(given, text)
 	if err != nil {
@@ -57,13 +57,7 @@ func Process(rl *fn.ResourceList) (success bool, err error) {
 			items[i] = rl.Items[kept]
 			continue
 		}
-		text, err := change.Apply(given).String()
-		if err != nil {
-			return false, err
-		}
-		if items[i], err = fn.ParseKubeObject([]byte(text)); err != nil {
-			return false, err
-		}
+		items[i] = fn.MoveToKubeObject(change.Apply(given))
 	}
 	rl.Items = items
 	rl.Results = appendResults(rl.Results, r)

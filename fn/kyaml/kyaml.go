@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/rewrite-probes/rewrite-probes/fn/findings"
-	"github.com/rewrite-probes/rewrite-probes/fn/internal/found"
 	"github.com/rewrite-probes/rewrite-probes/fn/internal/nodes"
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 )
 
 // Filter rewrites probes in a pipeline of kyaml. The objects of one call are one
@@ -31,7 +31,8 @@ type Filter struct {
 var _ kio.Filter = Filter{}
 
 // Filter implements [kio.Filter].
-func (f Filter) Filter(given []*yaml.RNode) ([]*yaml.RNode, error) {
+func (f Filter) Filter(given []*yaml.RNode) (out []*yaml.RNode, err error) {
+	defer pipeline.Recover(&err)
 	text, err := json.Marshal(f.Config)
 	if err != nil {
 		return nil, err
@@ -41,7 +42,7 @@ func (f Filter) Filter(given []*yaml.RNode) ([]*yaml.RNode, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := found.In(r)
+	all := findings.Of(r)
 	if f.Found != nil {
 		for _, one := range all {
 			f.Found(one)
@@ -50,7 +51,7 @@ func (f Filter) Filter(given []*yaml.RNode) ([]*yaml.RNode, error) {
 	if r.Failed() {
 		return nil, &findings.RunError{Findings: all}
 	}
-	out := make([]*yaml.RNode, len(changes))
+	out = make([]*yaml.RNode, len(changes))
 	for i, change := range changes {
 		out[i] = change.Apply(given)
 	}

@@ -49,6 +49,8 @@ type PodTemplate struct {
 	Group string `json:"group" doc:"The API group of the kind, without version; empty for core."`
 	Kind  string `json:"kind" required:"true" doc:"The kind."`
 	Path  string `json:"path" required:"true" form:"path" doc:"The path of the pod template, keys joined by dots, such as spec.worker.podTemplate; [] after a key stands for every item of its list, such as spec.jobs[].template; . is the object itself, if its labels and annotations are those of its pods. It must lead to a mapping with metadata and spec, as in a Pod, or to one that is itself a pod's spec, with a list containers. A kind may have several entries."`
+
+	Metadata string `json:"metadata" form:"path" optional:"true" doc:"The path of the mapping with the pods' labels and annotations, such as spec.podMetadata of a Prometheus. It is needed if path leads to a pod's spec, which has none. Up to its last [], it must begin like path."`
 }
 
 // A Selector matches an object that matches every part of it that is set.
@@ -199,6 +201,7 @@ func (c *RewriteProbes) validate(p *problems) {
 	p.checkResources("probeProxy", s.ProbeProxy.Resources)
 	p.checkResources("istioProxy", s.IstioProxy.Resources)
 	p.checkEnv(s.ProbeProxy.Env)
+	p.checkPodTemplates(s.PodTemplates)
 	if slices.Contains(transformer.Meshes(), s.Mesh) {
 		for _, wrong := range transformer.Problems(&s.Options) {
 			p.add(specPath.Join(wrong.Path), "%s", wrong.Text)
@@ -214,6 +217,26 @@ func (p *problems) checkEnv(env field.List) {
 		m, _ := e.(field.Map)
 		if field.As[string](m, "name") == "" {
 			p.add(specPath.Key("probeProxy").Item("env", i), "must be a mapping with a name")
+		}
+	}
+}
+
+// checkPodTemplates reports the metadata of items of another list than that of the template.
+func (p *problems) checkPodTemplates(templates []PodTemplate) {
+	for i, t := range templates {
+		at := specPath.Item("podTemplates", i).Key("metadata")
+		if t.Metadata == field.Root {
+			p.add(at, "must be the path of a mapping in the object, such as metadata")
+		}
+		path, err := field.Parse(t.Path)
+		if metadata, wrong := field.Parse(cmp.Or(t.Metadata, field.Root)); err == nil && wrong == nil {
+			lists := metadata
+			for len(lists) > 0 && lists[len(lists)-1] != field.EveryItem {
+				lists = lists[:len(lists)-1]
+			}
+			if !path.HasPrefix(lists) {
+				p.add(at, "%q must begin like `path`, up to its last []", t.Metadata)
+			}
 		}
 	}
 }

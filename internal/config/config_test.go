@@ -99,6 +99,8 @@ func TestWhatIsWrongIsNamedWithWhatIsAllowed(t *testing.T) {
 		{"rewrite item", typed + "spec: {rewrite: [http]}", "`spec.rewrite[0]`: \"http\" must be httpGet, tcpSocket, grpc or lifecycle"},
 		{"rewrite nothing", typed + "spec: {rewrite: []}", "`spec.rewrite`: must name at least one"},
 		{"template without path", typed + "spec: {podTemplates: [{kind: Thing}]}", "`spec.podTemplates[0].path`: must be given"},
+		{"metadata of another list", typed + "spec: {podTemplates: [{kind: Thing, path: \"a[].b\", metadata: \"b[].c\"}]}", "`spec.podTemplates[0].metadata`: \"b[].c\" must begin like `path`, up to its last []"},
+		{"the object as metadata", typed + "spec: {podTemplates: [{kind: Thing, path: a, metadata: .}]}", "`spec.podTemplates[0].metadata`: must be the path of a mapping in the object, such as metadata"},
 		{"template with an index", typed + "spec: {podTemplates: [{kind: Thing, path: \"a[0].b\"}]}", "`spec.podTemplates[0].path`"},
 		{"name", typed + "spec: {probeProxy: {name: Probe_Proxy}}", "`spec.probeProxy.name`: \"Probe_Proxy\" must be a container name"},
 		{"image with a short digest", typed + "spec: {probeProxy: {image: \"example/p@sha256:0af9\"}}", "`spec.probeProxy.image`: \"example/p@sha256:0af9\" must be an image: a name in lower case, :TAG or @sha256: with 64 hexadecimal digits, or both"},

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -60,6 +62,23 @@ func escapeOdd(b []byte, start int) []byte {
 		}
 	}
 	return b
+}
+
+// WithWholeNumbers returns a mapping in which each number without a fraction, such as 8080.0 or 1e3, is the
+// integer that it is to the API server. [DecodeJSON] knows no other numbers.
+func WithWholeNumbers(m Map) Map {
+	out := slices.Clone(m)
+	for i, e := range m {
+		switch v := e.Value.(type) {
+		case float64:
+			if v == math.Trunc(v) {
+				out[i].Value = int(v)
+			}
+		case Map:
+			out[i].Value = WithWholeNumbers(v)
+		}
+	}
+	return out
 }
 
 // DecodeJSON reads a mapping that [AppendJSON] wrote. Its numbers are integers.

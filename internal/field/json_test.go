@@ -25,6 +25,17 @@ func TestAMappingGoesThroughJSONInItsOrder(t *testing.T) {
 	}
 }
 
+func TestWithWholeNumbers(t *testing.T) {
+	before := field.Map{{Key: "a", Value: 1e3}, {Key: "b", Value: field.Map{{Key: "c", Value: 8080.0}, {Key: "d", Value: 1.5}}}, {Key: "e", Value: "1e3"}}
+	want := field.Map{{Key: "a", Value: 1000}, {Key: "b", Value: field.Map{{Key: "c", Value: 8080}, {Key: "d", Value: 1.5}}}, {Key: "e", Value: "1e3"}}
+	if d := cmp.Diff(want, field.WithWholeNumbers(before)); d != "" || before[0].Value != 1e3 {
+		t.Errorf("-want +got\n%s", d)
+	}
+	if field.WithWholeNumbers(nil) != nil {
+		t.Error("no mapping becomes one")
+	}
+}
+
 func TestOnlyOneJSONObjectIsDecoded(t *testing.T) {
 	for _, text := range []string{"", "null", "[]", `"a"`, "{", "{} {}", "{}}", "{} x", `{"a":1.5}`, `{"a":[1,}`, `{"a":{"b":1}`} {
 		if m, err := field.DecodeJSON(text); err == nil || m != nil {

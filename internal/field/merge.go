@@ -47,7 +47,7 @@ func Same(a, b Value) bool {
 	switch a := a.(type) {
 	case Map:
 		b, ok := b.(Map)
-		return ok && slices.EqualFunc(a, b, func(x, y Entry) bool { return x.Key == y.Key && Same(x.Value, y.Value) })
+		return ok && slices.EqualFunc(a, b, sameEntry)
 	case List:
 		b, ok := b.(List)
 		return ok && slices.EqualFunc(a, b, Same)
@@ -58,3 +58,5 @@ func Same(a, b Value) bool {
 	}
 	return a == b
 }
+
+func sameEntry(a, b Entry) bool { return a.Key == b.Key && Same(a.Value, b.Value) }

@@ -49,17 +49,8 @@ func (o *Object) Apply(edits []field.Edit) error {
 		return err
 	}
 	eol := lineBreak(text, s.eol)
-	changes, notices, ok := newSplicer(t, eol, &s.scratch).rewrite(root, &s.check)
-	if !ok { // as their author once wrote them, some entries may mean something else now, above all an alias
-		edits = slices.Clone(edits)
-		for i := range edits {
-			edits[i].Texts = nil
-		}
-		if root, err = s.scratch.original.overlay(t, edits); err != nil {
-			return o.error(nil, o.Line(), err)
-		}
-		changes, notices, ok = newSplicer(t, eol, &s.scratch).rewrite(root, &s.check)
-	}
+	a := attempt{tree: t, edits: edits, eol: eol, mem: &s.scratch, check: &s.check}
+	changes, notices, ok := a.rewrite()
 	if !ok {
 		return o.tooUnusual(t)
 	}
@@ -97,12 +88,76 @@ func (o *Object) Preview(edits []field.Edit) (field.Value, error) {
 	return root.valueWith(t, t.Any), nil
 }
 
+// An attempt makes edits with as many of their texts as fit: what somebody once wrote may mean
+// something else now, above all an alias.
+type attempt struct {
+	tree  *yaml.Tree
+	edits []field.Edit
+	eol   string
+	mem   *scratch
+	check *yaml.Parser
+	kept  []*field.KeyValue // the texts that fit
+}
+
+// rewrite returns what [splicer.rewrite] does.
+func (a *attempt) rewrite() (changes []splice, notices []Notice, ok bool) {
+	texts := a.texts()
+	if changes, notices, ok = a.with(texts); ok || len(texts) == 0 {
+		return changes, notices, ok
+	}
+	a.keep(texts)
+	return a.with(a.kept)
+}
+
+// texts returns all texts of the edits, each once: edits may share them.
+func (a *attempt) texts() (all []*field.KeyValue) {
+	for i := range a.edits {
+		for j := range a.edits[i].Texts {
+			if text := &a.edits[i].Texts[j]; !slices.Contains(all, text) {
+				all = append(all, text)
+			}
+		}
+	}
+	return all
+}
+
+// keep keeps those of the texts that fit, beside the ones that it has kept before.
+func (a *attempt) keep(texts []*field.KeyValue) {
+	if _, _, ok := a.with(slices.Concat(a.kept, texts)); ok {
+		a.kept = append(a.kept, texts...)
+		return
+	}
+	if half := len(texts) / 2; half > 0 {
+		a.keep(texts[:half])
+		a.keep(texts[half:])
+	}
+}
+
+// with makes the edits with some of their texts.
+func (a *attempt) with(texts []*field.KeyValue) (changes []splice, notices []Notice, ok bool) {
+	edits := slices.Clone(a.edits)
+	for i := range edits {
+		edits[i].Texts = nil
+		for j := range a.edits[i].Texts {
+			if text := &a.edits[i].Texts[j]; slices.Contains(texts, text) {
+				edits[i].Texts = append(edits[i].Texts, *text)
+			}
+		}
+	}
+	root, err := a.mem.original.overlay(a.tree, edits)
+	if err != nil {
+		return nil, nil, false
+	}
+	return newSplicer(a.tree, a.eol, a.mem).rewrite(root, a.check)
+}
+
 // tooUnusual returns the error of an object that cannot be edited because of its form.
 func (o *Object) tooUnusual(t *yaml.Tree) error {
-	if t.Fixed.Why == "" || o.changed {
+	if t.ReadOnly.Why == "" || o.changed {
 		return o.error(nil, o.Line(), errors.New("cannot be edited: its form of YAML is too unusual; write it in block style, without anchors and merge keys"))
 	}
-	return o.error(nil, o.stream.line(o.stream.treeAt+t.Fixed.At), fmt.Errorf("cannot be edited: it has %s here; write it in another way", t.Fixed.Why))
+	line := o.stream.line(o.stream.treeAt + t.ReadOnly.At)
+	return o.error(nil, line, fmt.Errorf("cannot be edited: it has %s here; write it in another way", t.ReadOnly.Why))
 }
 
 // canBeEdited returns an error if the object is written in a form that is only read.
@@ -133,5 +188,6 @@ func lineBreak(text []byte, around string) string {
 // replaceWith puts a text in the place of the object's part of the input. It is read again
 // in the output.
 func (o *Object) replaceWith(text []byte) {
-	o.patch, o.changed, o.endsPlainly = []splice{{0, o.end - o.start, yaml.View(text)}}, true, false
+	o.patch = []splice{{0, o.end - o.start, yaml.View(text)}}
+	o.changed, o.endsPlainly = true, false
 }

@@ -163,6 +163,9 @@ func FuzzApply(f *testing.F) {
 	for i, s := range yamljudge.Numbered {
 		f.Add([]byte(s), uint64(i))
 	}
+	for i, s := range yamljudge.StyledSeeds() {
+		f.Add(s, uint64(i))
+	}
 	for i, tt := range editTests {
 		f.Add([]byte(tt.in), uint64(i))
 		f.Add([]byte(tt.in+"---\n"+tt.want), uint64(i)*3)

@@ -7,4 +7,25 @@
 // tree. If the two differ, the edit is refused and the object stays as it is.
 // [Object.Notices] names the lines that an edit had to change besides its own.
 // The whole output is read again, too, before any of it is written.
+//
+// # How an edit becomes text
+//
+// [Object.Apply] does it in three steps. A bug is in one of them, and the files of each begin with its name.
+//
+//  1. The edited tree (edit_) says what the object is to be. An editNode stands for an entry or an item: as it was,
+//     deleted, set to a value, or open, with children of its own. edit_tree.go makes the tree of the values. The tree
+//     of the text may differ: an alias cannot stay if its value is edited, nor a merge key if what it brings is.
+//     edit_text.go derives the one from the other, and notes what it writes out.
+//  2. The splices (splice) say where the text changes. They replace the smallest parts of the old text that
+//     make it the tree of step 1: keys, values, lines of a block collection, entries in braces.
+//  3. The layout (layout) says how new text looks: like what is around it. layout_learned.go reads from the
+//     old text how lists are indented and braces are spaced; layout.go writes values in that way.
+//
+// Then the new text is read, and compared with the tree of the values.
+//
+// A text of [field.Edit.Texts] takes the place of what the layout would write: an entry as its author wrote it before an
+// earlier edit. [Object.Texts] finds the texts that are worth keeping, those that the layout would write in another way.
+// It makes both edits, there and back, in its head (texts.go). Apply uses the texts that fit, and no others (apply.go).
+//
+// So if a value is wrong, look at step 1; if too many lines change, at step 2; if the change looks foreign, at step 3.
 package manifest

@@ -32,7 +32,8 @@ func release(rest []byte) {
 	from := (len(region) - len(rest) + page - 1) / page * page
 	if from < len(region) {
 		// munmap of a part: the address space is not needed any more.
-		_, _, _ = syscall.Syscall(syscall.SYS_MUNMAP, uintptr(unsafe.Pointer(&region[from])), uintptr(len(region)-from), 0)
+		at, length := uintptr(unsafe.Pointer(&region[from])), uintptr(len(region)-from)
+		_, _, _ = syscall.Syscall(syscall.SYS_MUNMAP, at, length, 0)
 		region = region[:from:from]
 	}
 }
@@ -68,7 +69,9 @@ func mapped(n int) []byte {
 	}
 	huge := (n + hugePage*3/4) &^ (hugePage - 1)
 	n = (n + hugePage - 1) &^ (hugePage - 1)
-	b, err := syscall.Mmap(-1, 0, n+hugePage, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
+	const protection = syscall.PROT_READ | syscall.PROT_WRITE
+	const flags = syscall.MAP_ANON | syscall.MAP_PRIVATE | syscall.MAP_NORESERVE
+	b, err := syscall.Mmap(-1, 0, n+hugePage, protection, flags)
 	if err != nil {
 		return nil
 	}

@@ -34,13 +34,15 @@ type chunk struct {
 	isMapped bool
 }
 
+func (c *chunk) room() int { return cap(c.text) - len(c.text) }
+
 func (m *textMemory) keep(text string) string {
 	const size, most = 64 << 10, 24 // more than a megabyte is outside of the heap
 	if len(text) == 0 {
 		return ""
 	}
 	n := len(m.chunks)
-	if n == 0 || cap(m.chunks[n-1].text)-len(m.chunks[n-1].text) < len(text) {
+	if n == 0 || m.chunks[n-1].room() < len(text) {
 		var c chunk
 		if n >= most && len(text) <= hugePage {
 			c.text = mapped(hugePage)[:0]

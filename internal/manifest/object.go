@@ -97,8 +97,9 @@ func (o *Object) String() string {
 func (o *Object) nameAndNamespace() (name, namespace string) {
 	t, err := o.load()
 	if err != nil { // what can be read of it
-		t = &o.stream.check
-		t.Parse(o.source(), int(o.col))
+		p := &o.stream.check
+		p.Parse(o.source(), int(o.col))
+		t = &p.Tree
 	}
 	if len(t.Nodes) < 2 {
 		return "", ""
@@ -183,23 +184,31 @@ func (o *Object) source() []byte {
 func (o *Object) load() (*yaml.Tree, error) {
 	s := o.stream
 	if s.treeOf == o {
-		return &s.tree, nil
+		return &s.parser.Tree, nil
 	}
 	s.treeOf = nil
 	ok, at := false, o.start
 	if o.changed {
-		ok = s.tree.Parse(o.source(), int(o.col))
+		ok = s.parser.Parse(o.source(), int(o.col))
 	} else {
-		at, ok = s.text.Parse(&s.tree, o.start, o.end, int(o.col))
+		at, ok = s.text.Parse(&s.parser, o.start, o.end, int(o.col))
 	}
-	switch t := &s.tree; {
-	case ok && t.Fixed.Why == yaml.NotKey:
-		return nil, s.errorAt(at+t.Fixed.At, ErrNotKey)
+	switch t := &s.parser; {
+	case ok && t.ReadOnly.Why == yaml.NotKey:
+		return nil, s.errorAt(at+t.ReadOnly.At, ErrNotKey)
 	case !ok:
 		return nil, s.placed(yaml.Invalid(at, t.Refused))
 	}
 	s.treeOf, s.treeAt = o, at
-	return &s.tree, nil
+	return &s.parser.Tree, nil
+}
+
+// Forget makes the stream read the object anew when more of it is requested: a panic may have left
+// the memory that its objects share in any state.
+func (o *Object) Forget() {
+	o.stream.treeOf = nil
+	o.stream.parser, o.stream.check = yaml.Parser{}, yaml.Parser{}
+	o.stream.scratch.original = original{}
 }
 
 // Decode reads the value at path into the variable that into points to, by
@@ -234,7 +243,8 @@ func (o *Object) decode(path field.Path, into any, strict bool) (found bool, err
 func (o *Object) locate(t *yaml.Tree, errs []yaml.DecodeError) error {
 	var located []error
 	for _, e := range errs {
-		located = append(located, o.error(t.Path(e.Node), o.nodeLine(t, e.Node), errors.New(e.Msg)))
+		err := o.error(t.Path(e.Node), o.nodeLine(t, e.Node), errors.New(e.Msg))
+		located = append(located, err)
 	}
 	return errors.Join(located...)
 }

@@ -55,11 +55,11 @@ func Join(streams []*Stream) (text []byte, err error) {
 		debug.FreeOSMemory()
 		debug.SetGCPercent(20)
 	}
-	c := composer{text: outputMemory(size), known: make([]yaml.Known, 0, objects)}
+	c := composer{text: outputMemory(size), verified: make([]yaml.Verified, 0, objects)}
 	if err := send(&c, streams); err != nil {
 		return nil, err
 	}
-	if err := verify(c.text, c.known, streams); err != nil {
+	if err := verify(c.text, c.verified, streams); err != nil {
 		return nil, err
 	}
 	return streams[len(streams)-1].withoutAddedEnd(c.text), nil
@@ -159,12 +159,12 @@ func (s *Stream) sendBetween(to sink, start, end int, changes []splice) error {
 	return nil
 }
 
-// A composer puts an output together, and notes the known objects in it: those that no
+// A composer puts an output together, and notes the verified objects in it: those that no
 // edit touches, and those of which Apply has read all that makes them up. To the edited
 // text that ends in a block scalar belongs what is indented more below it, a comment too.
 type composer struct {
-	text  []byte
-	known []yaml.Known
+	text     []byte
+	verified []yaml.Verified
 }
 
 // between appends a text. That of a change is then kept in the output only.
@@ -179,10 +179,10 @@ func (c *composer) between(s *Stream, text string, kept *string) {
 func (c *composer) object(o *Object) error {
 	s, at := o.stream, len(c.text)
 	if s.shared[o] == "" && (!o.changed || o.endsPlainly) {
-		c.known = append(c.known, yaml.Known{
-			At: at, End: at + o.length(), Col: int(o.col), Checked: !o.changed && s.text.OddBreak(o.start, o.end) < 0,
-			APIVersion: o.apiVersion, Kind: o.kind,
-		})
+		v := yaml.Verified{At: at, End: at + o.length(), Col: int(o.col)}
+		v.APIVersion, v.Kind = o.apiVersion, o.kind
+		v.Checked = !o.changed && s.text.OddBreak(o.start, o.end) < 0
+		c.verified = append(c.verified, v)
 	}
 	at = o.start
 	for i, p := range o.patch {

@@ -195,16 +195,16 @@ func TestEveryFaultInAnOutputIsFound(t *testing.T) {
 	reasons := make(map[string]int)
 	for name, streams := range editedStreams(t) {
 		c := composed(t, streams...)
-		if err := verify(c.text, c.known, streams); err != nil {
+		if err := verify(c.text, c.verified, streams); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		check := func(what string, text []byte) {
 			if bytes.Equal(text, c.text) {
 				return
 			}
-			for _, known := range [][]yaml.Known{c.known, nil} {
+			for _, verified := range [][]yaml.Verified{c.verified, nil} {
 				var e *Error
-				if !errors.As(verify(text, known, streams), &e) {
+				if !errors.As(verify(text, verified, streams), &e) {
 					t.Errorf("%s: %s is not found:\n%s", name, what, text)
 					continue
 				}

@@ -50,9 +50,12 @@ func (s *Stream) addBlockResults(results iter.Seq[field.Map]) error {
 	for m := range results {
 		b := l.item(append(append(before, spaces(col)...), "- "...), m, col)
 		b = append(b, l.eol...)
-		s.changes = append(s.changes, splice{r.docEnd, r.docEnd, s.scratch.kept.keep(yaml.View(b))})
+		text := s.scratch.kept.keep(yaml.View(b))
+		s.changes = append(s.changes, splice{r.docEnd, r.docEnd, text})
 		alone = append(append(alone[:0], key...), b[len(before):]...)
-		if t := &s.check; !t.Parse(alone, int(r.root.Col)) || !t.EqualValue(t.Get(1, "results"), field.List{m}) {
+		t := &s.check.Tree
+		ok := s.check.Parse(alone, int(r.root.Col))
+		if !ok || !t.EqualValue(t.Get(1, "results"), field.List{m}) {
 			return s.unplanned("", errors.New("the results differ"))
 		}
 		s.added = true

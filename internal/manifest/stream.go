@@ -30,11 +30,11 @@ type Stream struct {
 	added   bool     // results were added
 	changes []splice // of the input, by results that are added, in its order
 
-	// The tree that was used last, and the one that checks edits.
-	tree   yaml.Tree
+	// What has the tree that was used last, and what checks edits.
+	parser yaml.Parser
 	treeOf *Object
 	treeAt int // where the text of the tree starts
-	check  yaml.Tree
+	check  yaml.Parser
 
 	scratch scratch // for its text
 
@@ -44,7 +44,7 @@ type Stream struct {
 	notices map[*Object][]Notice
 	unread  map[*Object]error
 
-	known []yaml.Known // in an output: those of its objects that were stepped over
+	verified []yaml.Verified // in an output: those of its objects that were stepped over
 
 	linesBefore []int // the line feeds before each block, as far as lines were asked for
 }
@@ -66,10 +66,12 @@ const maxSize = math.MaxInt32 - 16
 // The end of the input ends its last line, as it does for kubectl.
 func Read(name string, input []byte) (*Stream, error) { return read(name, input, nil) }
 
-// read is Read for an output in which the known objects are stepped over.
-func read(name string, input []byte, known []yaml.Known) (s *Stream, err error) {
-	s = &Stream{name: name, in: input, known: known, objects: make([]*Object, 0, len(known))}
-	s.shared, s.notices, s.unread = map[*Object]string{}, map[*Object][]Notice{}, map[*Object]error{}
+// read is Read for an output in which the verified objects are stepped over.
+func read(name string, input []byte, verified []yaml.Verified) (s *Stream, err error) {
+	s = &Stream{name: name, in: input, verified: verified, objects: make([]*Object, 0, len(verified))}
+	s.shared = map[*Object]string{}
+	s.notices = map[*Object][]Notice{}
+	s.unread = map[*Object]error{}
 	defer func() {
 		if p := recover(); p != nil {
 			err = &Error{File: name, Err: fmt.Errorf("cannot be read: %v", p)}
@@ -79,7 +81,7 @@ func read(name string, input []byte, known []yaml.Known) (s *Stream, err error) 
 		return nil, &Error{File: name, Err: errors.New("must be smaller than 2 GiB")}
 	}
 	s.endLastLine()
-	if s.text, err = yaml.Check(s.in, known); err != nil {
+	if s.text, err = yaml.Check(s.in, verified); err != nil {
 		return nil, s.placed(err)
 	}
 	return s, s.documents()
@@ -87,7 +89,7 @@ func read(name string, input []byte, known []yaml.Known) (s *Stream, err error) 
 
 func (s *Stream) documents() error {
 	found := false
-	d := s.text.Documents(s.known)
+	d := s.text.Documents(s.verified)
 	for d.Next() {
 		if s.isList {
 			return s.errorAt(d.Start, errors.New("nothing may follow a ResourceList in its stream, and another document does"))
@@ -96,15 +98,15 @@ func (s *Stream) documents() error {
 		if err != nil {
 			return s.placed(err)
 		}
-		s.endsInText = s.addedEnd > 0 && d.Tree.TextEnd == len(s.in)
+		s.endsInText = s.addedEnd > 0 && d.TextEnd() == len(s.in)
 		if empty {
 			continue
 		}
 		first := len(s.objects)
-		if err := s.addDocument(&d.Tree, d.End, found); err != nil {
+		if err := s.addDocument(d.Tree(), d.End, found); err != nil {
 			return err
 		}
-		s.noteShared(s.objects[first:], d.Tree.Uses)
+		s.noteShared(s.objects[first:], d.Tree().Uses)
 		found = true
 	}
 	if !found {
@@ -129,10 +131,15 @@ func (s *Stream) errorAt(at int, err error) *Error {
 
 // placed returns an error of the text with its file and line.
 func (s *Stream) placed(err error) error {
-	if e := (*yaml.Error)(nil); errors.As(err, &e) {
+	e, ok := errors.AsType[*yaml.Error](err)
+	if !ok {
+		return err
+	}
+	if e.Open < 0 || s.line(e.Open) == s.line(e.At) {
 		return s.errorAt(e.At, e.Err)
 	}
-	return err
+	bracket := fmt.Sprintf("the %c of line %d is still open", s.in[e.Open], s.line(e.Open))
+	return s.errorAt(e.At, fmt.Errorf("%w; %s", e.Err, bracket))
 }
 
 // line returns the number of the line that contains the offset. Line feeds are counted once
@@ -144,7 +151,8 @@ func (s *Stream) line(at int) int {
 		s.linesBefore = []int{0}
 	}
 	for n := len(s.linesBefore); n <= at/block; n++ {
-		s.linesBefore = append(s.linesBefore, s.linesBefore[n-1]+bytes.Count(s.in[(n-1)*block:n*block], feed))
+		before := s.in[(n-1)*block : n*block]
+		s.linesBefore = append(s.linesBefore, s.linesBefore[n-1]+bytes.Count(before, feed))
 	}
 	return 1 + s.linesBefore[at/block] + bytes.Count(s.in[at/block*block:at], feed)
 }
@@ -153,7 +161,8 @@ func (s *Stream) line(at int) int {
 // with another field of a list.
 func (s *Stream) noteShared(objects []*Object, aliases []yaml.AliasUse) {
 	find := func(at int) *Object {
-		i, _ := slices.BinarySearchFunc(objects, at, func(o *Object, at int) int { return cmp.Compare(o.end, at+1) })
+		compare := func(o *Object, at int) int { return cmp.Compare(o.end, at+1) }
+		i, _ := slices.BinarySearchFunc(objects, at, compare)
 		if i == len(objects) || objects[i].start > at {
 			return nil
 		}
@@ -187,15 +196,16 @@ func (s *Stream) identify(t *yaml.Tree, n int32, end int) (id identity, isMappin
 		}
 	}
 	v, at := &t.Nodes[n], 0
-	if k := yaml.Find(s.known, int(v.Start)); k != nil {
+	if k := yaml.Find(s.verified, int(v.Start)); k != nil {
 		return identity{k.APIVersion, k.Kind}, true, nil
 	}
 	if t.IsHidden(n) {
 		ok := false
-		if at, ok = s.text.Parse(&s.check, int(v.Start), end, s.text.ColumnOf(v)); !ok {
+		col := s.text.ColumnOf(v)
+		if at, ok = s.text.Parse(&s.check, int(v.Start), end, col); !ok {
 			return id, false, s.placed(yaml.Invalid(at, s.check.Refused))
 		}
-		t, n = &s.check, 1
+		t, n = &s.check.Tree, 1
 	}
 	for _, e := range []struct {
 		key string
@@ -204,7 +214,8 @@ func (s *Stream) identify(t *yaml.Tree, n int32, end int) (id identity, isMappin
 		switch c := t.Get(n, e.key); {
 		case c == 0 || t.IsNull(c):
 		case t.Nodes[c].Kind != yaml.Scalar:
-			return id, false, s.errorAt(at+int(t.Nodes[c].Start), fmt.Errorf("`%s` must be a string, not %s", e.key, t.Describe(c)))
+			err := fmt.Errorf("`%s` must be a string, not %s", e.key, t.Describe(c))
+			return id, false, s.errorAt(at+int(t.Nodes[c].Start), err)
 		default:
 			*e.to = t.Str(c)
 		}
@@ -247,7 +258,8 @@ func (s *Stream) addItems(t *yaml.Tree, items int32, end int, list string, byDef
 	v := &t.Nodes[items]
 	switch {
 	case v.Marks&yaml.IsAlias != 0:
-		return s.errorAt(int(v.Start), fmt.Errorf("%s: `items` must be written out, not the alias %s", list, s.text.Bytes[v.Start:v.End]))
+		alias := s.text.Bytes[v.Start:v.End]
+		return s.errorAt(int(v.Start), fmt.Errorf("%s: `items` must be written out, not the alias %s", list, alias))
 	case v.Kind != yaml.Sequence && !t.IsNull(items):
 		return s.errorAt(int(v.Start), fmt.Errorf("%s: `items` must be a list", list))
 	}
@@ -310,8 +322,15 @@ func (s *Stream) addObject(t *yaml.Tree, n int32, end int, id identity) error {
 }
 
 func (s *Stream) newObject(v *yaml.Node, end int, id identity) Object {
-	isPair := v.Style == yaml.Flow && s.in[int(v.Start)+yaml.ContentStart(s.in[v.Start:])] != '{'
-	return Object{stream: s, start: int(v.Start), end: end, col: int32(s.text.ColumnOf(v)), isPair: isPair, apiVersion: id.apiVersion, kind: id.kind}
+	start := int(v.Start)
+	isPair := v.Style == yaml.Flow
+	if isPair {
+		isPair = s.in[start+yaml.ContentStart(s.in[start:])] != '{'
+	}
+	return Object{
+		stream: s, start: start, end: end, col: int32(s.text.ColumnOf(v)),
+		isPair: isPair, apiVersion: id.apiVersion, kind: id.kind,
+	}
 }
 
 func (s *Stream) configObject(t *yaml.Tree, n int32) (*Object, error) {

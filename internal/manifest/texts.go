@@ -39,22 +39,36 @@ func (p entryText) texts(to []field.Text, o *editNode) []field.Text {
 		if k.node == 0 || !k.deleted && !k.set && !k.open {
 			continue
 		}
-		if c := p.within(k.node); k.open && c.Child != 0 {
+		c := p.within(k.node)
+		isBrought := c.Marks&yaml.IsMerged != 0
+		switch {
+		case isBrought: // its text is elsewhere
+		case k.open && c.Child != 0 && (o.kind == yaml.Sequence || !c.losesMergeKeys(k)):
 			to = c.texts(to, k)
-		} else if o.kind == yaml.Mapping && k.differs() {
+		case o.kind == yaml.Mapping && k.differs():
 			to = c.note(to, k)
 		}
 	}
 	return to
 }
 
+// losesMergeKeys reports whether the entry is a mapping whose merge keys an edit writes out.
+func (p *entryText) losesMergeKeys(k *editNode) bool {
+	return p.Marks&yaml.HasMergeKey != 0 && k.differs() && !k.keepsMergeKeys(p.t)
+}
+
+// maxLinked is the longest text of a mapping with merge keys that is kept: it may be a whole pod.
+const maxLinked = 1 << 10
+
 // note appends the text of an entry unless undoing its edit would give the same.
 func (p entryText) note(to []field.Text, k *editNode) []field.Text {
-	if p.Child != 0 || !k.deleted && p.comesBack(k.value(p.t)) || k.deleted && p.Marks&yaml.IsMerged != 0 {
+	isLinked := k.open && p.Marks&yaml.HasMergeKey != 0
+	if p.Child != 0 && !isLinked || !k.deleted && p.comesBack(k.value(p.t)) {
 		return to
 	}
 	text, above, below := p.entry(k.deleted)
-	if p.inFlow && strings.Contains(text, "\n") || k.deleted && above+below == "" && p.isUsual(text) {
+	isLost := p.inFlow && strings.Contains(text, "\n") || isLinked && len(text) > maxLinked
+	if isLost || k.deleted && above+below == "" && p.isUsual(text) {
 		return to
 	}
 	path := p.t.Path(k.node)
@@ -75,15 +89,16 @@ type entryText struct {
 
 // within returns an entry or item of a collection.
 func (p *entryText) within(n int32) entryText {
-	in := entryText{Node: p.t.Written(n), splicer: p.splicer, n: n, parent: p.n, l: p.l, inFlow: p.Style == yaml.Flow}
-	if in.inFlow {
+	in := entryText{Node: p.t.Written(n), splicer: p.splicer, l: p.l}
+	in.n, in.parent = n, p.n
+	if in.inFlow = p.Style == yaml.Flow; in.inFlow {
 		in.l = p.flowLayout(p.n, p.l.json)
 	}
 	return in
 }
 
 // isSpecial reports whether the entry is an alias, or has an anchor or a tag.
-func (p *entryText) isSpecial() bool { return p.Marks&^yaml.IsMerged != 0 }
+func (p *entryText) isSpecial() bool { return p.Marks&^(yaml.IsMerged|yaml.Overrides) != 0 }
 
 // entry returns the text of the entry. If the entry will be gone, or its value is below its
 // key, its comment is a part of it. If it will be gone, above has a line feed for each line
@@ -101,8 +116,11 @@ func (p *entryText) entry(gone bool) (text, above, below string) {
 		end = p.eol(end)
 	}
 	if gone && !p.inFlow {
-		above = strings.Repeat("\n", max(bytes.Count(p.t.Text[p.t.EndBefore(p.parent, p.n):key], []byte("\n"))-1, 0))
-		if lineBreak := string(p.t.Text[end:p.splicer.next(end)]); lineBreak != "" && lineBreak != p.splicer.l.eol {
+		between := p.t.Text[p.t.EndBefore(p.parent, p.n):key]
+		lines := bytes.Count(between, []byte("\n"))
+		above = strings.Repeat("\n", max(lines-1, 0))
+		lineBreak := string(p.t.Text[end:p.splicer.next(end)])
+		if lineBreak != "" && lineBreak != p.splicer.l.eol {
 			below = "\r"
 		}
 	}
@@ -115,7 +133,8 @@ func (p *entryText) isUsual(text string) bool {
 	if p.inFlow {
 		write = p.l.flowEntry
 	}
-	return !p.isSpecial() && text == string(write(nil, p.t.KeyOf(p.n), p.t.Any(p.n), 0))
+	usual := write(nil, p.t.KeyOf(p.n), p.t.Any(p.n), 0)
+	return !p.isSpecial() && text == string(usual)
 }
 
 // comesBack reports whether the value is written as it is now if it is set again after
@@ -130,7 +149,8 @@ func (p *entryText) comesBack(instead field.Value) bool {
 		return false
 	}
 	if have, ok := keepsLines(p.t, &p.Node, instead); ok {
-		return p.linesOf(&p.Node, have) == string(p.t.Text[p.eol(int(p.Start)):p.End])
+		lines := p.t.Text[p.eol(int(p.Start)):p.End]
+		return p.linesOf(&p.Node, have) == string(lines)
 	}
 	text, old := "", p.Style
 	for _, v := range []field.Value{instead, p.t.Any(p.n)} {
@@ -196,7 +216,7 @@ func skipBlankAndComments(text []byte, at, lines int) int {
 
 // asWritten returns the entry as its author once wrote it, and the text of its value
 // with the spaces in front; ok is false if that text is not known, or reads as something
-// else. An alias is taken on trust: the result is read.
+// else. A text with aliases is taken on trust: the result is read.
 func (k *editNode) asWritten(inFlow bool) (entry, value string, ok bool) {
 	entry = strings.TrimSuffix(strings.TrimLeft(k.text, "\n"), "\r")
 	if entry == "" || inFlow && strings.Contains(entry, "\n") {
@@ -206,15 +226,14 @@ func (k *editNode) asWritten(inFlow bool) (entry, value string, ok bool) {
 	if inFlow {
 		text, brackets = "{"+entry+" }", 1
 	}
-	t := yaml.Tree{Lenient: true}
+	t := yaml.Parser{Lenient: true}
 	if !t.ParseUsual([]byte(text)) {
 		return "", "", false
 	}
 	n := t.Nodes[1].Child
 	v := &t.Nodes[n]
-	wasAlias := v.Marks&yaml.IsAlias != 0
-	hasValue := (!k.open || k.set) && t.EqualValue(n, k.val) // a collection of which only entries change was an alias
-	if n == 0 || v.Next != 0 || t.KeyOf(n) != k.key || !wasAlias && !hasValue {
+	hasValue := (!k.open || k.set) && t.EqualValue(n, k.val) // a collection of which only entries change was linked
+	if n == 0 || v.Next != 0 || t.KeyOf(n) != k.key || len(t.Uses) == 0 && !hasValue {
 		return "", "", false
 	}
 	behind := t.BehindColon(v)
@@ -230,8 +249,8 @@ func startsBelow(value string) bool {
 	return more && (line == "" || line[0] == '#')
 }
 
-// wasAlias reports whether a collection was an alias when its author wrote it.
-func (k *editNode) wasAlias() bool {
+// wasLinked reports whether a collection was an alias, or had a merge key, when its author wrote it.
+func (k *editNode) wasLinked() bool {
 	if !k.open || k.set {
 		return false
 	}

@@ -114,10 +114,10 @@ func TestATextIsUsedOnlyWhereItReadsAsTheEntry(t *testing.T) {
 	}
 }
 
-// TestATextThatMeansSomethingElseNowIsNotUsed has an alias whose anchor has another value now, which drops all
-// texts of the edits, and what was edited by hand.
+// TestATextThatMeansSomethingElseNowIsNotUsed has an alias whose anchor has another value now, and what was
+// edited by hand: the other texts of the edits are used.
 func TestATextThatMeansSomethingElseNowIsNotUsed(t *testing.T) {
-	for text, other := range map[string]string{"l: *x": "http", "l: 3": "'http' # c", "l: '2'": "'http' # c", "l:": "'http' # c", "l: '2": "'http' # c"} {
+	for _, text := range []string{"l: *x", "l: 3", "l: '2'", "l:", "l: '2", "l: {<<: *x}"} {
 		s := mustRead(t, []byte("m:\n  a: &x 1\n  b: 2\n"))
 		edits := []field.Edit{set("m.k", "http"), set("m.l", 2)}
 		edits[0].Texts = field.KeyValues{{Key: "k", Value: "k: 'http' # c"}}
@@ -125,7 +125,7 @@ func TestATextThatMeansSomethingElseNowIsNotUsed(t *testing.T) {
 		if err := s.Objects()[0].Apply(edits); err != nil {
 			t.Fatal(err)
 		}
-		want := "m:\n  a: &x 1\n  b: 2\n  k: " + other + "\n  l: 2\n"
+		const want = "m:\n  a: &x 1\n  b: 2\n  k: 'http' # c\n  l: 2\n"
 		if got := string(output(t, s)); got != want {
 			t.Errorf("%q: got\n%swant\n%s", text, got, want)
 		}
@@ -140,7 +140,7 @@ type editBack struct{ there, back field.Edit }
 func randomEditBack(r *rand.Rand, o *Object) (e editBack, ok bool) {
 	t, err := o.load()
 	// An entry that an alias stands for has no text of its own.
-	if err != nil || o.stream.tree.Special && bytes.ContainsAny(o.source(), "*<") || o.CheckKeys(nil) != nil {
+	if err != nil || o.stream.parser.Special && bytes.ContainsAny(o.source(), "*<") || o.CheckKeys(nil) != nil {
 		return e, false
 	}
 	var p field.Path
@@ -270,5 +270,18 @@ func TestWhatIsEditedBackIsAsItsAuthorWroteIt(t *testing.T) {
 	t.Logf("%d entries edited and edited back, %d of them with their text", edited, withText)
 	if edited < 500 || withText < 100 {
 		t.Errorf("%d entries edited and edited back, %d of them with their text: too few", edited, withText)
+	}
+}
+
+// What cannot be edited, or not so, has no texts to keep.
+func TestWhatIsRefusedHasNoTexts(t *testing.T) {
+	for in, edits := range map[string][]field.Edit{
+		"kind: A\na: 'b'\n":          {remove("a"), remove("a")},
+		"kind: A\n? {a: b}\n: 'b'\n": {set("a", 1)},
+		"kind: A\na: 'b'\nb: c\n":    {set("b", 1)},
+	} {
+		if texts := mustRead(t, []byte(in)).Objects()[0].Texts(edits); texts != nil {
+			t.Errorf("%q: %v", in, texts)
+		}
 	}
 }

@@ -13,10 +13,10 @@ import (
 // verify reads an output as an input is read, and compares it with what was planned:
 // the number and order of objects; each untouched object and all text between objects
 // byte for byte; each edited object with the text that Apply has read and found to be the
-// edited value, and results with the text that AddResults has. It steps over the known
+// edited value, and results with the text that AddResults has. It steps over the verified
 // objects: their texts, which are compared, have been read before.
-func verify(text []byte, known []yaml.Known, streams []*Stream) error {
-	again, err := read(streams[0].name, text, known)
+func verify(text []byte, verified []yaml.Verified, streams []*Stream) error {
+	again, err := read(streams[0].name, text, verified)
 	if err != nil {
 		return streams[0].unplanned("", err)
 	}
@@ -38,7 +38,9 @@ type verifier struct {
 }
 
 func (v *verifier) between(_ *Stream, text string, _ *string) {
-	if v.differs = v.differs || !strings.HasPrefix(yaml.View(v.text[v.at:]), text); !v.differs {
+	rest := yaml.View(v.text[v.at:])
+	v.differs = v.differs || !strings.HasPrefix(rest, text)
+	if !v.differs {
 		v.at += len(text)
 	}
 }
@@ -51,7 +53,11 @@ func (v *verifier) nextObject(length int, edited bool) (*Object, error) {
 		return nil, errors.New("it is missing")
 	}
 	got := v.again.objects[v.next]
-	if v.differs || v.at > got.start || v.at < got.start && !(edited && isBlankText(v.again.in[v.at:got.start])) {
+	isNext := !v.differs && v.at == got.start
+	if !v.differs && v.at < got.start && edited {
+		isNext = isBlankText(v.again.in[v.at:got.start])
+	}
+	if !isNext {
 		return nil, errors.New("the text before it differs")
 	}
 	v.next++
@@ -90,7 +96,8 @@ func (v *verifier) object(o *Object) error {
 
 // asRead returns the name that the object came with: its text may be broken now.
 func (o *Object) asRead() string {
-	return (&Object{stream: o.stream, start: o.start, end: o.end, col: o.col, kind: o.kind}).String()
+	as := Object{stream: o.stream, start: o.start, end: o.end, col: o.col, kind: o.kind}
+	return as.String()
 }
 
 // textSeed is the seed of the hashes of edited texts.

@@ -16,22 +16,24 @@ func TestFormsOfYAMLComeBack(t *testing.T) {
 	const pod = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\nspec:\n  containers:\n  - name: a\n    image: i\n    livenessProbe:\n      httpGet:\n        path: /x\n        port: 8080\n"
 	with := func(pairs ...string) string { return strings.NewReplacer(pairs...).Replace(pod) }
 	for name, in := range map[string]string{
-		"JSON indented by tabs":   "{\n\t\"apiVersion\": \"v1\",\n\t\"kind\": \"Pod\",\n\t\"metadata\": {\n\t\t\"name\": \"p\"\n\t},\n\t\"spec\": {\n\t\t\"hostIPC\": false,\n\t\t\"containers\": [\n\t\t\t{\n\t\t\t\t\"name\": \"a\",\n\t\t\t\t\"livenessProbe\": {\n\t\t\t\t\t\"httpGet\": {\n\t\t\t\t\t\t\"port\": 80\n\t\t\t\t\t}\n\t\t\t\t}\n\t\t\t}\n\t\t]\n\t}\n}\n",
-		"tabs behind keys":        with("metadata:\n", "metadata:\t# c\n", "spec:\n", "spec:\t\n", "name: p", "name:\tp\t# d"),
-		"spaces before colons":    with("metadata:", "metadata  :", "kind: Pod", "kind : Pod", "containers:", "\"containers\" :"),
-		"a number with a point":   with("8080", "8080.0"),
-		"values below their keys": with("path: /x", "path: # c\n          /x # d", "port: 8080", "port:\n        # e\n          8080 # f"),
-		"a tag at the marker":     "--- !!map\n" + pod + "--- &doc\n" + pod,
-		"tags":                    with("kind: Pod", "kind: !!str Pod", "spec:\n", "spec: !!map # c\n", "8080", "!!int \"8080\""),
-		"kind in a block scalar":  with("kind: Pod", "kind: >-\n  Pod", "apiVersion: v1", "apiVersion: |-\n  v1"),
-		"kind on two lines":       with("kind: Pod", "kind:\n  Pod"),
-		"explicit keys":           with("metadata:\n  name: p", "metadata:\n  ? name\n  : p\n  ? labels\n  : a: b\n    c: d"),
-		"an anchor for the spec":  with("spec:\n", "spec: &spec # c\n"),
-		"an anchor for a handler": with("httpGet:\n", "httpGet: &h # c\n"),
-		"LF in CRLF":              strings.ReplaceAll(strings.ReplaceAll(with("httpGet:", "grpc:", "path: /x\n        port: 8080", "port: 8080\n        service: s"), "\n", "\r\n"), "service: s\r", "service: s"),
-		"CRLF in LF":              with("httpGet:", "grpc:", "path: /x\n        port: 8080", "port: 8080\n        service: s # c\r"),
-		"LF below a line of CRLF": with("v1\n", "v1\r\n", "httpGet:", "grpc:", "path: /x\n        port: 8080", "port: 8080\n        service: s"),
-		"items of a list":         "kind: List\nitems  :\n- " + strings.ReplaceAll(strings.TrimSuffix(pod, "\n"), "\n", "\n  ") + "\n",
+		"JSON indented by tabs":     "{\n\t\"apiVersion\": \"v1\",\n\t\"kind\": \"Pod\",\n\t\"metadata\": {\n\t\t\"name\": \"p\"\n\t},\n\t\"spec\": {\n\t\t\"hostIPC\": false,\n\t\t\"containers\": [\n\t\t\t{\n\t\t\t\t\"name\": \"a\",\n\t\t\t\t\"livenessProbe\": {\n\t\t\t\t\t\"httpGet\": {\n\t\t\t\t\t\t\"port\": 80\n\t\t\t\t\t}\n\t\t\t\t}\n\t\t\t}\n\t\t]\n\t}\n}\n",
+		"tabs behind keys":          with("metadata:\n", "metadata:\t# c\n", "spec:\n", "spec:\t\n", "name: p", "name:\tp\t# d"),
+		"spaces before colons":      with("metadata:", "metadata  :", "kind: Pod", "kind : Pod", "containers:", "\"containers\" :"),
+		"a number with a point":     with("8080", "8080.0"),
+		"a number with an exponent": with("httpGet:", "grpc:", "path: /x\n        port: 8080", "port: 1e3 # c"),
+		"no metadata":               with("metadata:\n  name: p\n", ""),
+		"values below their keys":   with("path: /x", "path: # c\n          /x # d", "port: 8080", "port:\n        # e\n          8080 # f"),
+		"a tag at the marker":       "--- !!map\n" + pod + "--- &doc\n" + pod,
+		"tags":                      with("kind: Pod", "kind: !!str Pod", "spec:\n", "spec: !!map # c\n", "8080", "!!int \"8080\""),
+		"kind in a block scalar":    with("kind: Pod", "kind: >-\n  Pod", "apiVersion: v1", "apiVersion: |-\n  v1"),
+		"kind on two lines":         with("kind: Pod", "kind:\n  Pod"),
+		"explicit keys":             with("metadata:\n  name: p", "metadata:\n  ? name\n  : p\n  ? labels\n  : a: b\n    c: d"),
+		"an anchor for the spec":    with("spec:\n", "spec: &spec # c\n"),
+		"an anchor for a handler":   with("httpGet:\n", "httpGet: &h # c\n"),
+		"LF in CRLF":                strings.ReplaceAll(strings.ReplaceAll(with("httpGet:", "grpc:", "path: /x\n        port: 8080", "port: 8080\n        service: s"), "\n", "\r\n"), "service: s\r", "service: s"),
+		"CRLF in LF":                with("httpGet:", "grpc:", "path: /x\n        port: 8080", "port: 8080\n        service: s # c\r"),
+		"LF below a line of CRLF":   with("v1\n", "v1\r\n", "httpGet:", "grpc:", "path: /x\n        port: 8080", "port: 8080\n        service: s"),
+		"items of a list":           "kind: List\nitems  :\n- " + strings.ReplaceAll(strings.TrimSuffix(pod, "\n"), "\n", "\n  ") + "\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, r := run(t, "in", []byte(in), pipeline.Rewrite)
@@ -44,11 +46,85 @@ func TestFormsOfYAMLComeBack(t *testing.T) {
 				}
 			}
 			once := written(t, s)
+			if s, _ = run(t, "in", once, pipeline.Rewrite); string(written(t, s)) != string(once) {
+				t.Errorf("a second run makes of\n%s\n%s", once, written(t, s))
+			}
 			s, _ = run(t, "in", once, pipeline.Restore)
 			if back := string(written(t, s)); back != in {
 				t.Errorf("restored it is\n%s\nit was\n%s\nrewritten\n%s", back, in, once)
 			}
 		})
+	}
+}
+
+// TestRestore_writtenOut has probes whose aliases and merge keys a run writes out: restore brings them back.
+func TestRestore_writtenOut(t *testing.T) {
+	const head = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: web\n    image: web:1\n"
+	for name, probes := range map[string]string{
+		"a merge key in braces":         "    readinessProbe: &probe\n      httpGet: {port: 8080}\n    livenessProbe: {<<: *probe, failureThreshold: 6}\n",
+		"an anchor in what is merged":   "    readinessProbe: &r {httpGet: {port: &p 8080}}\n    livenessProbe:\n      <<: *r\n",
+		"a merge key with comments":     "    readinessProbe: &r # one\n      httpGet:\n        port: 8080 # two\n    livenessProbe: # three\n      # four\n      <<: *r # five\n      periodSeconds: 3 # six\n",
+		"two sources of a merge key":    "    readinessProbe: &r {httpGet: &h {port: 8080}, periodSeconds: 3}\n    livenessProbe: {<<: [{timeoutSeconds: 2}, *r]} # c\n",
+		"a merge key in a handler":      "    readinessProbe:\n      httpGet: &h {port: 8080, path: /a}\n    livenessProbe:\n      httpGet:\n        <<: *h\n        path: /b\n",
+		"merge keys in the metadata":    "    readinessProbe: {httpGet: {port: 8080}}\n",
+		"an alias of a probe":           "    readinessProbe: &r\n      grpc: {port: 8080}\n    livenessProbe: *r # c\n",
+		"an alias in a probe in braces": "    readinessProbe: {grpc: {port: &p 8080}}\n    livenessProbe: {httpGet: {port: *p}}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := head + probes
+			if strings.Contains(name, "metadata") {
+				in = strings.Replace(in, "metadata: {name: web}\n", "metadata: # one\n  # two\n  name: web\n  <<: {labels: {app: web}} # three\n", 1)
+			}
+			s, r := run(t, "in", []byte(in), pipeline.Rewrite)
+			once := written(t, s)
+			if report.Count(r.Messages, transformer.Error) > 0 || r.Changed != 1 {
+				t.Fatalf("%d changed: %v", r.Changed, r.Messages)
+			}
+			if s, _ = run(t, "in", once, pipeline.Rewrite); string(written(t, s)) != string(once) {
+				t.Errorf("a second run makes of\n%s\n%s", once, written(t, s))
+			}
+			if s, _ = run(t, "in", once, pipeline.Restore); string(written(t, s)) != in {
+				t.Errorf("restored it is\n%s\nit was\n%s\nrewritten\n%s", written(t, s), in, once)
+			}
+		})
+	}
+}
+
+// TestRestore_changedAnchor changes an anchor in the output: the alias would mean another value, and the other texts
+// come back.
+func TestRestore_changedAnchor(t *testing.T) {
+	const in = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  template:
+    metadata:
+      annotations:
+        path: &p /healthz
+    spec:
+      containers:
+      - name: web
+        ports:
+        - {name: http, containerPort: 8080}
+        livenessProbe:
+          httpGet:
+            path: *p
+            port: "http"   # the app's own port
+        readinessProbe:
+          grpc:
+            port: 9090
+            service: 'ready' # which service
+        startupProbe:
+          httpGet:
+            path: '/start'
+            port: "http"
+`
+	s, _ := run(t, "in", []byte(in), pipeline.Rewrite)
+	edited := strings.Replace(string(written(t, s)), "&p /healthz", "&p /other", 1)
+	s, _ = run(t, "in", []byte(edited), pipeline.Restore)
+	want := strings.NewReplacer("&p /healthz", "&p /other", "path: *p", "path: /healthz").Replace(in)
+	if back := string(written(t, s)); back != want {
+		t.Errorf("restored it is\n%s\nwant\n%s", back, want)
 	}
 }
 

@@ -29,7 +29,7 @@ func (h *history) groupProbe() string {
 		"    httpGet:\n      path: /healthz # p\n      port: 8443 # q\n      scheme: HTTPS # s\n"+h.pick("", "      httpHeaders:\n      - name: A\n        value: secret # v\n"),
 		"    httpGet:\n      scheme: \"HTTPS\"\n      port: 8443\n",
 		"    httpGet: {port: 8443, scheme: HTTPS} # flow\n",
-		"    grpc:\n      port: 9000\n", "    grpc:\n      port: 9000\n      service:  'a.B' # s\n", "    grpc:\n      service: a.B\n      port: 9000\n", "    grpc: {service: \"\", port: 9000} # flow\n",
+		"    grpc:\n      port: 9000\n", "    grpc:\n      port: 9e3 # a float\n", "    httpGet: {port: 8443.0, scheme: HTTPS}\n", "    grpc:\n      port: 9000\n      service:  'a.B' # s\n", "    grpc:\n      service: a.B\n      port: 9000\n", "    grpc: {service: \"\", port: 9000} # flow\n",
 		"    httpGet:\n      port: 8080\n", "    tcpSocket:\n      port: 8080\n")
 	at := h.IntN(len(timing) + 1)
 	return "  probe:\n" + strings.Join(timing[:at], "") + handler + strings.Join(timing[at:], "")

@@ -71,12 +71,12 @@ spec:
 `
 
 func (h *history) handler(indent string) string {
-	port := h.pick("8080", "http", "9000", `"http"`, "'http'", "0x2328", `!!int "8080"`)
+	port := h.pick("8080", "http", "9000", `"http"`, "'http'", "0x2328", `!!int "8080"`, "8080.0", "9e3")
 	switch h.IntN(5) {
 	case 0:
 		return indent + "tcpSocket:\n" + indent + "  port: " + port + h.pick("", "\n"+indent+"  # above\n"+indent+"  host: ''   # none") + "\n"
 	case 1:
-		return indent + "grpc:\n" + indent + "  port: 9000\n" +
+		return indent + "grpc:\n" + indent + "  port: " + h.pick("9000", "9000", "9e3", "9000.0 # a float") + "\n" +
 			h.pick("", indent+"  service: a.B\n", indent+"  mode: TLS\n", indent+"  # above\n"+indent+"  service:  \"a.B\" # behind\n"+indent+"  'mode': 'TLS'\n")
 	case 2:
 		return indent + "httpGet: {port: " + port + h.pick("", ", path: /x", ", scheme: HTTPS", ", path: ~", ", protocol: 'HTTP2', path: ''") + "} # why\n"

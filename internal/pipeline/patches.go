@@ -45,7 +45,7 @@ func Patches(streams []*manifest.Stream, c *config.RewriteProbes, sends func(*ma
 			continue
 		}
 		r.patching.reads = nil
-		r.object(o)
+		r.protected(o)
 		if r.isGuarded(o) {
 			r.know(o)
 		}

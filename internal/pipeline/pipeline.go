@@ -34,9 +34,13 @@ const (
 // a Namespace in one of them counts for the workloads of all. What is wrong with an object
 // is a message. The config must be valid, as [config.Decode] returns it.
 func Run(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) *report.Report {
-	r := newRun(streams, c, mode)
+	return newRun(streams, c, mode).all()
+}
+
+// all takes every object through the pipeline.
+func (r *run) all() *report.Report {
 	for o := range r.objects() {
-		r.object(o)
+		r.protected(o)
 	}
 	return r.finish()
 }
@@ -109,7 +113,8 @@ func newRun(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) *run
 	r := &run{planner: planner, mode: mode, spec: &c.Spec, selects: c.Spec.Selection(), streams: streams, texts: make(map[string]any)}
 	for _, t := range c.Spec.PodTemplates {
 		pattern, _ := field.Parse(t.Path) // validated with the config
-		r.custom = append(r.custom, workload.Custom{Group: t.Group, Kind: t.Kind, Pattern: pattern})
+		metadata, _ := field.Parse(t.Metadata)
+		r.custom = append(r.custom, workload.Custom{Group: t.Group, Kind: t.Kind, Pattern: pattern, Metadata: metadata})
 	}
 	r.pathUses = make([]pathUse, len(r.custom))
 	r.around = nearby.Collect(streams, c.Spec.Istio.RootNamespace)
@@ -118,6 +123,28 @@ func newRun(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) *run
 }
 
 func inList(o *manifest.Object) bool { return o.Stream().IsResourceList() }
+
+// Recover, which must be deferred, turns a panic into an error: no manifest may end the program of
+// a caller.
+func Recover(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("internal error: %v", p)
+	}
+}
+
+// protected takes one object through the pipeline. A panic is an error of that object, which stays as
+// it is: whoever wrote it must not be able to stop the run for the others.
+func (r *run) protected(o *manifest.Object) {
+	first := len(r.out.Messages)
+	defer func() {
+		if p := recover(); p != nil {
+			r.out.Messages = r.out.Messages[:first]
+			o.Forget()
+			r.addFinding(o, transformer.NewFinding(reason.InternalError, nil, "internal error: %v; the object is as it was", p))
+		}
+	}()
+	r.object(o)
+}
 
 // object takes one object through the pipeline.
 func (r *run) object(o *manifest.Object) {
@@ -268,7 +295,7 @@ func (r *run) input(o *manifest.Object, owner *field.Metadata, ref workload.Temp
 	in := transformer.Input{
 		Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *owner,
 		NamespaceName: owner.Namespace, Around: *around,
-		Path: ref.Path, JobLike: ref.JobLike, Shape: ref.Shape, OnlyEdits: r.mode != Inspect, Source: o.Value,
+		Path: ref.Path, Metadata: ref.Metadata, JobLike: ref.JobLike, Shape: ref.Shape, OnlyEdits: r.mode != Inspect, Source: o.Value,
 		Unrecorded: r.patching != nil,
 	}
 	var into any = &in.Template
@@ -278,8 +305,13 @@ func (r *run) input(o *manifest.Object, owner *field.Metadata, ref workload.Temp
 	if _, err := o.Decode(ref.Path, into); err != nil {
 		return in, err
 	}
-	if ref.Shape.WorkloadMetadata {
+	switch {
+	case ref.Shape.WorkloadMetadata:
 		in.Template.Metadata = *owner
+	case ref.Metadata != nil:
+		if _, err := o.Decode(ref.Metadata, &in.Template.Metadata); err != nil {
+			return in, err
+		}
 	}
 	// No mapping may have a key twice, if only below a field that the planner does not know.
 	err := o.CheckKeys(in.SpecPath())

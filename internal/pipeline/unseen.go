@@ -97,7 +97,7 @@ func unseenFinding(o *manifest.Object, h workload.Holder, known bool) transforme
 	case spec > 1 && h.Spec[spec-2].Key == "ephemeralContainers":
 		return transformer.NewFinding(key, at, "has probes, which ephemeral containers cannot have: the API server refuses them")
 	case h.Nameable:
-		return transformer.NewFinding(key, at, "looks like a pod template, but %s; its probes are not looked at unless spec.podTemplates of the functionConfig has {group: %q, kind: %s, path: %s}", why, o.Group(), o.Kind(), pathName(h.Pattern))
+		return transformer.NewFinding(key, at, "looks like a pod template, but %s; its probes are not looked at unless spec.podTemplates of the functionConfig has %s", why, entryOf(o, h))
 	case n > 2 && at[n-2].IsIndex && strings.HasSuffix(at[n-3].Key, "ontainers"):
 		return transformer.NewFinding(key, at, "looks like a probe, but no field of a container has that name; it is not looked at")
 	}
@@ -125,6 +125,15 @@ func probeWords(at field.Path, probes []field.Path) string {
 		return "looks like a probe"
 	}
 	return fmt.Sprintf("has what looks like a probe, at `%s`", probes[0])
+}
+
+// entryOf returns the entry of podTemplates of the functionConfig that names a pod template.
+func entryOf(o *manifest.Object, h workload.Holder) string {
+	return manifest.Inline(field.Map{
+		{Key: "group", Value: o.Group()},
+		{Key: "kind", Value: o.Kind()},
+		{Key: "path", Value: pathName(h.Pattern)},
+	})
 }
 
 // pathName returns a pattern as podTemplates of the functionConfig names it.

@@ -260,7 +260,7 @@ func TestAMisspeltKindIsReportedWithWhatIsMeant(t *testing.T) {
 		"apiVersion: apps/v1\nkind: ReplicationController\n":              "\"ReplicationController\" is no kind of apps/v1; did you mean ReplicationController of v1? Nothing in the object is looked at",
 		"apiVersion: batch/v1\nkind: CronJobb\nspec: {jobTemplate: {}}\n": "\"CronJobb\" is no kind of batch/v1; did you mean CronJob of batch/v1? Nothing in the object is looked at",
 		"apiVersion: app/v1\nkind: Deployment\nspec: {template: {spec: {containers: [{livenessProbe: {grpc: {port: 1}}}]}}}\n": "looks like a pod template, but the kind is not known; " +
-			"its probes are not looked at unless spec.podTemplates of the functionConfig has {group: \"app\", kind: Deployment, path: spec.template}; or is kind Deployment of the group apps meant?",
+			"its probes are not looked at unless spec.podTemplates of the functionConfig has {group: app, kind: Deployment, path: spec.template}; or is kind Deployment of the group apps meant?",
 		"apiVersion: apps/v1\nkind: ControllerRevision\ndata: {containers: [{livenessProbe: {grpc: {port: 1}}}]}\n": "",
 	} {
 		got := ""

@@ -27,6 +27,7 @@ const (
 	InjectionOff          Key = "injection-off"
 	InjectorRewrites      Key = "injector-rewrites"
 	InterceptionNone      Key = "interception-none"
+	InternalError         Key = "internal-error"
 	InvalidManifest       Key = "invalid-manifest"
 	IstioOptOut           Key = "istio-opt-out"
 	JobExitCodes          Key = "job-exit-codes"
@@ -145,7 +146,7 @@ var docs = []Doc{
 	{
 		Key: AnnotationsUnknown, Of: Plan, Severity: Error,
 		Cause: "The pod template is a pod spec without metadata, so the annotation that the answerer needs has no place.",
-		Fix:   "Exclude the object, or name the namespaces of the mesh under `istio.injectedNamespaces` if its own, which `metadata.namespace` must say, is not among them.",
+		Fix:   "Give the entry of `podTemplates` its `metadata`: the path of the mapping with the pods' labels and annotations, such as spec.podMetadata. If there is none, exclude the object, or name the namespaces of the mesh under `istio.injectedNamespaces` if its own, which `metadata.namespace` must say, is not among them.",
 	},
 	{
 		Key: ConsulUID, Of: Plan, Severity: Warning,
@@ -241,6 +242,11 @@ var docs = []Doc{
 		Key: InterceptionNone, Of: Plan, Severity: Info,
 		Cause:      "Istio's redirection is off for this pod (`interceptionMode: NONE`), so that the kubelet's connections reach the app as they are.",
 		LetThrough: true,
+	},
+	{
+		Key: InternalError, Of: Run, Severity: Error,
+		Cause: "A defect of rewrite-probes itself prevented the rewriting of the object, which was not changed.",
+		Fix:   "Report it, with the object. Until it is fixed, leave the object out with `exclude` of the functionConfig.",
 	},
 	{
 		Key: InvalidManifest, Of: Run, Severity: Error,

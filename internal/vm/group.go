@@ -91,7 +91,7 @@ func newBuilder(g *Group) *builder {
 	if b.record, err = transformer.ReadRecord(g.Metadata.Annotations); err != nil {
 		b.add(reason.EnvUnreadable, annotationPath(transformer.OriginalsAnnotation), "%v; the original of the rewritten probe cannot be known", err)
 	}
-	b.written = writtenIn(b.source)
+	b.written = writtenIn(field.WithWholeNumbers(b.source))
 	b.recognise()
 	return b
 }

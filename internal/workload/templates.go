@@ -13,13 +13,15 @@ import (
 type Custom struct {
 	Group, Kind string
 	Pattern     field.Path // of the templates; empty if the object itself is like a Pod
+	Metadata    field.Path // the pattern of the pods' metadata, if the templates are pod specs; nil if not known
 }
 
 // A Template is one pod template of an object.
 type Template struct {
-	Path    field.Path
-	JobLike bool
-	Shape   transformer.Shape
+	Path     field.Path
+	Metadata field.Path // of the pods, if the template is a pod's spec; nil if not known
+	JobLike  bool
+	Shape    transformer.Shape
 }
 
 // Class says how an object is to be treated.
@@ -88,7 +90,7 @@ func Templates(o *manifest.Object, customs []Custom) ([]Template, error) {
 			case n.Get("spec").IsMapping():
 				add(Template{Path: path})
 			case n.Get("containers").IsList() || n.Get("initContainers").IsList():
-				add(Template{Path: path, Shape: transformer.Shape{BareSpec: true}})
+				add(Template{Path: path, Metadata: withIndexesOf(c.Metadata, path), Shape: transformer.Shape{BareSpec: true}})
 			}
 		})
 		if err != nil {
@@ -96,6 +98,17 @@ func Templates(o *manifest.Object, customs []Custom) ([]Template, error) {
 		}
 	}
 	return found, nil
+}
+
+// withIndexesOf returns the path that matches a pattern, in the items that another path goes through.
+func withIndexesOf(pattern, path field.Path) field.Path {
+	of := slices.Clone(pattern)
+	for i, step := range of {
+		if step == field.EveryItem {
+			of[i] = path[i]
+		}
+	}
+	return of
 }
 
 // expand yields every mapping of the object whose path begins with path and then

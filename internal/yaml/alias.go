@@ -8,11 +8,28 @@ import (
 
 // nameEnd returns the end of the name of an anchor that starts at p.
 func nameEnd(in []byte, p int) int {
-	for p < len(in) && (in[p] == '_' || in[p] == '-' || in[p] >= '0' && in[p] <= '9' || in[p]|0x20 >= 'a' && in[p]|0x20 <= 'z') {
+	for p < len(in) && isNameChar(in[p]) {
 		p++
 	}
 	return p
 }
+
+func isNameChar(c byte) bool {
+	switch {
+	case c == '_', c == '-', c >= '0' && c <= '9':
+		return true
+	}
+	c |= 0x20 // the small letter of a capital one
+	return c >= 'a' && c <= 'z'
+}
+
+// endsName reports whether the name of an anchor or an alias may end at p.
+func endsName(in []byte, p int) bool {
+	return IsBlank(in, p) || endsFlowItem(in[p])
+}
+
+// endsFlowItem reports whether a character ends an item or an entry in flow style.
+func endsFlowItem(c byte) bool { return c == ',' || c == ']' || c == '}' }
 
 func tagEnd(in []byte, p int) int {
 	for p++; !IsBlank(in, p) && strings.IndexByte(",[]{}", in[p]) < 0; p++ {
@@ -36,7 +53,7 @@ func isTag(tag []byte) bool {
 
 // properties reads the anchor and the tag at p, and returns the offset behind them and the
 // blanks that follow.
-func (t *Tree) properties(p int) (int, bool) {
+func (t *Parser) properties(p int) (int, bool) {
 	in, anchors, tags := t.Text, 0, 0
 	for p < len(in) && (in[p] == '&' || in[p] == '!') {
 		start := p
@@ -65,13 +82,13 @@ func isProperty(in []byte, start, p int) bool {
 	if in[start] == '!' {
 		return IsBlank(in, p) && isTag(in[start:p])
 	}
-	return p > start+1 && (IsBlank(in, p) || in[p] == ',' || in[p] == ']' || in[p] == '}')
+	return p > start+1 && endsName(in, p)
 }
 
 const aliasProperties = "an alias must not have an anchor or a tag"
 
 // alias reads the alias at p and returns the offset behind it.
-func (t *Tree) alias(p int) (int, bool) {
+func (t *Parser) alias(p int) (int, bool) {
 	in := t.Text
 	end := nameEnd(in, p+1)
 	name := View(in[p+1 : end])
@@ -79,7 +96,7 @@ func (t *Tree) alias(p int) (int, bool) {
 	if !known && !t.Lenient {
 		return t.invalid(p, fmt.Sprintf("the alias %s must be behind an anchor of this name", in[p:end]))
 	}
-	if c := byte(':'); end == p+1 || !IsBlank(in, end) && in[end] != c && in[end] != ',' && in[end] != ']' && in[end] != '}' {
+	if end == p+1 || !endsName(in, end) && in[end] != ':' {
 		return t.invalid(p, "an alias (*) must have a name of letters, digits, - and _")
 	}
 	t.Special = true
@@ -113,20 +130,22 @@ const maxExpanded = 200_000
 // A resolver gives the aliases of a tree the value of their anchors, and mappings the
 // entries that merge keys bring.
 type resolver struct {
-	*Tree
+	*Parser
 	anchors map[string]int32 // negative while the anchor's value is read, 0 if it is of a key
 	copies  int
 }
 
 // resolve resolves the tree, whose nodes are in the order of the text.
-func (t *Tree) resolve() bool {
-	t.Source, t.Merges, t.keys = map[int32]int32{}, map[int32][]int32{}, map[int32]string{}
-	r := resolver{Tree: t, anchors: map[string]int32{}}
+func (t *Parser) resolve() bool {
+	t.Source = map[int32]int32{}
+	t.Merges = map[int32][]int32{}
+	t.keys = map[int32]string{}
+	r := resolver{Parser: t, anchors: map[string]int32{}}
 	return r.node(1)
 }
 
-func (t *Tree) refuse(at int32, why string) bool {
-	t.Refused = Refusal{int(at), why}
+func (t *Parser) refuse(at int32, why string) bool {
+	t.Refused = Refusal{At: int(at), Why: why}
 	return false
 }
 
@@ -213,9 +232,10 @@ func (r *resolver) key(n int32) bool {
 	if len(b) > start && (b[start] == '{' || b[start] == '[') {
 		return true // the tree is not used
 	}
-	// The key is a node for a moment.
+	// The key becomes a node until its anchor, its tag and its text are read.
 	i := int32(len(r.Nodes))
-	r.Nodes = append(r.Nodes, Node{Kind: Scalar, Style: StyleOf(View(b[start:])), Start: v.Key, End: v.KeyEnd})
+	style := StyleOf(View(b[start:]))
+	r.Nodes = append(r.Nodes, Node{Kind: Scalar, Style: style, Start: v.Key, End: v.KeyEnd})
 	anchor, tag := r.propertiesOf(i)
 	if anchor != "" {
 		r.anchors[anchor] = 0 // what it was before must not be taken for it
@@ -242,12 +262,14 @@ func (r *resolver) joinExplicit(n int32) {
 		isKey := r.Text[k.Key] == '?'
 		switch {
 		case !isKey || k.Kind != Scalar || r.Str(c) == "<<": // which may be a merge key
-			r.Fixed = Refusal{int(k.Key), NotKey}
+			r.ReadOnly = Refusal{At: int(k.Key), Why: NotKey}
 			last = c
 			continue
 		case v == 0 || r.Nodes[v].Marks&isExplicit == 0 || r.Text[r.Nodes[v].Key] != ':': // it has no value
+			absent := *k
+			absent.Style, absent.Marks, absent.Child, absent.Start = Absent, 0, 0, k.End
 			v = int32(len(r.Nodes))
-			r.Nodes = append(r.Nodes, Node{Kind: Scalar, Style: Absent, Key: k.Key, KeyEnd: k.KeyEnd, Start: k.End, End: k.End, Next: k.Next})
+			r.Nodes = append(r.Nodes, absent)
 		}
 		r.keys[v] = r.Str(c)
 		r.Nodes[v].Marks = r.Nodes[v].Marks&^isExplicit | specialKey
@@ -318,49 +340,93 @@ func (r *resolver) link(n, last, child int32) {
 	}
 }
 
+// isUnknown reports whether a node is an alias without an anchor.
+func (r *resolver) isUnknown(n int32) bool {
+	_, known := r.Source[n]
+	return r.Nodes[n].Marks&IsAlias != 0 && !known
+}
+
 // merge puts what merge keys bring in their place among a mapping's children. A mapping's
 // own keys win, and earlier merged mappings over later ones.
 func (r *resolver) merge(n int32) bool {
-	has := map[string]bool{}
+	m := merging{resolver: r, n: n, has: map[string]bool{}}
 	for c := r.Nodes[n].Child; c != 0; c = r.Nodes[c].Next {
 		if r.Nodes[c].Marks&isMergeKey == 0 {
-			has[r.KeyOf(c)] = true
+			m.has[r.KeyOf(c)] = true
 		}
 	}
 	r.Nodes[n].Marks |= HasMergeKey
-	last := int32(0)
 	for c, next := r.Nodes[n].Child, int32(0); c != 0; c = next {
-		if next = r.Nodes[c].Next; r.Nodes[c].Marks&isMergeKey == 0 {
-			r.link(n, last, c)
-			last = c
+		next = r.Nodes[c].Next
+		if r.Nodes[c].Marks&isMergeKey == 0 {
+			r.link(n, m.last, c)
+			m.last = c
 			continue
 		}
-		sources := []int32{c}
-		if r.Nodes[c].Kind == Sequence {
-			sources = nil
-			for item := r.Nodes[c].Child; item != 0; item = r.Nodes[item].Next {
-				sources = append(sources, item)
-			}
-		}
-		for _, from := range sources {
-			if r.Nodes[from].Kind != Mapping {
-				return r.refuse(r.Nodes[c].Key, "a merge key (<<) must have a mapping or a list of mappings")
-			}
-			if source, ok := r.Source[from]; ok {
-				r.Merges[n] = append(r.Merges[n], source)
-			}
-			for k := r.Nodes[from].Child; k != 0; k = r.Nodes[k].Next {
-				if has[r.KeyOf(k)] {
-					continue
-				}
-				has[r.KeyOf(k)] = true
-				if last = r.copyNode(n, last, k); last == 0 {
-					return false
-				}
-				r.Nodes[last].Marks |= IsMerged
+		for _, from := range r.sourcesOf(c) {
+			if !m.bring(c, from) {
+				return false
 			}
 		}
 	}
-	r.link(n, last, 0)
+	r.link(n, m.last, 0)
+	m.markOverrides()
+	return true
+}
+
+// A merging is a mapping whose merge keys are resolved.
+type merging struct {
+	*resolver
+	n     int32
+	has   map[string]bool // the keys that it has so far
+	again []string        // those that a merge key would bring too
+	last  int32           // its last child so far
+}
+
+// sourcesOf returns the nodes that a merge key names: its value, or the items of that.
+func (r *resolver) sourcesOf(mergeKey int32) []int32 {
+	if r.Nodes[mergeKey].Kind != Sequence {
+		return []int32{mergeKey}
+	}
+	var items []int32
+	for item := r.Nodes[mergeKey].Child; item != 0; item = r.Nodes[item].Next {
+		items = append(items, item)
+	}
+	return items
+}
+
+// markOverrides marks the mapping's own entries that a merge key would bring too.
+func (m *merging) markOverrides() {
+	for _, key := range m.again {
+		own := &m.Nodes[m.Get(m.n, key)]
+		if own.Marks&IsMerged == 0 {
+			own.Marks |= Overrides
+		}
+	}
+}
+
+// bring appends copies of the entries of a source of a merge key, except for those that the mapping has.
+func (m *merging) bring(mergeKey, from int32) bool {
+	if m.Lenient && m.isUnknown(from) {
+		return true
+	}
+	if m.Nodes[from].Kind != Mapping {
+		return m.refuse(m.Nodes[mergeKey].Key, "a merge key (<<) must have a mapping or a list of mappings")
+	}
+	if source, ok := m.Source[from]; ok {
+		m.Merges[m.n] = append(m.Merges[m.n], source)
+	}
+	for k := m.Nodes[from].Child; k != 0; k = m.Nodes[k].Next {
+		key := m.KeyOf(k)
+		if m.has[key] {
+			m.again = append(m.again, key)
+			continue
+		}
+		m.has[key] = true
+		if m.last = m.copyNode(m.n, m.last, k); m.last == 0 {
+			return false
+		}
+		m.Nodes[m.last].Marks |= IsMerged
+	}
 	return true
 }

@@ -17,15 +17,14 @@ const shared = "k: &x {a: 1, b: &y {b: 2, c: [&t text, *t]}}\nm: &m {<<: *x, z: 
 
 // Every two such entries, with some third one, in both styles, are read as the full parser reads them, or refused for a
 // reason that one of them has.
-func TestAliasesAndMergeKeysAreReadAsTheFullParserReadsThem(t *testing.T) {
+func TestParse_aliases(t *testing.T) {
 	reasons := map[string][]string{
-		"a merge key (<<) must have a mapping or a list of mappings":                                                                      {"<<: *l", "<<: *t", "<<: ~", "<<: [*x, *t]", "h: &x", "i: &t"},
-		"an alias that is a key must be behind an anchor of a text":                                                                       {"*x : v", "&t f: *t", "*q : v"},
-		"the alias *x must not be within the value of its anchor, and not of a key's":                                                     {"&t f: *t", "d: &x {g: *x}"},
-		"invalid YAML: an alias must not have an anchor or a tag":                                                                         {"&t *t : v", "!!int *t : v"},
-		"invalid YAML: the alias *x must be behind an anchor of this name":                                                                {"e: *u", "j: *n"},
-		"\"a\" must not have the tag !x":                                                                                                  {"!!int a: v"},
-		"invalid YAML: a text that starts with this character must be in quotes, and so must one with ? : [ or { where more text follows": {"&t *t : v", "!!int *t : v"},
+		"a merge key (<<) must have a mapping or a list of mappings":                  {"<<: *l", "<<: *t", "<<: ~", "<<: [*x, *t]", "h: &x", "i: &t"},
+		"an alias that is a key must be behind an anchor of a text":                   {"*x : v", "&t f: *t", "*q : v"},
+		"the alias *x must not be within the value of its anchor, and not of a key's": {"&t f: *t", "d: &x {g: *x}"},
+		"invalid YAML: an alias must not have an anchor or a tag":                     {"&t *t : v", "!!int *t : v"},
+		"invalid YAML: the alias *x must be behind an anchor of this name":            {"e: *u", "j: *n"},
+		"\"a\" must not have the tag !x":                                              {"!!int a: v"},
 	}
 	seen := map[string]bool{}
 	all := len(sharing)
@@ -35,7 +34,7 @@ func TestAliasesAndMergeKeysAreReadAsTheFullParserReadsThem(t *testing.T) {
 		if flow := strings.Join(entries, ", "); i%2 == 1 && !strings.Contains(flow, "?") {
 			in = shared + "o: {" + flow + "}\n"
 		}
-		var tr Tree
+		var tr Parser
 		if tr.Parse([]byte(in), 0) {
 			agreeOnTree(t, []byte(in))
 			continue
@@ -60,7 +59,7 @@ func TestAliasesExpandToTheLimitExactly(t *testing.T) {
 		want           bool
 	}{{99_999, 2, true}, {66_666, 3, false}, {66_665, 3, true}} { // each alias has a list in a list
 		in := "a: &a [[" + strings.Repeat("0,", tt.items) + "]]\nb: [" + strings.Repeat("*a,", tt.aliases) + "]\n"
-		var tr Tree
+		var tr Parser
 		if got := tr.Parse([]byte(in), 0); got != tt.want {
 			t.Errorf("%d times %d: %v %v", tt.aliases, tt.items+1, got, tr.Refused)
 		}
@@ -70,7 +69,7 @@ func TestAliasesExpandToTheLimitExactly(t *testing.T) {
 // What an alias and a merge key refer to is noted: the last anchor of the name before them.
 func TestWhatAliasesReferToIsNoted(t *testing.T) {
 	text := []byte("a: &y\n  b: &x {c: 1}\nd: *x\ne: [*x, &x {<<: *y, f: 2}]\ng: {<<: [*y, *x], h: *y}\n")
-	var tr Tree
+	var tr Parser
 	if !tr.Parse(text, 0) {
 		t.Fatal(tr.Refused)
 	}
@@ -111,7 +110,7 @@ g.f is merged`
 	if _, err := d.Read(); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := fmt.Sprint(d.Tree.Uses), "[{24 11 x} {31 11 x} {43 3 y} {63 3 y} {67 35 x} {75 3 y}]"; got != want {
+	if got, want := fmt.Sprint(d.Tree().Uses), "[{24 11 x} {31 11 x} {43 3 y} {63 3 y} {67 35 x} {75 3 y}]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

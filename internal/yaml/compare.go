@@ -49,7 +49,7 @@ func (t *Tree) Equal(n int32, u *Tree, m int32) bool {
 		return false
 	case t.Special:
 		return u.EqualValue(m, t.Raw(n))
-	case !u.Special && a.Style == b.Style && a.Col == b.Col && bytes.Equal(t.Text[a.Start:a.End], u.Text[b.Start:b.End]):
+	case !u.Special && a.hasStyleOf(b) && bytes.Equal(t.textOf(a), u.textOf(b)):
 		return true
 	case a.Kind != Scalar:
 		return u.EqualValue(m, t.collection(n, t.part))
@@ -57,6 +57,11 @@ func (t *Tree) Equal(n int32, u *Tree, m int32) bool {
 	aPlain, bPlain := a.Style == Plain || a.Style == Absent, b.Style == Plain || b.Style == Absent
 	return aPlain == bPlain && t.Str(n) == u.Str(m)
 }
+
+// textOf returns the text of a node's value.
+func (t *Tree) textOf(v *Node) []byte { return t.Text[v.Start:v.End] }
+
+func (v *Node) hasStyleOf(w *Node) bool { return v.Style == w.Style && v.Col == w.Col }
 
 // EqualValue reports whether every reader of YAML reads the value from the
 // node; from no node none is read.

@@ -282,7 +282,10 @@ func (d *decoder) structure(n int32, v reflect.Value) (ok bool) {
 		return false
 	}
 	fields := fieldsOf(v.Type())
-	for c := d.t.Nodes[n].Child; c != 0 && (ok || d.strict); c = d.t.Nodes[c].Next {
+	for c := d.t.Nodes[n].Child; c != 0; c = d.t.Nodes[c].Next {
+		if !ok && !d.strict {
+			return false
+		}
 		key := d.t.KeyOf(c)
 		if f := fieldOf(fields, key); f != nil {
 			ok = d.decode(c, v.FieldByIndex(f.index)) && ok

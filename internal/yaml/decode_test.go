@@ -82,7 +82,7 @@ func TestEachErrorOfAValueSaysWhereItIs(t *testing.T) {
 		{"flag: " + strings.Repeat("x", 60) + "\n", nil, "flag: must be true or false, not the string \"" + strings.Repeat("x", 60) + "\""},
 	} {
 		for _, strict := range []bool{true, false} {
-			var tr Tree
+			var tr Parser
 			if !tr.Parse([]byte(tt.in), 0) {
 				t.Fatalf("%q: %v", tt.in, tr.Refused)
 			}
@@ -108,13 +108,13 @@ func TestEachErrorOfAValueSaysWhereItIs(t *testing.T) {
 	}
 }
 
-func TestNothingIsDecodedIntoATypeThatNoConfigurationHas(t *testing.T) {
+func TestDecode_otherTypes(t *testing.T) {
 	defer func() {
 		if p := recover(); p != "yaml: cannot decode into a float64" {
 			t.Errorf("panic: %v", p)
 		}
 	}()
-	var tr Tree
+	var tr Parser
 	tr.Parse([]byte("a: 1\n"), 0)
 	tr.Decode(field.NewPath("a"), new(float64), false)
 }

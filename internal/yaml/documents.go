@@ -8,8 +8,9 @@ import (
 
 // An Error is why a text is refused, and where.
 type Error struct {
-	At  int // the offset
-	Err error
+	At   int // the offset
+	Open int // that of the bracket which is open there; -1 if none is
+	Err  error
 }
 
 func (e *Error) Error() string { return e.Err.Error() }
@@ -20,10 +21,20 @@ func (e *Error) Unwrap() error { return e.Err }
 // ErrNotObject is part of the error of a document that is a list or a single value.
 var ErrNotObject = errors.New("a document must be a Kubernetes object, which is a mapping")
 
-func errorAt(at int, err error) error { return &Error{at, err} }
+// ErrScalar is part of the error of a document that is a single value: what is left of a link that was
+// checked out as text, for example. It is an [ErrNotObject] too.
+var ErrScalar = fmt.Errorf("%w", ErrNotObject)
+
+func errorAt(at int, err error) error { return &Error{at, -1, err} }
 
 // Invalid returns the error of a text that starts at an offset and is refused.
-func Invalid(start int, r Refusal) error { return errorAt(start+r.At, errors.New(r.Why)) }
+func Invalid(start int, r Refusal) error {
+	e := &Error{At: start + r.At, Open: -1, Err: errors.New(r.Why)}
+	if r.inBracket {
+		e.Open = start + r.open
+	}
+	return e
+}
 
 // Documents are those of a text, which are read one after the other.
 type Documents struct {
@@ -31,14 +42,21 @@ type Documents struct {
 	Start int // of the document at hand: the start of the line with its first content
 	End   int // behind it
 
-	Tree Tree // of the document at hand, of which only what tells objects apart is kept
+	parser Parser
 }
 
-// Documents returns the documents of the text, before the first one. Those known are stepped over.
-func (x *Text) Documents(known []Known) *Documents {
+// Tree returns the tree of the document at hand, of which only what tells objects apart is kept.
+func (d *Documents) Tree() *Tree { return &d.parser.Tree }
+
+// TextEnd is that of the parser.
+func (d *Documents) TextEnd() int { return d.parser.TextEnd }
+
+// Documents returns the documents of the text, before the first one. The verified ones are stepped over.
+func (x *Text) Documents(verified []Verified) *Documents {
 	// An output that is read back has three nodes for most objects: to grow would leave garbage where memory peaks.
-	nodes := make([]Node, 0, 3*len(known))
-	return &Documents{text: x, End: x.Start, Tree: Tree{Nodes: nodes, stack: newStack(), prunes: true, known: known}}
+	nodes := make([]Node, 0, 3*len(verified))
+	p := Parser{Tree: Tree{Nodes: nodes}, stack: newStack(), prunes: true, verified: verified}
+	return &Documents{text: x, End: x.Start, parser: p}
 }
 
 // Next goes to the start of the next document; ok is false if there is none.
@@ -107,7 +125,7 @@ func (x *Text) rootStart(p int) (r rootStart, err error) {
 
 // Read reads the document at hand; empty is true if it holds nothing.
 func (d *Documents) Read() (empty bool, err error) {
-	in, t := d.text.Bytes, &d.Tree
+	in, t := d.text.Bytes, &d.parser
 	t.reset(in, 0)
 	root, err := d.text.rootStart(d.Start)
 	if err != nil {
@@ -134,8 +152,8 @@ func (d *Documents) Read() (empty bool, err error) {
 	return false, nil
 }
 
-// document reads a document that starts at p, in column col. A known object is stepped over.
-func (t *Tree) document(p, col int) (end int, ok bool) {
+// document reads a document that starts at p, in column col. A verified object is stepped over.
+func (t *Parser) document(p, col int) (end int, ok bool) {
 	t.Nodes = append(t.Nodes, Node{Key: int32(p), KeyEnd: int32(p)})
 	end, ok = t.stepOver(p, 1, col)
 	if ok && (end == len(t.Text) || IsMarker(t.Text, end)) {
@@ -158,8 +176,8 @@ func startsWithKey(in []byte, p int) bool {
 // tag: it must be null, and the document is empty then.
 func (d *Documents) scalar(p, content int) (empty bool, err error) {
 	in := d.text.Bytes
-	if !d.Tree.rootProperties(p, content) {
-		return false, Invalid(0, d.Tree.Refused)
+	if !d.parser.rootProperties(p, content) {
+		return false, Invalid(0, d.parser.Refused)
 	}
 	value, tag, line := "", []byte(nil), p
 	if d.End = d.text.documentEnd(p); content < d.End {
@@ -170,13 +188,13 @@ func (d *Documents) scalar(p, content int) (empty bool, err error) {
 	if isNullText(value) && (len(tag) == 0 || string(tag) == "!!null") && next >= d.End {
 		return true, nil
 	}
-	return false, errorAt(content, fmt.Errorf("%w, not %q", ErrNotObject, value))
+	return false, errorAt(content, fmt.Errorf("%w, not %q", ErrScalar, value))
 }
 
 // Parse parses a part of the input, which starts in column col, into the tree, whose text
 // then starts at the offset at. If it has an alias of an anchor that is elsewhere, all of
 // its document is read.
-func (x *Text) Parse(t *Tree, start, end, col int) (at int, ok bool) {
+func (x *Text) Parse(t *Parser, start, end, col int) (at int, ok bool) {
 	if t.Parse(x.Bytes[start:end], col) {
 		return start, true
 	}
@@ -229,12 +247,13 @@ func endOfFlow(in []byte, p int) (end int, ok bool) {
 // documentEnd returns the offset of the marker that ends the document in which p is, or
 // the end of the input.
 func (x *Text) documentEnd(p int) int {
-	for p = LineEnd(x.Bytes, p) + 1; p < len(x.Bytes); p = LineEnd(x.Bytes, p) + 1 {
-		if IsMarker(x.Bytes, p) {
+	in := x.Bytes
+	for p = LineEnd(in, p) + 1; p < len(in); p = LineEnd(in, p) + 1 {
+		if IsMarker(in, p) {
 			return p
 		}
 	}
-	return len(x.Bytes)
+	return len(in)
 }
 
 // IsHidden reports whether a document or an item may have another apiVersion or kind than its text says.

@@ -8,12 +8,12 @@ import (
 )
 
 // read returns what the documents of a text are, and the error that ends them.
-func read(in string, known []Known) (found []string, err error) {
-	text, err := Check([]byte(in), known)
+func read(in string, verified []Verified) (found []string, err error) {
+	text, err := Check([]byte(in), verified)
 	if err != nil {
 		return nil, err
 	}
-	for d := text.Documents(known); d.Next(); {
+	for d := text.Documents(verified); d.Next(); {
 		empty, err := d.Read()
 		if err != nil {
 			return found, err
@@ -23,8 +23,8 @@ func read(in string, known []Known) (found []string, err error) {
 			continue
 		}
 		of := func(key string) string {
-			if n := d.Tree.Get(1, key); n != 0 {
-				return d.Tree.Str(n)
+			if n := d.Tree().Get(1, key); n != 0 {
+				return d.Tree().Str(n)
 			}
 			return "-"
 		}
@@ -60,8 +60,8 @@ func TestDocumentsAreFoundWithTheirPlaces(t *testing.T) {
 
 func TestARefusedTextSaysWhere(t *testing.T) {
 	for in, want := range map[string]string{
-		"a: b\n\x00":             "5: must be text, and has a NUL byte here",
-		"a: b\r\x00":             "5: must be text, and has a NUL byte here",
+		"a: b\n\x00":             "5: must be UTF-8 text, and is binary data: it has a NUL byte",
+		"a: b\r\x00":             "5: must be UTF-8 text, and is binary data: it has a NUL byte",
 		"a: \xff\n":              "3: must be UTF-8 text, and has the byte 0xff here, which is none",
 		"a: b\n\ufeffc: d\n":     "5: must not have a byte order mark but at its start: this line starts with one",
 		"\xff\xfea\x00":          "0: must be UTF-8 text, and is UTF-16 or UTF-32: convert it, for example with iconv -t UTF-8",
@@ -94,12 +94,12 @@ func TestARefusedTextSaysWhere(t *testing.T) {
 	}
 }
 
-// What is in front of what is known, and behind it, is looked at.
+// What is in front of what is verified, and behind it, is looked at.
 func TestATextIsLookedAtAroundWhatIsKnown(t *testing.T) {
 	for at, want := range []string{"0", "1", "2", "none", "none", "5", "6"} {
 		in := []byte("a: b: c\n")
 		in[at] = 1
-		_, err := Check(in, []Known{{At: 3, End: 5, Checked: true}, {At: 6, End: 8}})
+		_, err := Check(in, []Verified{{At: 3, End: 5, Checked: true}, {At: 6, End: 8}})
 		got := "none"
 		if e := (*Error)(nil); errors.As(err, &e) {
 			got = fmt.Sprint(e.At)
@@ -110,24 +110,24 @@ func TestATextIsLookedAtAroundWhatIsKnown(t *testing.T) {
 	}
 }
 
-// What is known is stepped over only where it is: a wrong place, column or end is read.
+// What is verified is stepped over only where it is: a wrong place, column or end is read.
 func TestWhatIsKnownIsSteppedOver(t *testing.T) {
 	const in = "kind: A\n---\nkind: B\nc: [d]\n"
 	for _, tt := range []struct {
-		known Known
-		want  string
+		verified Verified
+		want     string
 	}{
-		{Known{At: 12, End: 27, APIVersion: "v", Kind: "K"}, "- A 0 8, - - 12 27"},
-		{Known{At: 12, End: 27, Col: 1}, "- A 0 8, - B 12 27"},
-		{Known{At: 12, End: 26}, "- A 0 8, - B 12 27"},
-		{Known{At: 12, End: 28}, "- A 0 8, - B 12 27"},
-		{Known{At: 13, End: 27}, "- A 0 8, - B 12 27"},
+		{Verified{At: 12, End: 27, APIVersion: "v", Kind: "K"}, "- A 0 8, - - 12 27"},
+		{Verified{At: 12, End: 27, Col: 1}, "- A 0 8, - B 12 27"},
+		{Verified{At: 12, End: 26}, "- A 0 8, - B 12 27"},
+		{Verified{At: 12, End: 28}, "- A 0 8, - B 12 27"},
+		{Verified{At: 13, End: 27}, "- A 0 8, - B 12 27"},
 	} {
-		found, err := read(in, []Known{tt.known})
+		found, err := read(in, []Verified{tt.verified})
 		if got := strings.Join(found, ", "); got != tt.want || err != nil {
-			t.Errorf("%+v: %s %v, want %s", tt.known, got, err, tt.want)
+			t.Errorf("%+v: %s %v, want %s", tt.verified, got, err, tt.want)
 		}
-		if k := Find([]Known{{At: 3}, tt.known}, tt.known.At); k == nil || *k != tt.known || Find([]Known{tt.known}, 1) != nil {
+		if k := Find([]Verified{{At: 3}, tt.verified}, tt.verified.At); k == nil || *k != tt.verified || Find([]Verified{tt.verified}, 1) != nil {
 			t.Errorf("found %v", k)
 		}
 	}

@@ -8,52 +8,65 @@ const maxDepth = 200
 // flow reads the flow collection that starts at p, {...} or [...], JSON
 // included, on one line or several, into the node at, whose key is set already.
 // It returns the offset behind it.
-func (t *Tree) flow(p, depth int, at int32) (int, bool) {
+func (t *Parser) flow(p, depth int, at int32) (end int, ok bool) {
 	if depth > maxDepth {
 		return t.invalid(p, "collections must not be nested so deeply")
 	}
-	in, start := t.Text, p
-	k, closing := Sequence, in[p]+2 // ']' and '}' are 2 behind '[' and '{'
-	if in[p] == '{' {
-		k = Mapping
-	}
+	outer, isInner := t.bracket, t.inFlowStyle
+	t.bracket, t.inFlowStyle = p, true
 	v := &t.Nodes[at]
-	v.Kind, v.Style, v.Start = k, Flow, int32(start)
-	var last int32
-	p, ok := t.inFlow(start, p+1)
-	for ok && in[p] != closing {
-		if p, last, ok = t.flowEntry(p, depth, at, last); ok {
-			p, ok = t.inFlow(start, p)
-		}
-		switch {
-		case !ok || in[p] == closing:
-		case in[p] != ',':
-			return t.invalid(p, "a comma or a closing bracket must come here")
-		default:
-			p, ok = t.inFlow(start, p+1)
-		}
+	v.Kind, v.Style, v.Start = Sequence, Flow, int32(p)
+	if t.Text[p] == '{' {
+		v.Kind = Mapping
+	}
+	if p, ok = t.flowEntries(p, depth, at); !ok {
+		return 0, false
 	}
 	t.Nodes[at].End = int32(p + 1)
-	return p + 1, ok
+	t.bracket, t.inFlowStyle = outer, isInner
+	return p + 1, true
+}
+
+// flowEntries reads the entries or items of the collection at, whose bracket is at start, and
+// returns the offset of the closing one.
+func (t *Parser) flowEntries(start, depth int, at int32) (p int, ok bool) {
+	in, last := t.Text, int32(0)
+	closing := in[start] + 2 // ']' and '}' are 2 behind '[' and '{'
+	p, ok = t.inFlow(start + 1)
+	for ok && in[p] != closing {
+		if p, last, ok = t.flowEntry(p, depth, at, last); !ok {
+			break
+		}
+		if p, ok = t.inFlow(p); !ok || in[p] == closing {
+			break
+		}
+		if in[p] != ',' {
+			return t.invalid(p, "a comma or a closing bracket must come here")
+		}
+		p, ok = t.inFlow(p + 1)
+	}
+	return p, ok
 }
 
 // inFlow skips white space, line ends and comments. Something must follow, at least the
-// bracket that closes the one at start.
-func (t *Tree) inFlow(start, p int) (int, bool) {
+// bracket that closes the innermost collection.
+func (t *Parser) inFlow(p int) (int, bool) {
 	p, ok := flowSpace(t.Text, p)
 	if !ok || p >= len(t.Text) {
-		return t.invalid(start, "a bracket must be closed before the document ends")
+		return t.invalid(t.bracket, unclosed)
 	}
 	return p, true
 }
 
+const unclosed = "a bracket must be closed before the document ends"
+
 // flowEntry reads the entry or item at p of the collection at, whose last one was last. It
 // returns the offset behind it, and its node.
-func (t *Tree) flowEntry(p, depth int, at, last int32) (end int, n int32, ok bool) {
+func (t *Parser) flowEntry(p, depth int, at, last int32) (end int, n int32, ok bool) {
 	isMap := t.Nodes[at].Kind == Mapping
 	if isMap && t.Text[p] == '?' && IsBlank(t.Text, p+1) {
-		t.fix(p, "a key behind a question mark")
-		if p, ok = t.inFlow(p, p+1); !ok {
+		t.readOnly(p, "a key behind a question mark")
+		if p, ok = t.inFlow(p + 1); !ok {
 			return end, n, ok
 		}
 	}
@@ -67,7 +80,7 @@ func (t *Tree) flowEntry(p, depth int, at, last int32) (end int, n int32, ok boo
 
 // flowPair reads the rest of an entry of a mapping, or of a pair in a sequence: [a: b] holds a
 // mapping of one entry. What was read from start to p into the node n is its key.
-func (t *Tree) flowPair(start, p, depth int, n int32, isMap bool) (end int, ok bool) {
+func (t *Parser) flowPair(start, p, depth int, n int32, isMap bool) (end int, ok bool) {
 	in := t.Text
 	colon := SkipBlanks(in, p)
 	hasColon := colon < len(in) && in[colon] == ':'
@@ -75,33 +88,37 @@ func (t *Tree) flowPair(start, p, depth int, n int32, isMap bool) (end int, ok b
 		return p, true
 	}
 	v := &t.Nodes[n]
+	isPlain := v.Style == Plain
 	if v.Kind != Scalar { // a template in braces, most likely
-		t.fix(start, NotKey)
+		t.readOnly(start, NotKey)
 	}
 	t.Nodes = t.Nodes[:n+1]
 	entry := n
 	if v.Marks, v.Child = 0, 0; isMap {
 		v.Kind, v.Style, v.KeyEnd = Scalar, Absent, int32(p)
 	} else {
-		t.fix(start, "a pair in brackets without braces")
+		t.readOnly(start, "a pair in brackets without braces")
 		v.Kind, v.Style, v.Start = Mapping, Flow, int32(start)
 		entry = t.add(n, 0, 0, start, p, p)
 	}
 	t.markKey(entry, start, start+ContentStart(in[start:p]), p)
 	if !hasColon {
-		t.fix(start, "a key without a colon")
+		t.readOnly(start, "a key without a colon")
 		v.Marks |= specialKey
 		v.Start, v.End = int32(p), int32(p)
 		return p, true
 	}
+	if isPlain && hasBreak(in[start:colon]) {
+		return t.missingComma(colon)
+	}
 	if !isShortKey(in[start:colon]) {
 		return t.invalid(start, longKey)
 	}
-	value, ok := t.inFlow(start, colon+1)
+	value, ok := t.inFlow(colon + 1)
 	if !ok {
 		return 0, false
 	}
-	if c := in[value]; c == ',' || c == '}' || c == ']' {
+	if endsFlowItem(in[value]) {
 		if end = colon + 1; in[end] == ' ' { // so that a comma may be put there
 			end++
 		}
@@ -123,7 +140,7 @@ const NotKey = "a key that is a mapping or a list"
 
 // flowValue reads the value at p of an entry or item, the node me, and
 // returns the offset behind it.
-func (t *Tree) flowValue(p, depth int, me int32) (end int, ok bool) {
+func (t *Parser) flowValue(p, depth int, me int32) (end int, ok bool) {
 	in, start := t.Text, p
 	if p, ok = t.flowProperties(p, me); !ok {
 		return 0, false
@@ -139,16 +156,18 @@ func (t *Tree) flowValue(p, depth int, me int32) (end int, ok bool) {
 			return t.invalid(p, "a text in quotes has no end, or a bad escape")
 		}
 		how = StyleOf(View(in[p:end]))
-	case c == '*' && p == start:
+	case c == '*' && p > start:
+		return t.invalid(p, aliasProperties)
+	case c == '*':
 		if end, ok = t.alias(p); !ok {
 			return 0, false
 		}
 		t.Nodes[me].Marks |= IsAlias
-	case p > start && (c == ',' || c == '}' || c == ']'):
+	case p > start && endsFlowItem(c):
 		end = trimEnd(in, p) // only an anchor or a tag
 	default:
-		if end = t.flowPlain(p); end == p {
-			return t.invalid(p, "a text that starts with this character must be in quotes, and so must one with ? : [ or { where more text follows")
+		if end, ok = t.flowPlain(p); !ok {
+			return 0, false
 		}
 	}
 	v := &t.Nodes[me]
@@ -158,7 +177,7 @@ func (t *Tree) flowValue(p, depth int, me int32) (end int, ok bool) {
 
 // flowProperties reads the anchor and the tag at p, if there are any, of the node me, and
 // returns the offset of its value.
-func (t *Tree) flowProperties(p int, me int32) (value int, ok bool) {
+func (t *Parser) flowProperties(p int, me int32) (value int, ok bool) {
 	if c := t.Text[p]; c != '&' && c != '!' {
 		return p, true
 	}
@@ -166,7 +185,7 @@ func (t *Tree) flowProperties(p int, me int32) (value int, ok bool) {
 		return 0, false
 	}
 	t.Nodes[me].Marks |= HasProperties
-	return t.inFlow(p, value)
+	return t.inFlow(value)
 }
 
 func hasBreak(b []byte) bool { return bytes.IndexByte(b, '\n') >= 0 }
@@ -193,19 +212,22 @@ func flowSpace(in []byte, p int) (int, bool) {
 }
 
 // flowPlain returns the end of the plain scalar that starts at p in a flow
-// collection, which may go over several lines; p if none may start there.
-func (t *Tree) flowPlain(p int) int {
-	in := t.Text
-	start, end := p, p
+// collection, which may go over several lines.
+func (t *Parser) flowPlain(p int) (end int, ok bool) {
+	in, start := t.Text, p
 	if !plainStart(in, p) || in[p] == ':' {
-		return start
+		return t.invalid(p, "a text that starts with this character must be in quotes")
 	}
-	for p < len(in) {
+	for end = p; p < len(in); {
 		switch c := in[p]; {
-		case isColon(in, p), c == '#' && IsBlank(in, p-1), c == ',', c == ']', c == '}':
-			return end
-		case c == '[', c == '{', c == '?', c == '\n' && !t.flowGoesOn(p+1):
-			return start
+		case isColon(in, p), c == '#' && IsBlank(in, p-1), endsFlowItem(c):
+			return end, true
+		case c == '\n' && !t.flowGoesOn(p+1):
+			return t.endOfPlain(p + 1)
+		case (c == '[' || c == '{' || c == '?') && hasBreak(in[start:p]):
+			return t.missingComma(p)
+		case c == '[' || c == '{' || c == '?':
+			return t.invalid(p, "a text with this character must be in quotes")
 		case IsBlank(in, p):
 			p++
 		default:
@@ -213,11 +235,29 @@ func (t *Tree) flowPlain(p int) int {
 			end = p
 		}
 	}
-	return start
+	return t.invalid(t.bracket, unclosed)
+}
+
+// endOfPlain refuses a plain scalar that does not go on in the line that starts at p.
+func (t *Parser) endOfPlain(p int) (int, bool) {
+	if IsMarker(t.Text, p) {
+		return t.invalid(t.bracket, unclosed)
+	}
+	return t.invalid(p, "a tab must not be indentation")
+}
+
+// missingComma refuses what goes on in the line of an offset, and cannot: nearly always the line
+// above lacks its end.
+func (t *Parser) missingComma(p int) (int, bool) {
+	return t.invalid(SkipBlanks(t.Text, LineStart(t.Text, p)), "a comma or a closing bracket must come before this line")
 }
 
 // flowGoesOn reports whether a plain scalar may go on in the line that starts at p.
-func (t *Tree) flowGoesOn(p int) bool {
+func (t *Parser) flowGoesOn(p int) bool {
+	if IsMarker(t.Text, p) {
+		return false
+	}
 	text := SkipSpaces(t.Text, p)
-	return !IsMarker(t.Text, p) && (text == len(t.Text) || t.Text[text] != '\t' || text-p >= t.flowIndent) // such a tab would be indentation
+	isIndentation := text-p < t.flowIndent
+	return text == len(t.Text) || t.Text[text] != '\t' || !isIndentation
 }

@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { os.Exit(testutil.RunAndCheck(m, said.Compare)) }
 var tagOrAlias = regexp.MustCompile(`(tag !|alias \*)\S*`)
 
 // saidOf notes why a text is refused, or cannot be edited.
-func saidOf(t *Tree) {
+func saidOf(t *Parser) {
 	said.Say("refused", tagOrAlias.ReplaceAllString(t.Refused.Why, "${1}x"))
-	said.Say("not edited", t.Fixed.Why)
+	said.Say("not edited", t.ReadOnly.Why)
 }

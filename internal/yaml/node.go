@@ -67,6 +67,12 @@ type Node struct {
 	Child, Next int32 // first child and next sibling; 0 is none
 }
 
+// fill sets what a value is, and where.
+func (v *Node) fill(k Kind, how Style, col, start, end int) {
+	v.Kind, v.Style, v.Col = k, how, int32(col)
+	v.Start, v.End = int32(start), int32(end)
+}
+
 // Marks say what is special about a node.
 type Marks uint8
 
@@ -78,4 +84,5 @@ const (
 	HasMergeKey                     // a mapping with merge keys, which are not among its children
 	specialKey                      // its key has an anchor or a tag, or is an alias
 	isExplicit                      // the node of an explicit key (?), or its value
+	Overrides                       // an entry that a merge key would bring, with another value or the same
 )

@@ -19,8 +19,10 @@ type frame struct {
 
 // A Refusal is the reason why a text is not accepted, and where.
 type Refusal struct {
-	At  int
-	Why string
+	At        int
+	Why       string
+	inBracket bool // in a collection in flow style, whose bracket is at open
+	open      int
 }
 
 // An AliasUse is an alias and the anchor that it refers to, by their offsets.
@@ -29,18 +31,18 @@ type AliasUse struct {
 	Name       string
 }
 
-func (t *Tree) invalid(at int, why string) (int, bool) {
+func (t *Parser) invalid(at int, why string) (int, bool) {
 	if t.Refused.Why == "" {
-		t.Refused = Refusal{at, "invalid YAML: " + why}
+		t.Refused = Refusal{at, "invalid YAML: " + why, t.inFlowStyle, t.bracket}
 	}
 	return 0, false
 }
 
-// fix notes that a text cannot be edited because of the form of YAML at an offset.
-func (t *Tree) fix(at int, form string) {
+// readOnly notes that a text cannot be edited because of the form of YAML at an offset.
+func (t *Parser) readOnly(at int, form string) {
 	t.Special = true
-	if t.Fixed.Why == "" || form == NotKey && t.Fixed.Why != NotKey {
-		t.Fixed = Refusal{at, form}
+	if t.ReadOnly.Why == "" || form == NotKey && t.ReadOnly.Why != NotKey {
+		t.ReadOnly = Refusal{At: at, Why: form}
 	}
 }
 
@@ -88,7 +90,10 @@ func trimEnd(in []byte, e int) int {
 }
 
 func atBreak(in []byte, p int) bool {
-	return p >= len(in) || in[p] == '\n' || in[p] == '\r' && p+1 < len(in) && in[p+1] == '\n'
+	if p < len(in) && in[p] == '\r' {
+		return p+1 < len(in) && in[p+1] == '\n'
+	}
+	return p >= len(in) || in[p] == '\n'
 }
 
 // IsBlank reports whether p is at white space or the end.
@@ -101,14 +106,15 @@ func IsMarker(in []byte, p int) bool {
 	if len(in)-p < 3 {
 		return false
 	}
-	c := in[p]
-	return (c == '-' || c == '.') && in[p+1] == c && in[p+2] == c && IsBlank(in, p+3)
+	marker := string(in[p : p+3])
+	return (marker == "---" || marker == "...") && IsBlank(in, p+3)
 }
 
 // scan reads the block mapping whose first line has its content at p, in column
 // col, and returns where it ends: at a document marker or at the end.
-func (t *Tree) scan(p, col int) (int, bool) {
-	b := blockScan{t: t, in: t.Text, lineStart: p - col, open: t.stack[:0], topCol: -1, lastEnd: p, props: -1}
+func (t *Parser) scan(p, col int) (int, bool) {
+	b := blockScan{t: t, in: t.Text, lineStart: p - col, open: t.stack[:0], lastEnd: p}
+	b.topCol, b.props = -1, -1
 	b.p = SkipSpaces(b.in, p) // what was the first line may have been deleted, and a blank one be first
 	ok := b.lines()
 	return b.p, ok
@@ -116,7 +122,7 @@ func (t *Tree) scan(p, col int) (int, bool) {
 
 // A blockScan is the state of one pass over a block mapping.
 type blockScan struct {
-	t  *Tree
+	t  *Parser
 	in []byte
 
 	p         int  // where the scan is
@@ -248,7 +254,7 @@ func isIndicator(in []byte, p int) bool {
 // explicit reads the indicator of an explicit key, or of its value, as a key without
 // text.
 func (b *blockScan) explicit() bool {
-	b.t.fix(b.p, "a key behind a question mark")
+	b.t.readOnly(b.p, "a key behind a question mark")
 	at := b.p
 	if !b.key(at, at, at) {
 		return false
@@ -335,7 +341,7 @@ func (b *blockScan) set(k Kind, how Style, col, start, end int) {
 		start, b.props = b.props, -1
 		v.Marks |= HasProperties
 	}
-	v.Kind, v.Style, v.Col, v.Start, v.End = k, how, int32(col), int32(start), int32(end)
+	v.fill(k, how, col, start, end)
 }
 
 func (b *blockScan) dash() bool {
@@ -354,7 +360,8 @@ func (b *blockScan) dash() bool {
 	b.topCol, b.lastEnd = col, b.p+1
 	b.pending, b.props = true, -1
 	top := &b.open[len(b.open)-1]
-	top.last = b.t.add(top.node, top.last, col, b.p, b.p+1, b.p+1)
+	behind := b.p + 1
+	top.last = b.t.add(top.node, top.last, col, b.p, behind, behind)
 	b.current = top.last
 	p := SkipSpaces(b.in, b.p+1)
 	if end, ok := b.t.stepOver(p, b.current, p-b.lineStart); ok {
@@ -414,9 +421,9 @@ func (b *blockScan) key(start, keyEnd, colon int) bool {
 
 // markKey notes what is special about the key of a node, which starts at start with its anchor or tag, and
 // at text without.
-func (t *Tree) markKey(n int32, start, text, end int) {
+func (t *Parser) markKey(n int32, start, text, end int) {
 	if t.Text[text] == '*' || text > start {
-		t.fix(start, "a key with an anchor or a tag")
+		t.readOnly(start, "a key with an anchor or a tag")
 		t.Nodes[n].Marks |= specialKey
 	}
 	if string(t.Text[text:end]) == "<<" {
@@ -514,7 +521,8 @@ func (b *blockScan) blockScalar() bool {
 	if !ok {
 		return b.refuse("a block scalar (| or >) must have its lines indented by more than its key, with spaces")
 	}
-	if header := b.in[b.p:LineEnd(b.in, b.p)]; next == len(b.in) && bytes.IndexByte(header, '-') < 0 {
+	header := b.in[b.p:LineEnd(b.in, b.p)]
+	if next == len(b.in) && bytes.IndexByte(header, '-') < 0 {
 		b.t.TextEnd = next
 	}
 	b.set(Scalar, StyleOf(View(b.in[b.p:end])), indent, b.p, end)
@@ -541,22 +549,23 @@ func (b *blockScan) finish() bool {
 	return true
 }
 
-// stepOver makes a node without entries of the known object that starts at p, in
+// stepOver makes a node without entries of the verified object that starts at p, in
 // column col, and returns its end; ok is false if there is none.
-func (t *Tree) stepOver(p int, n int32, col int) (end int, ok bool) {
-	k := Find(t.known, p)
-	if k == nil || t.Text[p] == '{' || k.Col != col || k.End > len(t.Text) || t.Text[k.End-1] != '\n' {
+func (t *Parser) stepOver(p int, n int32, col int) (end int, ok bool) {
+	k := Find(t.verified, p)
+	if k == nil || k.Col != col || t.Text[p] == '{' {
 		return 0, false
 	}
-	end = k.End
-	v := &t.Nodes[n]
-	v.Kind, v.Style, v.Col, v.Start, v.End = Mapping, Block, int32(col), int32(p), int32(end)
-	return end, true
+	if k.End > len(t.Text) || t.Text[k.End-1] != '\n' {
+		return 0, false
+	}
+	t.Nodes[n].fill(Mapping, Block, col, p, k.End)
+	return k.End, true
 }
 
 // drop drops what is in the collection n, a value of another one, unless it tells objects
 // apart: it is a value of the root, the items of a list or one of them.
-func (t *Tree) drop(n, in int32) {
+func (t *Parser) drop(n, in int32) {
 	if !t.prunes || t.Nodes[n].Child == 0 || in <= 1 || t.isItems(n) || t.isItems(in) {
 		return
 	}
@@ -564,10 +573,10 @@ func (t *Tree) drop(n, in int32) {
 	t.Nodes[n].Child = 0
 }
 
-func (t *Tree) isItems(n int32) bool { return t.Nodes[n].Kind == Sequence && t.KeyOf(n) == "items" }
+func (t *Parser) isItems(n int32) bool { return t.Nodes[n].Kind == Sequence && t.KeyOf(n) == "items" }
 
 // add appends a child, an absent value as yet, to the collection at, whose last one was last.
-func (t *Tree) add(at, last int32, col, key, keyEnd, value int) int32 {
+func (t *Parser) add(at, last int32, col, key, keyEnd, value int) int32 {
 	i := int32(len(t.Nodes))
 	if len(t.Nodes) == cap(t.Nodes) {
 		t.Nodes = slices.Grow(t.Nodes, max(len(t.Nodes), 64)) // append grows large slices by a quarter, which leaves much garbage
@@ -622,7 +631,9 @@ func scanKey(in []byte, p int) (end, colon int, isKey bool) {
 }
 
 // isColon reports whether a colon is at p that ends a key.
-func isColon(in []byte, p int) bool { return p < len(in) && in[p] == ':' && IsBlank(in, p+1) }
+func isColon(in []byte, p int) bool {
+	return p < len(in) && in[p] == ':' && IsBlank(in, p+1)
+}
 
 // plainStart reports whether a plain scalar may start at p (in block style).
 func plainStart(in []byte, p int) bool {
@@ -639,7 +650,10 @@ func plainStart(in []byte, p int) bool {
 // the key, the number sign of a comment, the line feed or the end of the text.
 func plainEnd(in []byte, p int) int {
 	for q := nextSpecial(in, p); ; q = nextSpecial(in, q+1) {
-		if q == len(in) || in[q] == '\n' || isColon(in, q) || in[q] == '#' && q > p && IsBlank(in, q-1) {
+		if q == len(in) || in[q] == '\n' || isColon(in, q) {
+			return q
+		}
+		if in[q] == '#' && q > p && IsBlank(in, q-1) {
 			return q
 		}
 	}
@@ -721,7 +735,8 @@ func escapeLen(in []byte, p int) int {
 	if digits == 0 || p+1+digits > len(in) {
 		return 0
 	}
-	if r, ok := hexRune(in[p+1 : p+1+digits]); !ok || digits == 8 && !utf8.ValidRune(r) {
+	r, ok := hexRune(in[p+1 : p+1+digits])
+	if !ok || digits == 8 && !utf8.ValidRune(r) {
 		return 0
 	}
 	return 1 + digits

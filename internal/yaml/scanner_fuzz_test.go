@@ -42,17 +42,17 @@ func agreeOnText(t *testing.T, in []byte) {
 // agreeOnTree checks that a text which the scanner accepts has the tree that
 // the full parser sees.
 func agreeOnTree(t *testing.T, in []byte) {
-	var tr Tree
+	var tr Parser
 	ok := tr.Parse(in, 0)
 	saidOf(&tr)
-	if !ok || tr.Fixed.Why == NotKey {
+	if !ok || tr.ReadOnly.Why == NotKey {
 		return
 	}
 	root, err := yamljudge.Value(in, 0)
 	if err != nil || root == nil {
 		t.Fatalf("the scanner accepts what the full parser refuses: %v\n%q", err, in)
 	}
-	if !equalYAML(&tr, 1, root) {
+	if !equalYAML(&tr.Tree, 1, root) {
 		b, _ := yaml.Marshal(root)
 		t.Fatalf("the trees differ for %q: the full parser reads\n%s\nthe scanner %#v", in, b, tr.Raw(1))
 	}

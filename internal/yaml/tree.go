@@ -14,78 +14,17 @@ import (
 // A Tree is a parsed text. Node 1 is the root, a mapping; 0 is no node. Values
 // are read from the text on demand.
 type Tree struct {
-	Text    []byte
-	Col     int // the column in which the text starts
-	Nodes   []Node
-	Refused Refusal    // why parse failed
-	Fixed   Refusal    // why the text cannot be edited; its reason is "" if it can
-	Lenient bool       // aliases need no anchor
-	Uses    []AliasUse // the aliases of the text
-	TextEnd int        // behind the last block scalar whose value ends with its last line end
+	Text     []byte
+	Col      int // the column in which the text starts
+	Nodes    []Node
+	ReadOnly Refusal    // why the text cannot be edited; its reason is "" if it can
+	Uses     []AliasUse // the aliases of the text
 
 	Special bool              // there are aliases, tags, merge keys or explicit keys:
 	Source  map[int32]int32   // the nodes whose values aliases have
 	Aliases []int32           // in order
 	Merges  map[int32][]int32 // the nodes with anchors that the merge keys of a mapping refer to
 	keys    map[int32]string  // those of nodes with a special key
-
-	stack      []frame        // memory for the collections that are open
-	names      map[string]int // where the anchors so far are
-	prunes     bool           // only what tells objects apart is kept
-	known      []Known        // what is stepped over
-	flowIndent int            // tabs in columns before it are no indentation of a plain scalar in flow style
-}
-
-// Parse parses a text that starts in column col and reports whether the scanner
-// accepts it. It uses the tree's memory again.
-func (t *Tree) Parse(text []byte, col int) bool {
-	if t.stack == nil {
-		t.Nodes, t.stack = make([]Node, 0, 512), newStack()
-	}
-	t.reset(text, col)
-	end, ok := t.root(0, col)
-	if ok && end != len(text) {
-		_, ok = t.invalid(end, "nothing must come here")
-	}
-	return ok && (!t.Special || t.resolve())
-}
-
-// reset makes the tree one without nodes, which uses the same memory.
-func (t *Tree) reset(text []byte, col int) {
-	*t = Tree{Text: text, Col: col, Nodes: append(t.Nodes[:0], Node{}), Lenient: t.Lenient, stack: t.stack, prunes: t.prunes, known: t.known}
-}
-
-func newStack() []frame { return make([]frame, 0, 64) }
-
-// root reads the root, which starts at p in column col, into node 1.
-func (t *Tree) root(p, col int) (end int, ok bool) {
-	start := p + ContentStart(t.Text[p:])
-	if start == len(t.Text) || t.Text[start] != '{' {
-		return t.scan(p, col)
-	}
-	t.Nodes = append(t.Nodes, Node{Key: int32(p), KeyEnd: int32(p)})
-	if !t.rootProperties(p, start) {
-		return 0, false
-	}
-	if end, ok = t.flow(start, 0, 1); !ok {
-		return 0, false
-	}
-	if end, ok = endOfFlow(t.Text, end); !ok {
-		return t.invalid(end, "nothing must be behind the closing bracket, not even a tab at the start of a line")
-	}
-	if start > p {
-		t.Nodes[1].Start, t.Nodes[1].Marks = int32(p), HasProperties
-	}
-	return end, true
-}
-
-// rootProperties reads the anchor and the tag of a root, which are all that is between two offsets.
-func (t *Tree) rootProperties(p, end int) bool {
-	p, ok := t.properties(p)
-	if p, _ = flowSpace(t.Text, p); ok && p != end {
-		_, ok = t.invalid(p, "the anchor and the tag of an object must be on one line, with names of letters, digits, - and _")
-	}
-	return ok
 }
 
 // KeyOf returns a key without its quotes.
@@ -231,8 +170,9 @@ func unquote(b []byte, quotes Style) string {
 
 // escapes has what the escapes of one character mean, and hexDigits how many digits follow the others.
 var escapes = [256]string{
-	'0': "\x00", 'a': "\a", 'b': "\b", 't': "\t", '\t': "\t", 'n': "\n", 'v': "\v", 'f': "\f", 'r': "\r", 'e': "\x1b",
-	' ': " ", '"': "\"", '\'': "'", '/': "/", '\\': "\\", 'N': "\u0085", '_': "\u00a0", 'L': "\u2028", 'P': "\u2029",
+	'0': "\x00", 'a': "\a", 'b': "\b", 't': "\t", '\t': "\t", 'n': "\n", 'v': "\v", 'f': "\f",
+	'r': "\r", 'e': "\x1b", ' ': " ", '"': "\"", '\'': "'", '/': "/", '\\': "\\",
+	'N': "\u0085", '_': "\u00a0", 'L': "\u2028", 'P': "\u2029",
 }
 
 var hexDigits = [256]int{'x': 2, 'u': 4, 'U': 8}
@@ -253,17 +193,27 @@ func unescape(b []byte) string {
 			continue
 		}
 		r, _ := hexRune(b[i+1 : i+n])
-		// JSON writes characters beyond 16 bits as two escapes.
-		if r >= 0xd800 && r < 0xdc00 && i+n+5 < len(b) && b[i+n] == '\\' && b[i+n+1] == 'u' && escapeLen(b, i+n+1) == 5 {
-			if low, _ := hexRune(b[i+n+2 : i+n+6]); low >= 0xdc00 && low < 0xe000 {
-				r = (r-0xd800)<<10 + (low - 0xdc00) + 0x10000
-				n += 6
-			}
+		if pair, ok := surrogatePair(r, b[i+n:]); ok {
+			r = pair
+			n += len(`\udc00`)
 		}
 		out = utf8.AppendRune(out, r)
 		i += n - 1
 	}
 	return string(out)
+}
+
+// surrogatePair returns the character that two escapes stand for, as JSON writes those beyond 16 bits: first is
+// the code of one, and rest begins with the other. ok is false if they are no pair.
+func surrogatePair(first rune, rest []byte) (r rune, ok bool) {
+	if first < 0xd800 || first >= 0xdc00 || !bytes.HasPrefix(rest, []byte(`\u`)) || escapeLen(rest, 1) != 5 {
+		return 0, false
+	}
+	low, _ := hexRune(rest[2:6])
+	if low < 0xdc00 || low >= 0xe000 {
+		return 0, false
+	}
+	return (first-0xd800)<<10 + (low - 0xdc00) + 0x10000, true
 }
 
 // hexRune returns the character with a code in hexadecimal digits; ok is false if they are none.
@@ -402,7 +352,8 @@ func typed(s string) (v any, ok bool) {
 
 // notFinite has the numbers that are words.
 var notFinite = map[string]float64{
-	".inf": math.Inf(1), ".Inf": math.Inf(1), ".INF": math.Inf(1), "+.inf": math.Inf(1), "+.Inf": math.Inf(1), "+.INF": math.Inf(1),
+	".inf": math.Inf(1), ".Inf": math.Inf(1), ".INF": math.Inf(1),
+	"+.inf": math.Inf(1), "+.Inf": math.Inf(1), "+.INF": math.Inf(1),
 	"-.inf": math.Inf(-1), "-.Inf": math.Inf(-1), "-.INF": math.Inf(-1),
 	".nan": math.NaN(), ".NaN": math.NaN(), ".NAN": math.NaN(),
 }
@@ -493,6 +444,15 @@ func (t *Tree) Length(n int32) int {
 	return count
 }
 
+// FirstOwn returns an entry or item or, if a merge key brings it, the first one after it that is
+// written there; 0 if there is none.
+func (t *Tree) FirstOwn(n int32) int32 {
+	for n != 0 && t.Nodes[n].Marks&IsMerged != 0 {
+		n = t.Nodes[n].Next
+	}
+	return n
+}
+
 // Written returns a node as it is written: an alias is a plain scalar.
 func (t *Tree) Written(n int32) Node {
 	v := t.Nodes[n]
@@ -515,10 +475,4 @@ func (t *Tree) EndBefore(parent, n int32) int {
 		}
 	}
 	return end
-}
-
-// ParseUsual parses a text; ok is false if it has a form that is not edited.
-func (t *Tree) ParseUsual(text []byte) (ok bool) {
-	checked, err := Check(text, nil)
-	return err == nil && checked.OddBreak(0, len(text)) < 0 && t.Parse(text, 0) && t.Fixed.Why == ""
 }

@@ -22,7 +22,7 @@ func TestEveryEscapeIsReadAsTheFullParserReadsIt(t *testing.T) {
 			text := `"a\` + string(rune(c)) + digits + `b"`
 			var want string
 			refused := c == '\n' || c == '\r' || yaml.Unmarshal([]byte("k: "+text), &struct{ K *string }{&want}) != nil
-			var tr Tree
+			var tr Parser
 			switch ok := tr.Parse([]byte("k: "+text+"\n"), 0); {
 			case c == '/' && ok && tr.Str(tr.Get(1, "k")) == "a/"+digits+"b", c == '\n', c == '\r', c < ' ' && c != '\t', c == 0x7f:
 			case ok == refused || ok && tr.Str(tr.Get(1, "k")) != want:
@@ -37,7 +37,7 @@ func TestARootInBracesMayHaveAnAnchor(t *testing.T) {
 		"{a: b}": true, "&x {a: b}": true, "&x  !!map\t{a: b}": true, "!!map &x {a: b} # c\n": true,
 		"&x\n{a: b}": true, "&x # c\n {a: b}": true, "&x {a: b, c: [*x]}": false, "&x &y {a: b}": false, "{a: b} c": false,
 	} {
-		var tr Tree
+		var tr Parser
 		if ok := tr.Parse([]byte(in), 0); ok != want || ok && (tr.Str(tr.Get(1, "a")) != "b" || tr.Nodes[1].Start != 0) {
 			t.Errorf("%q: %v %v", in, ok, tr.Refused)
 		}
@@ -58,11 +58,11 @@ func TestTreesAreComparedByValue(t *testing.T) {
 		for _, a := range class {
 			for j, other := range classes {
 				for _, b := range other {
-					var x, y Tree
+					var x, y Parser
 					if !x.Parse([]byte(a), 0) || !y.Parse([]byte(b), 0) {
 						continue // the second indentation is none that the scanner takes
 					}
-					if got := x.Equal(1, &y, 1); got != (i == j) {
+					if got := x.Equal(1, &y.Tree, 1); got != (i == j) {
 						t.Errorf("%q and %q are equal: %v", a, b, got)
 					}
 				}
@@ -95,7 +95,7 @@ func TestAKeyMayHave1024Characters(t *testing.T) {
 				if in[0] == '-' {
 					in = "k:\n" + in
 				}
-				var tr Tree
+				var tr Parser
 				if got := tr.Parse([]byte(in), 0); got != want || (yaml.Unmarshal([]byte(in), new(any)) == nil) != want {
 					t.Errorf("%d characters %q in %.10q: %v", n, letter, in, got)
 				}
@@ -110,7 +110,7 @@ func TestKeysWithAnchorsAndTagsAreRead(t *testing.T) {
 		"a: &ab name\n*ab : v\n", "{a: &ab name, *ab : v}\n", "&ab name: v\n", "{&ab name: v}\n", "!!str name: v\n", "! \"name\": v\n", "a: {x: &ab 'name'}\n&c *ab : v\n", "{a: &ab 'name', !!str *ab : v}\n", "a: &ab 'name'\nb: [&c *ab : v]\n", "a: &ab 'name'\nb: [*ab : v]\n",
 		"a: &ab name\nb:\n  *ab : v\n", "a: &ab name\nb: {*ab : v}\n", "a: &ab name\nb:\n- *ab : v\n",
 	} {
-		var tr Tree
+		var tr Parser
 		ok := tr.Parse([]byte(in), 0)
 		var want map[string]any
 		if err := yaml.Unmarshal([]byte(in), &want); (err == nil) != ok {
@@ -158,7 +158,7 @@ func TestATreeIsOfOneDocument(t *testing.T) {
 		"a:\n-":             "",
 	} {
 		got := ""
-		var tr Tree
+		var tr Parser
 		if !tr.Parse([]byte(in), 0) {
 			got = fmt.Sprintf("%d: %s", tr.Refused.At, tr.Refused.Why)
 		}
@@ -176,7 +176,7 @@ func TestATextWithATagIsReadAsTheFullParserReadsIt(t *testing.T) {
 		if err := yaml.Unmarshal([]byte(in), &want); err != nil {
 			t.Fatal(err)
 		}
-		var tr Tree
+		var tr Parser
 		if !tr.Parse([]byte(in), 0) {
 			t.Errorf("%q: %v", in, tr.Refused)
 		} else if got := tr.Value(tr.Get(1, "a")); got != want["a"] {
@@ -209,7 +209,7 @@ func TestAliasesExpandToALimit(t *testing.T) {
 	for key := 'b'; key <= 'f'; key++ {
 		fmt.Fprintf(&in, "%c: &%[1]c [%s]\n", key, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*%c, ", key-1), 10), ", "))
 	}
-	var tree Tree
+	var tree Parser
 	if tree.Parse([]byte(in.String()), 0) || tree.Refused.Why != "aliases must expand to at most 200000 values, and expand to more: write the values out, or take fewer" {
 		t.Errorf("refused: %q", tree.Refused.Why)
 	}
@@ -217,9 +217,9 @@ func TestAliasesExpandToALimit(t *testing.T) {
 
 // A tree that is used again has nothing of what it was.
 func TestATreeIsUsedAgain(t *testing.T) {
-	var tr Tree
+	var tr Parser
 	for _, in := range []string{"a: &x {b: 1}\nc: {<<: *x, d: *x}\n", "a: {b: 1}\nc: {b: 2, d: 3}\n"} {
-		var fresh Tree
+		var fresh Parser
 		if !tr.Parse([]byte(in), 0) || !fresh.Parse([]byte(in), 0) {
 			t.Fatalf("%q: %v, %v", in, tr.Refused, fresh.Refused)
 		}
@@ -240,7 +240,7 @@ func TestPairsAreReadAsJSONReadsThem(t *testing.T) {
 			if err := json.Unmarshal([]byte(text), &want); err != nil {
 				t.Fatal(err)
 			}
-			var tr Tree
+			var tr Parser
 			if ok := tr.Parse([]byte("k: "+text+"\n"), 0); !ok || tr.Str(tr.Get(1, "k")) != want {
 				t.Errorf("%s is read as %q (%t), want %q", text, tr.Str(tr.Get(1, "k")), ok, want)
 			}
@@ -257,7 +257,7 @@ func TestAValueOfAnotherTypeIsRefused(t *testing.T) {
 		"1e3":        {"must be a string, not the number 1e3: write \"1e3\" in quotes", "must be true or false, not the number 1e3", "", "", "", "must be a mapping, not the number 1e3", "must be a list, not the number 1e3", "must be a mapping, not the number 1e3", ""},
 		"{}":         {"must be a string, not a mapping", "must be true or false, not a mapping", "must be a whole number, not a mapping", "must be a whole number, not a mapping", "must be a whole number, not a mapping", "", "must be a list, not a mapping", "", "must be a number or a string, not a mapping"},
 	} {
-		var tr Tree
+		var tr Parser
 		if !tr.Parse([]byte("K: "+value+"\n"), 0) {
 			t.Fatal(tr.Refused)
 		}
@@ -291,7 +291,7 @@ func TestAValueIsComparedWithItsType(t *testing.T) {
 		"'true'": {false, false, false, false, true, false},
 		"[]":     {false, false, false, false, false, false},
 	} {
-		var tr Tree
+		var tr Parser
 		if !tr.Parse([]byte("k: "+in+"\n"), 0) {
 			t.Fatal(tr.Refused)
 		}
@@ -311,7 +311,7 @@ func TestQuotedLinesAreReadAsTheFullParserReadsThem(t *testing.T) {
 				in := "k: " + quote + "a" + end + between + "  b" + quote + "\n"
 				var want map[string]string
 				err := yaml.Unmarshal([]byte(in), &want)
-				var tr Tree
+				var tr Parser
 				if ok := tr.Parse([]byte(in), 0); ok != (err == nil) || ok && tr.Str(tr.Get(1, "k")) != want["k"] {
 					t.Errorf("%q is read as %q (%t), want %q (%v)", in, tr.Str(tr.Get(1, "k")), ok, want["k"], err)
 				}
@@ -328,7 +328,7 @@ func TestBlockScalarsAreReadAsTheFullParserReadsThem(t *testing.T) {
 				in := "k: " + style + head + "\n" + lines
 				var want map[string]string
 				err := yaml.Unmarshal([]byte(in), &want)
-				var tr Tree
+				var tr Parser
 				if ok := tr.Parse([]byte(in), 0); ok != (err == nil) || ok && tr.Str(tr.Get(1, "k")) != want["k"] {
 					t.Errorf("%q is read as %q (%t), want %q (%v)", in, tr.Str(tr.Get(1, "k")), ok, want["k"], err)
 				}

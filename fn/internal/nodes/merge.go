@@ -9,15 +9,15 @@ import (
 // merge changes a node as base has changed, which is the node written and read
 // again: it touches only what differs between base and changed, so that
 // everything else keeps its comments, its style and its identity. An object with
-// anchors gets new content as a whole.
+// anchors gets new content as a whole, below the comments at its head, which the pipeline does not see.
 func merge(node, base, changed *yaml.Node) {
-	if hasAnchors(node) {
-		head := node.Content[0].HeadComment
-		*node = *changed
-		node.Content[0].HeadComment = head
+	if !hasAnchors(node) {
+		mergeNode(node, base, changed)
 		return
 	}
-	mergeNode(node, base, changed)
+	head, first := node.HeadComment, node.Content[0].HeadComment
+	*node = *changed
+	node.HeadComment, node.Content[0].HeadComment = head, first
 }
 
 func hasAnchors(n *yaml.Node) bool {
@@ -25,11 +25,14 @@ func hasAnchors(n *yaml.Node) bool {
 }
 
 func mergeNode(node, base, changed *yaml.Node) {
+	areAll := func(kind yaml.Kind) bool {
+		return node.Kind == kind && base.Kind == kind && changed.Kind == kind
+	}
 	switch {
 	case equal(base, changed):
-	case node.Kind == yaml.MappingNode && base.Kind == yaml.MappingNode && changed.Kind == yaml.MappingNode:
+	case areAll(yaml.MappingNode):
 		mergeMapping(node, base, changed)
-	case node.Kind == yaml.SequenceNode && base.Kind == yaml.SequenceNode && changed.Kind == yaml.SequenceNode && len(node.Content) == len(base.Content):
+	case areAll(yaml.SequenceNode) && len(node.Content) == len(base.Content):
 		mergeSequence(node, base, changed)
 	default:
 		*node = *changed
@@ -67,7 +70,9 @@ func mergeSequence(node, base, changed *yaml.Node) {
 	var content []*yaml.Node
 	from := 0 // items of base before this index have been used
 	for _, item := range changed.Content {
-		i := slices.IndexFunc(base.Content[from:], func(b *yaml.Node) bool { return equal(b, item) || name(b) != "" && name(b) == name(item) })
+		i := slices.IndexFunc(base.Content[from:], func(b *yaml.Node) bool {
+			return equal(b, item) || name(b) != "" && name(b) == name(item)
+		})
 		if i < 0 {
 			content = append(content, item)
 			continue

@@ -134,7 +134,10 @@ func identify(n *yaml.RNode) yaml.ResourceIdentifier {
 }
 
 func equal(a, b *yaml.Node) bool {
-	if a.Kind != b.Kind || a.ShortTag() != b.ShortTag() || a.Value != b.Value || len(a.Content) != len(b.Content) {
+	if a.Kind != b.Kind || a.ShortTag() != b.ShortTag() {
+		return false
+	}
+	if a.Value != b.Value || len(a.Content) != len(b.Content) {
 		return false
 	}
 	for i := range a.Content {

@@ -2,12 +2,13 @@ package yamljudge
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"slices"
 	"strings"
 )
 
 // Seeds are the texts from which fuzzing of the reader starts: all forms, by themselves and as
-// an item, and pairs in brackets.
+// an item, pairs in brackets, and documents that mix all styles.
 func Seeds() [][]byte {
 	var all [][]byte
 	for _, s := range Forms {
@@ -19,6 +20,15 @@ func Seeds() [][]byte {
 	}
 	for _, s := range Numbered {
 		all = append(all, []byte(s))
+	}
+	return append(all, StyledSeeds()...)
+}
+
+// StyledSeeds are some documents as [Styled] writes them.
+func StyledSeeds() (all [][]byte) {
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		all = append(all, Styled(r, Tangled(r)))
 	}
 	return all
 }

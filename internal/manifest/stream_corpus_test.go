@@ -65,8 +65,8 @@ func TestRealManifestsAreRead(t *testing.T) {
 				t.Error("an unchanged stream must come back byte for byte")
 			}
 			for _, o := range s.Objects() {
-				if !s.tree.Parse(o.source(), int(o.col)) {
-					t.Errorf("line %d: %v: the scanner refuses to build the tree: %s", o.Line(), o.kind, s.tree.Refused.Why)
+				if !s.parser.Parse(o.source(), int(o.col)) {
+					t.Errorf("line %d: %v: the scanner refuses to build the tree: %s", o.Line(), o.kind, s.parser.Refused.Why)
 				}
 				s.treeOf = nil
 			}
@@ -163,8 +163,8 @@ func BenchmarkTreesOfKubeflowsWorkloads(b *testing.B) {
 	for b.Loop() {
 		for _, o := range s.Objects() {
 			if strings.HasPrefix(o.APIVersion(), "apps/") || strings.HasPrefix(o.APIVersion(), "batch/") {
-				if !s.tree.Parse(o.source(), int(o.col)) {
-					b.Fatal(s.tree.Refused.Why)
+				if !s.parser.Parse(o.source(), int(o.col)) {
+					b.Fatal(s.parser.Refused.Why)
 				}
 			}
 		}

@@ -64,19 +64,19 @@ func headingOf(tr *Tree, n int32) (h string) {
 }
 
 func writeDocument(out *strings.Builder, d *Documents, empty bool) {
-	tr, text := &d.Tree, d.text
+	tr, text := d.Tree(), d.text
 	fmt.Fprintf(out, "  document %d-%d", d.Start, d.End)
 	if empty {
 		out.WriteString(", empty")
 	}
-	if d.Tree.TextEnd != 0 {
-		fmt.Fprintf(out, ", its text ends at %d", d.Tree.TextEnd)
+	if d.TextEnd() != 0 {
+		fmt.Fprintf(out, ", its text ends at %d", d.TextEnd())
 	}
-	if d.Tree.Uses != nil {
-		fmt.Fprintf(out, ", aliases %v", d.Tree.Uses)
+	if d.Tree().Uses != nil {
+		fmt.Fprintf(out, ", aliases %v", d.Tree().Uses)
 	}
-	if tr.Fixed.Why != "" {
-		fmt.Fprintf(out, ", not edited: %d: %s", tr.Fixed.At, tr.Fixed.Why)
+	if tr.ReadOnly.Why != "" {
+		fmt.Fprintf(out, ", not edited: %d: %s", tr.ReadOnly.At, tr.ReadOnly.Why)
 	}
 	out.WriteString("\n")
 	if empty {
@@ -105,8 +105,8 @@ func TestAPartIsReadAsItsDocumentIs(t *testing.T) {
 				break
 			}
 			root, err := text.rootStart(d.Start)
-			var whole, part Tree
-			if empty || err != nil || d.Tree.TextEnd != 0 || !whole.Parse(text.Bytes[root.at:d.End], root.at-root.line) || whole.Fixed.Why == NotKey {
+			var whole, part Parser
+			if empty || err != nil || d.TextEnd() != 0 || !whole.Parse(text.Bytes[root.at:d.End], root.at-root.line) || whole.ReadOnly.Why == NotKey {
 				continue
 			}
 			for n := int32(1); int(n) < len(whole.Nodes); n++ {
@@ -124,7 +124,7 @@ func TestAPartIsReadAsItsDocumentIs(t *testing.T) {
 	}
 }
 
-// What is known is stepped over, as a document or an item, and has no entries then. It is read if its place is
+// What is verified is stepped over, as a document or an item, and has no entries then. It is read if its place is
 // not where a mapping in block style starts and ends.
 func TestOnlyWhatIsKnownIsSteppedOver(t *testing.T) {
 	const in = "kind: A\nitems:\n- kind: B\n  c: [d]\n-  kind: E\n   f:\n     g: h\n# i\n- {kind: J}\n- k\nresults: l\n---\nkind: M\n...\n"
@@ -133,46 +133,46 @@ func TestOnlyWhatIsKnownIsSteppedOver(t *testing.T) {
 	listEnd := strings.Index(in, "---")
 	const whole = "0-92:  kind items - kind c - kind f\"g: h\" - kind - results\n96-104:  kind"
 	for _, tt := range []struct {
-		known []Known
-		want  string
+		verified []Verified
+		want     string
 	}{
 		{nil, whole},
-		{[]Known{{At: first, End: firstEnd, Col: 2}}, `0-92:  kind items -"kind: B\n  c: [d]\n" - kind f"g: h" - kind - results` + "\n96-104:  kind"},
-		{[]Known{{At: second, End: secondEnd, Col: 3}}, `0-92:  kind items - kind c -"kind: E\n   f:\n     g: h\n" - kind - results` + "\n96-104:  kind"},
+		{[]Verified{{At: first, End: firstEnd, Col: 2}}, `0-92:  kind items -"kind: B\n  c: [d]\n" - kind f"g: h" - kind - results` + "\n96-104:  kind"},
+		{[]Verified{{At: second, End: secondEnd, Col: 3}}, `0-92:  kind items - kind c -"kind: E\n   f:\n     g: h\n" - kind - results` + "\n96-104:  kind"},
 		{
-			[]Known{{At: first, End: firstEnd, Col: 2}, {At: second, End: secondEnd, Col: 3}, {At: last, End: end}},
+			[]Verified{{At: first, End: firstEnd, Col: 2}, {At: second, End: secondEnd, Col: 3}, {At: last, End: end}},
 			`0-92:  kind items -"kind: B\n  c: [d]\n" -"kind: E\n   f:\n     g: h\n" - kind - results` + "\n" + `96-104: "kind: M\n"`,
 		},
-		{[]Known{{At: list, End: listEnd}, {At: last, End: end}}, fmt.Sprintf("0-92: %q\n96-104: %q", in[:listEnd], "kind: M\n")},
-		{[]Known{{At: 1, End: 2}, {At: first - 1, End: 20, Col: 1}, {At: first, End: firstEnd, Col: 2}}, `0-92:  kind items -"kind: B\n  c: [d]\n" - kind f"g: h" - kind - results` + "\n96-104:  kind"},
-		{[]Known{{At: list, End: firstEnd}}, whole},
-		{[]Known{{At: first, End: firstEnd, Col: 3}, {At: second, End: secondEnd, Col: 2}, {At: last, End: end, Col: 1}}, whole},
-		{[]Known{{At: first, End: firstEnd - 1, Col: 2}, {At: second + 1, End: secondEnd, Col: 4}, {At: last, End: len(in) + 1}}, whole},
-		{[]Known{{At: braces, End: bracesEnd, Col: 2}}, whole},
+		{[]Verified{{At: list, End: listEnd}, {At: last, End: end}}, fmt.Sprintf("0-92: %q\n96-104: %q", in[:listEnd], "kind: M\n")},
+		{[]Verified{{At: 1, End: 2}, {At: first - 1, End: 20, Col: 1}, {At: first, End: firstEnd, Col: 2}}, `0-92:  kind items -"kind: B\n  c: [d]\n" - kind f"g: h" - kind - results` + "\n96-104:  kind"},
+		{[]Verified{{At: list, End: firstEnd}}, whole},
+		{[]Verified{{At: first, End: firstEnd, Col: 3}, {At: second, End: secondEnd, Col: 2}, {At: last, End: end, Col: 1}}, whole},
+		{[]Verified{{At: first, End: firstEnd - 1, Col: 2}, {At: second + 1, End: secondEnd, Col: 4}, {At: last, End: len(in) + 1}}, whole},
+		{[]Verified{{At: braces, End: bracesEnd, Col: 2}}, whole},
 	} {
-		text, err := Check([]byte(in), tt.known)
+		text, err := Check([]byte(in), tt.verified)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
-		for d := text.Documents(tt.known); d.Next(); {
+		for d := text.Documents(tt.verified); d.Next(); {
 			if _, err := d.Read(); err != nil {
 				t.Fatal(err)
 			}
 			line := fmt.Sprintf("%d-%d:", d.Start, d.End)
-			for n, v := range d.Tree.Nodes {
+			for n, v := range d.Tree().Nodes {
 				switch {
 				case n == 0:
 				case v.Kind == Mapping && v.Child == 0:
-					line += fmt.Sprintf(" %s%q", d.Tree.KeyOf(int32(n)), in[v.Start:v.End])
+					line += fmt.Sprintf(" %s%q", d.Tree().KeyOf(int32(n)), in[v.Start:v.End])
 				default:
-					line += " " + d.Tree.KeyOf(int32(n))
+					line += " " + d.Tree().KeyOf(int32(n))
 				}
 			}
 			got = append(got, line)
 		}
 		if got := strings.Join(got, "\n"); got != tt.want {
-			t.Errorf("%+v:\n%s\nwant\n%s", tt.known, got, tt.want)
+			t.Errorf("%+v:\n%s\nwant\n%s", tt.verified, got, tt.want)
 		}
 	}
 }

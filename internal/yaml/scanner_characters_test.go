@@ -39,7 +39,7 @@ func TestEachCharacterIsReadAsTheFullParserReadsIt(t *testing.T) {
 				continue
 			}
 			in := strings.ReplaceAll(place, "%c", string(c))
-			var tr Tree
+			var tr Parser
 			class := "read"
 			if !tr.Parse([]byte(in), 0) {
 				if yaml.Unmarshal([]byte(in), new(yaml.Node)) != nil {
@@ -48,8 +48,8 @@ func TestEachCharacterIsReadAsTheFullParserReadsIt(t *testing.T) {
 					continue
 				}
 				class = fmt.Sprintf("only the full parser, %d: %s", tr.Refused.At, tagOrAlias.ReplaceAllString(tr.Refused.Why, "${1}x"))
-			} else if agreeOnTree(t, []byte(in)); tr.Fixed.Why != "" {
-				class = fmt.Sprintf("read, not edited, %d: %s", tr.Fixed.At, tr.Fixed.Why)
+			} else if agreeOnTree(t, []byte(in)); tr.ReadOnly.Why != "" {
+				class = fmt.Sprintf("read, not edited, %d: %s", tr.ReadOnly.At, tr.ReadOnly.Why)
 			}
 			if chars[class] == "" {
 				classes = append(classes, class)

@@ -53,7 +53,7 @@ func agreeOnItems(t *testing.T, in []byte) {
 	if root.Kind != yamlv3.MappingNode {
 		t.Fatalf("%q is indexed, and is no mapping", in)
 	}
-	agreeOnList(t, s, &d.Tree, 1, d.End, d.Tree.Fixed.Why != "", root)
+	agreeOnList(t, s, d.Tree(), 1, d.End, d.Tree().ReadOnly.Why != "", root)
 }
 
 // agreeOnList compares what the scanner has found out about a document, or about

@@ -73,16 +73,16 @@ func TestShortTextsAreReadAsTheFullParserReadsThem(t *testing.T) {
 		counts := map[string]*countShort{}
 		for in := range set.texts() {
 			isRead := yaml.Unmarshal([]byte(in), new(yaml.Node)) == nil
-			var tr Tree
+			var tr Parser
 			if !tr.Parse([]byte(in), 0) {
 				count(counts, withoutTexts(tr.Refused.Why), in, isRead, tr.Refused.At)
 				continue
 			}
-			places := tr.Fixed.At
+			places := tr.ReadOnly.At
 			for _, n := range tr.Nodes {
 				places += int(n.Kind) + int(n.Style) + int(n.Marks) + int(n.Col) + int(n.Key) + int(n.KeyEnd) + int(n.Start) + int(n.End) + int(n.Child) + int(n.Next)
 			}
-			count(counts, cmp.Or(tr.Fixed.Why, "accepted"), in, isRead, places)
+			count(counts, cmp.Or(tr.ReadOnly.Why, "accepted"), in, isRead, places)
 			agreeOnTree(t, []byte(in))
 		}
 		writeCounts(&out, set.around, counts)

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
@@ -36,6 +34,12 @@ func Documents(values ...field.Map) []byte {
 		b = append(l.block(b, v, 0), '\n')
 	}
 	return b
+}
+
+// Inline returns a value as YAML on one line, in braces or brackets.
+func Inline(v field.Value) string {
+	l := layout{colon: ": ", comma: ", "}
+	return string(l.flow(nil, v, yaml.Absent, 0))
 }
 
 func spaces(n int) string { return strings.Repeat(" ", max(n, 0)) }
@@ -155,7 +159,8 @@ func (l *layout) flow(b []byte, v field.Value, old yaml.Style, col int) []byte {
 }
 
 func (l *layout) flowEntry(b []byte, key string, v field.Value, col int) []byte {
-	return l.flow(append(l.key(b, key, yaml.Absent, true), l.colon...), v, yaml.Absent, col)
+	b = append(l.key(b, key, yaml.Absent, true), l.colon...)
+	return l.flow(b, v, yaml.Absent, col)
 }
 
 // key appends a key, or another string, that replaces one of the style old.
@@ -188,87 +193,3 @@ func (l *layout) scalar(b []byte, v field.Value, old yaml.Style, inFlow bool) []
 	}
 	panic(fmt.Sprintf("manifest: an edit must not hold a %T", v))
 }
-
-// appendString appends a string in a form that YAML 1.1 and 1.2 both read as
-// that string. If it replaces a quoted one, it keeps those quotes; else it is
-// plain, or in the quotes that need no escapes.
-func appendString(b []byte, s string, old yaml.Style, inFlow bool) []byte {
-	asPlain := isPlain(s, inFlow)
-	if old == yaml.Plain && !asPlain { // it stays plain if only its spaces and the like speak against that
-		asPlain = isPlain(s, false) && !strings.ContainsAny(s, ",?:")
-	}
-	switch {
-	case asPlain && old != yaml.Single && old != yaml.Double:
-		return append(b, s...)
-	case !isPrintable(s) || old == yaml.Double:
-		return strconv.AppendQuoteToGraphic(b, s)
-	case old == yaml.Single || strings.IndexByte(s, '"') >= 0 || strings.IndexByte(s, '\\') >= 0:
-		return append(append(append(b, '\''), strings.ReplaceAll(s, "'", "''")...), '\'')
-	}
-	return append(append(append(b, '"'), s...), '"')
-}
-
-// isPrintable reports whether the string can be written in single quotes on one
-// line.
-func isPrintable(s string) bool {
-	if field.IsPrintableASCII(s) {
-		return true
-	}
-	for _, r := range s {
-		if r < ' ' || r >= 0x7f && (r == utf8.RuneError || !unicode.IsGraphic(r)) {
-			return false
-		}
-	}
-	return true
-}
-
-// The classes of characters in plain scalars.
-const (
-	first     = 1 << iota // even as the first
-	later                 // but not as the first
-	laterText             // likewise, and in block style only
-	letter                // one that no number, in any base, holds
-)
-
-var plainChar = func() (t [256]byte) {
-	set := func(class byte, chars string) {
-		for i := range len(chars) {
-			t[chars[i]] = class
-		}
-	}
-	set(first|letter, "ghijklmnpqrstuvwyzGHIJKLMNPQRSTUVWYZ")
-	set(first, "abcdefoxABCDEFOX0123456789/_$")
-	set(later, ".-@+=~")
-	set(laterText, " (),%*&!?<>|;^")
-	return t
-}()
-
-// isPlain reports whether the string can be written without quotes. In doubt it
-// reports false.
-func isPlain(s string, inFlow bool) bool {
-	if s == "" || s[len(s)-1] == ' ' || s[len(s)-1] == ':' || plainChar[s[0]]&first == 0 {
-		return false
-	}
-	allowed := byte(first | later | laterText)
-	if inFlow {
-		allowed = first | later
-	}
-	seen := byte(0)
-	for i := range len(s) {
-		class := plainChar[s[i]]
-		if class&allowed == 0 && !(s[i] == ':' && mayFollowColon(s[i+1])) {
-			return false
-		}
-		seen |= class
-	}
-	if c := s[0]; c >= '0' && c <= '9' {
-		return seen&letter != 0
-	}
-	if _, old := yaml.OldBool(s); old {
-		return false
-	}
-	return yaml.ReadsAsString(s)
-}
-
-// mayFollowColon reports whether a colon within a plain string may have the character behind it.
-func mayFollowColon(c byte) bool { return plainChar[c]&first != 0 || c == '.' || c == '-' }

@@ -21,19 +21,26 @@ type textEdit struct {
 
 // editText returns the edited tree of the text, and which nodes are written out.
 func editText(t *yaml.Tree, root *editNode) (edited *editNode, why map[int32]string) {
-	x := textEdit{t: t, read: map[int32]*editNode{}, changed: map[int32]bool{}, why: map[int32]string{}}
+	x := textEdit{
+		t:       t,
+		read:    map[int32]*editNode{},
+		changed: map[int32]bool{},
+		why:     map[int32]string{},
+	}
 	x.note(root)
 	edited = x.edited(root)
 	x.change(edited)
 	for _, n := range slices.Sorted(maps.Keys(t.Merges)) {
-		if x.why[n] == "" && slices.ContainsFunc(t.Merges[n], func(source int32) bool { return x.changed[source] }) {
+		isChanged := func(source int32) bool { return x.changed[source] }
+		if x.why[n] == "" && slices.ContainsFunc(t.Merges[n], isChanged) {
 			x.writeOut(edited, n, "the mapping with the merge key (<<) was written out, because the anchor has another value now")
 			x.change(edited) // anchors in it have gone
 		}
 	}
 	for _, n := range t.Aliases {
 		if x.changed[t.Source[n]] && x.why[n] == "" {
-			x.writeOut(edited, n, fmt.Sprintf("the alias %s was written out, because its anchor has another value now", t.Text[t.Nodes[n].Start:t.Nodes[n].End]))
+			v := &t.Nodes[n]
+			x.writeOut(edited, n, fmt.Sprintf("the alias %s was written out, because its anchor has another value now", t.Text[v.Start:v.End]))
 		}
 	}
 	return edited, x.why
@@ -57,7 +64,7 @@ func (x *textEdit) edited(o *editNode) *editNode {
 	}
 	v := &x.t.Nodes[o.node]
 	if v.Marks&yaml.IsAlias != 0 {
-		if !o.wasAlias() {
+		if !o.wasLinked() {
 			x.why[o.node] = fmt.Sprintf("the alias %s was written out, because its value is edited", x.t.Text[v.Start:v.End])
 		}
 		out.assignWhole(o.value(x.t))
@@ -70,10 +77,16 @@ func (x *textEdit) edited(o *editNode) *editNode {
 		}
 		return &out
 	}
-	if !x.editMerged(o, &out) {
+	if o.wasLinked() {
+		out.assignWhole(o.value(x.t))
+		return &out
+	}
+	if !o.keepsMergeKeys(x.t) {
 		x.why[o.node] = "the mapping with the merge key (<<) was written out"
 		out.assignWhole(o.value(x.t))
+		return &out
 	}
+	x.editOwn(o, &out)
 	return &out
 }
 
@@ -81,22 +94,38 @@ func (o *editNode) assignWhole(v field.Value) {
 	o.set, o.val, o.open, o.children = true, v, false, nil
 }
 
-// editMerged sets the children that a mapping with a merge key has in the text, which are its
-// own. ok is false if it has to be written out: if what the key brings is edited, or nothing else stays.
-func (x *textEdit) editMerged(o, out *editNode) (ok bool) {
-	out.children = nil
+// keepsMergeKeys reports whether a mapping with merge keys stays one. It has to be written out if what
+// the keys bring is edited, or would come back, or nothing else stays.
+func (o *editNode) keepsMergeKeys(t *yaml.Tree) bool {
 	stays := false
 	for _, k := range o.children {
-		isBrought := k.node != 0 && x.t.Nodes[k.node].Marks&yaml.IsMerged != 0
+		isBrought := k.node != 0 && t.Nodes[k.node].Marks&yaml.IsMerged != 0
 		switch {
-		case k.deleted || isBrought && k.differs():
+		case isBrought && k.differs(), k.deleted && !o.canLose(t, k):
 			return false
-		case !isBrought:
-			stays = stays || k.node != 0
-			out.children = append(out.children, x.edited(k))
+		case k.node != 0 && !isBrought && !k.deleted:
+			stays = true
 		}
 	}
 	return stays
+}
+
+// canLose reports whether an entry of a mapping with merge keys can be deleted alone: no merge key is
+// between the entry and what moves to its place, and none brings it back.
+func (o *editNode) canLose(t *yaml.Tree, k *editNode) bool {
+	mapping, entry := &t.Nodes[o.node], &t.Nodes[k.node]
+	isFirst := entry.Key == mapping.Start
+	return mapping.Style == yaml.Block && !isFirst && entry.Marks&(yaml.IsMerged|yaml.Overrides) == 0
+}
+
+// editOwn sets the children that a mapping with merge keys has in the text, which are its own.
+func (x *textEdit) editOwn(o, out *editNode) {
+	out.children = nil
+	for _, k := range o.children {
+		if k.node == 0 || x.t.Nodes[k.node].Marks&yaml.IsMerged == 0 {
+			out.children = append(out.children, x.edited(k))
+		}
+	}
 }
 
 // change notes the nodes that an edited tree changes.
@@ -125,7 +154,11 @@ func (x *textEdit) changeAll(n int32) {
 func (x *textEdit) writeOut(edited *editNode, n int32, why string) {
 	path := x.t.Path(n)
 	for _, step := range path {
-		if edited.set || edited.deleted || x.t.Nodes[edited.node].Marks&yaml.IsAlias != 0 || edited.openAs(&original{Tree: x.t}, step) != nil {
+		isAlias := x.t.Nodes[edited.node].Marks&yaml.IsAlias != 0
+		if edited.set || edited.deleted || isAlias {
+			return
+		}
+		if edited.openAs(&original{Tree: x.t}, step) != nil {
 			return
 		}
 		if edited = edited.find(step); edited == nil {

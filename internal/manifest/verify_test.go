@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -31,7 +30,7 @@ func TestOfAnOutputOnlyWhatIsNewIsReadAgain(t *testing.T) {
 			}
 		}
 		var got []string
-		for _, k := range composed(t, s).known {
+		for _, k := range composed(t, s).verified {
 			is := fmt.Sprintf("%s %d-%d col %d", k.Kind, k.At, k.End, k.Col)
 			if k.Checked {
 				is += " checked"
@@ -52,8 +51,8 @@ func TestWhatIsEditedTwiceIsReadAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if c := composed(t, s); len(c.known) > 0 || string(c.text) != "kind: A\ne: \"y\"\n" {
-		t.Errorf("%q, known %v", c.text, c.known)
+	if c := composed(t, s); len(c.verified) > 0 || string(c.text) != "kind: A\ne: \"y\"\n" {
+		t.Errorf("%q, known %v", c.text, c.verified)
 	}
 }
 
@@ -81,57 +80,5 @@ func TestAnObjectOfAnOutputMustBeInItsPlace(t *testing.T) {
 	v := &verifier{again: again, text: again.in, at: 4, next: 2}
 	if _, err := v.nextObject(8, true); err == nil || err.Error() != "it is missing" {
 		t.Errorf("a third object: %v", err)
-	}
-}
-
-// A text is in the chunk that has room for it, and a chunk is given back when the last of its texts is released.
-func TestTextsAreKeptInChunks(t *testing.T) {
-	var m textMemory
-	var texts []string
-	for _, n := range []int{0, 10, 64<<10 - 10, 1, 64 << 10, 64<<10 + 1, 0, 5} {
-		text := strings.Repeat("x", n)
-		if got := m.keep(text); got != text {
-			t.Errorf("%d bytes are kept as %d", n, len(got))
-		} else {
-			texts = append(texts, got)
-		}
-	}
-	state := func() (left []int) {
-		for _, c := range m.chunks {
-			left = append(left, c.left)
-		}
-		return left
-	}
-	if got, want := state(), []int{64 << 10, 1, 64 << 10, 64<<10 + 1, 5}; !slices.Equal(got, want) {
-		t.Fatalf("chunks %v, want %v", got, want)
-	}
-	for _, tt := range []struct {
-		text int
-		want []int
-	}{
-		{1, []int{64<<10 - 10, 1, 64 << 10, 64<<10 + 1, 5}}, {7, []int{64<<10 - 10, 1, 64 << 10, 64<<10 + 1, 0}}, {4, []int{64<<10 - 10, 1, 0, 64<<10 + 1, 0}},
-		{2, []int{0, 1, 0, 64<<10 + 1, 0}}, {0, []int{0, 1, 0, 64<<10 + 1, 0}}, {5, []int{0, 1, 0, 0, 0}}, {3, []int{0, 0, 0, 0, 0}},
-	} {
-		m.release(texts[tt.text])
-		if got := state(); !slices.Equal(got, tt.want) {
-			t.Errorf("after text %d chunks have %v, want %v", tt.text, got, tt.want)
-		}
-	}
-	m.release("another text")
-	if got := state(); slices.ContainsFunc(got, func(n int) bool { return n != 0 }) {
-		t.Errorf("another text is released: %v", got)
-	}
-}
-
-// What cannot be edited, or not so, has no texts to keep.
-func TestWhatIsRefusedHasNoTexts(t *testing.T) {
-	for in, edits := range map[string][]field.Edit{
-		"kind: A\na: 'b'\n":          {remove("a"), remove("a")},
-		"kind: A\n? {a: b}\n: 'b'\n": {set("a", 1)},
-		"kind: A\na: 'b'\nb: c\n":    {set("b", 1)},
-	} {
-		if texts := mustRead(t, []byte(in)).Objects()[0].Texts(edits); texts != nil {
-			t.Errorf("%q: %v", in, texts)
-		}
 	}
 }

@@ -67,7 +67,7 @@ func (o *editNode) edit(t *original, e field.Edit) error {
 		case step.IsIndex || e.Op == field.Rename || e.Op == field.Delete:
 			return fmt.Errorf("`%s` does not exist", e.Path[:i+1])
 		default:
-			child = t.node(editNode{key: step.Key, was: step.Key, set: true})
+			child = t.newEntry(step.Key, nil)
 			before := ""
 			if i == last-1 && e.Op == field.Insert {
 				before = e.Before
@@ -120,6 +120,11 @@ func (o *editNode) originals(t *original) []*editNode {
 		}
 	}
 	return children
+}
+
+// newEntry returns a new entry of a mapping.
+func (t *original) newEntry(key string, v field.Value) *editNode {
+	return t.node(editNode{key: key, was: key, set: true, val: v})
 }
 
 func (t *original) node(k editNode) *editNode {
@@ -185,7 +190,9 @@ func (o *editNode) applyLastStep(t *original, e field.Edit, step field.Step) err
 		if e.Op != field.Set || step.IsIndex {
 			return fmt.Errorf("it does not exist")
 		}
-		o.add(t.node(editNode{key: step.Key, was: step.Key, set: true, val: e.Value, text: e.Texts.Get(step.Key)}), e.Before)
+		added := t.newEntry(step.Key, e.Value)
+		added.text = e.Texts.Get(step.Key)
+		o.add(added, e.Before)
 		return nil
 	}
 	if child.deleted || child.open {
@@ -226,7 +233,8 @@ func (o *editNode) rename(t *original, child *editNode, e field.Edit) {
 	}
 	// A field that is there as null counts as absent. It gets the old key, so
 	// that the opposite edit brings back both as they were.
-	if null := o.find(field.Step{Key: e.NewKey}); null != nil && !null.differs() && t.IsNull(null.node) {
+	null := o.find(field.Step{Key: e.NewKey})
+	if null != nil && !null.differs() && t.IsNull(null.node) {
 		null.key = child.was
 	}
 }
@@ -235,13 +243,20 @@ func (o *editNode) rename(t *original, child *editNode, e field.Edit) {
 // changes only the entries that differ, so that the comments of the others
 // stay.
 func (o *editNode) assign(t *original, v field.Value) {
-	m, isMap := v.(field.Map)
-	if isMap && o.node != 0 && t.Nodes[o.node].Kind == yaml.Mapping && slices.ContainsFunc(m, func(e field.Entry) bool { return t.Get(o.node, e.Key) != 0 }) {
+	if m, isMap := v.(field.Map); isMap && o.hasAnyOf(t, m) {
 		o.assignEntries(t, m)
 		return
 	}
 	o.set = o.node == 0 || !t.EqualValue(o.node, v)
 	o.val = v
+}
+
+// hasAnyOf reports whether the node is a mapping that has a key of another.
+func (o *editNode) hasAnyOf(t *original, m field.Map) bool {
+	if o.node == 0 || t.Nodes[o.node].Kind != yaml.Mapping {
+		return false
+	}
+	return slices.ContainsFunc(m, func(e field.Entry) bool { return t.Get(o.node, e.Key) != 0 })
 }
 
 // writeAs has a node written as its author once wrote it, also if it has its value
@@ -262,7 +277,7 @@ func (o *editNode) assignEntries(t *original, m field.Map) {
 	for _, e := range slices.Backward(m) {
 		child := o.find(field.Step{Key: e.Key})
 		if child == nil {
-			o.add(t.node(editNode{key: e.Key, was: e.Key, set: true, val: e.Value}), before)
+			o.add(t.newEntry(e.Key, e.Value), before)
 			before = e.Key
 			continue
 		}
@@ -281,7 +296,8 @@ func (o *editNode) checkDuplicateKeys() error {
 		// Only new keys are checked: a duplicate in the input was refused
 		// before, or is in a part that is not decoded.
 		isNew := o.kind == yaml.Mapping && (k.node == 0 || k.key != k.was)
-		if isNew && slices.ContainsFunc(o.children, func(other *editNode) bool { return other != k && !other.deleted && other.key == k.key }) {
+		isSame := func(other *editNode) bool { return other != k && !other.deleted && other.key == k.key }
+		if isNew && slices.ContainsFunc(o.children, isSame) {
 			return fmt.Errorf("key %q would be twice in its mapping", k.key)
 		}
 		if err := k.checkDuplicateKeys(); err != nil {

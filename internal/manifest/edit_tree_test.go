@@ -27,8 +27,8 @@ func TestAnEditedTextIsComparedByItsValue(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal := func(text []byte) bool {
-		var is yaml.Tree
-		return is.Parse(text, 0) && root.isIn(&is, 1, was)
+		var is yaml.Parser
+		return is.Parse(text, 0) && root.isIn(&is.Tree, 1, was)
 	}
 	if !equal([]byte(after)) {
 		t.Fatalf("not equal:\n%s", after)

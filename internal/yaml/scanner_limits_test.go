@@ -16,7 +16,7 @@ import (
 
 // Each of these texts is decided by one condition: both parsers read it, as the same tree, or both
 // refuse it, but for two.
-func TestTextsAtTheLimitsAreReadAsTheFullParserReadsThem(t *testing.T) {
+func TestParse_limits(t *testing.T) {
 	stricter := []string{"k: [? a]\n", "k: !!map\n- a\n"} // which no manifest has
 	for _, in := range []string{
 		"k: [a\n--- b]\n", "k: [a\n... b]\n", "k: {a\n--- b: c}\n", "k: [a\n ---\n b]\n", "k: [a\n---b]\n", "k: ['a\n--- b']\n", "k: ['a\n ---\n b']\n", "k: [ # a\n--- b]\n",
@@ -27,7 +27,7 @@ func TestTextsAtTheLimitsAreReadAsTheFullParserReadsThem(t *testing.T) {
 		"a:", "a: ", "a:\n", "a: #\n", "a: ~ # b\n", "a: Null\nb: NULL\nc: nULL\nd: ''\ne: null \n", "a: nulls\nb: ~a\n", "? a", "? a\n:", "? a\n: - b\n  - c\n", "? a\n? b\nc: d\n", "? |\n  a\n: b\n", "? - a\n: b\n", "a: b\n: c\n", "*a : b\n", "<<: {a: b}\nc: d\n",
 		"a: 9223372036854775807\nb: 9223372036854775808\nc: -9223372036854775808\nd: -9223372036854775809\ne: 18446744073709551615\nf: 18446744073709551616\n", "a: 0x7fffffffffffffff\nb: 0xffffffffffffffff\nc: 0b11\nd: -0b11\ne: 0o7\nf: -0o7\ng: 0o8\nh: 07\ni: 08\n", "a: 1e400\nb: -.inf\nc: .NaN\nd: 1.\ne: .1\nf: +1\ng: ++1\nh: 1__0\ni: _1\n",
 	} {
-		var tr Tree
+		var tr Parser
 		if tr.Parse([]byte(in), 0) {
 			agreeOnTree(t, []byte(in))
 			continue
@@ -47,7 +47,7 @@ func TestCollectionsAreNestedUpToALimit(t *testing.T) {
 			"k:\n- " + strings.Repeat("[a, ", depth) + strings.Repeat("]", depth) + "\n", strings.Repeat("{a: ", depth) + strings.Repeat("}", depth) + "\n",
 			"k: [" + strings.Repeat("a: [", depth-1) + strings.Repeat("]", depth) + "\n",
 		} {
-			var tr Tree
+			var tr Parser
 			if ok := tr.Parse([]byte(in), 0); ok != (want == "") || tr.Refused.Why != want {
 				t.Errorf("%d deep, %.9q: %v %q", depth, in, ok, tr.Refused.Why)
 			}
@@ -87,7 +87,7 @@ func TestOnlyEscapesArePairs(t *testing.T) {
 				text := `"\ud83d` + between + low + end + `"`
 				var want string
 				err := json.Unmarshal([]byte(text), &want)
-				var tr Tree
+				var tr Parser
 				if ok := tr.Parse([]byte("k: "+text+"\n"), 0); ok != (err == nil) || ok && tr.Str(tr.Get(1, "k")) != want {
 					t.Errorf("%s is read as %q (%t), want %q (%v)", text, tr.Str(tr.Get(1, "k")), ok, want, err)
 				}
@@ -108,7 +108,7 @@ func TestValuesAreDecodedAsJSONDecodesThem(t *testing.T) {
 		"", "~", "a", "'1'", "''", "1", "-1", "0", "127", "128", "-128", "-129", "32768", "2147483647", "2147483648", "-2147483649", "1.0", "1.5", "1e3", "true", "false", "[]", "[a]", "['a', ~]", "[1, ~, 2]", "[[1], [2, 3]]", "{}", "{a: 1}", "{a: ~}", "{a: x}", "{a: 1, b: {a: 2, b: {c: x}}, d: e}", "{a: 1, c: y}", "{a: 'x', b: 'y'}", "[{a: 1}, {a: 2, c: z}]", "{a: [1, 2], b: []}", "{x: {a: 1}}",
 	} {
 		in := "k: " + value + "\n"
-		var tr Tree
+		var tr Parser
 		if !tr.Parse([]byte(in), 0) {
 			t.Fatal(tr.Refused)
 		}
@@ -146,7 +146,7 @@ func TestValuesAreDecodedAsJSONDecodesThem(t *testing.T) {
 // Ports, labels and values of any type have types of their own.
 func TestValuesOfSeveralTypesAreDecoded(t *testing.T) {
 	const in = "port: 80\nname: http\nquoted: '80'\nwhole: 8e1\nlabels: {b: x, a: '1', c: ~, d: }\nany: {b: [1, a, ~, true, 1.5], a: {}}\nnothing: ~\nyes: on\nno: Off\n"
-	var tr Tree
+	var tr Parser
 	if !tr.Parse([]byte(in), 0) {
 		t.Fatal(tr.Refused)
 	}
@@ -180,7 +180,7 @@ func TestAValueEqualsOnlyItself(t *testing.T) {
 		"[]": {field.List{}}, "[a]": {field.List{"a"}}, "[a, 7]": {field.List{"a", 7}}, "{}": {field.Map{}}, "{a: 7}": {field.Map{{Key: "a", Value: 7}}}, "{a: 7, b: ~}": {field.Map{{Key: "a", Value: 7}, {Key: "b", Value: nil}}}, "{b: ~, a: 7}": {field.Map{{Key: "b", Value: nil}, {Key: "a", Value: 7}}},
 		"{<<: {a: 7}, b: ~}": {field.Map{{Key: "a", Value: 7}, {Key: "b", Value: nil}}, field.Map{{Key: "b", Value: nil}, {Key: "a", Value: 7}}},
 	} {
-		var tr Tree
+		var tr Parser
 		if !tr.Parse([]byte("k: "+in+"\n"), 0) {
 			t.Fatal(tr.Refused)
 		}

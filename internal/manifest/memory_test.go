@@ -69,3 +69,42 @@ func writeManyEdits(t *testing.T) {
 		t.Fatalf("with results: %d bytes, want some more than %d: %v", len(text), len(want), err)
 	}
 }
+
+// A text is in the chunk that has room for it, and a chunk is given back when the last of its texts is released.
+func TestTextsAreKeptInChunks(t *testing.T) {
+	var m textMemory
+	var texts []string
+	for _, n := range []int{0, 10, 64<<10 - 10, 1, 64 << 10, 64<<10 + 1, 0, 5} {
+		text := strings.Repeat("x", n)
+		if got := m.keep(text); got != text {
+			t.Errorf("%d bytes are kept as %d", n, len(got))
+		} else {
+			texts = append(texts, got)
+		}
+	}
+	state := func() (left []int) {
+		for _, c := range m.chunks {
+			left = append(left, c.left)
+		}
+		return left
+	}
+	if got, want := state(), []int{64 << 10, 1, 64 << 10, 64<<10 + 1, 5}; !slices.Equal(got, want) {
+		t.Fatalf("chunks %v, want %v", got, want)
+	}
+	for _, tt := range []struct {
+		text int
+		want []int
+	}{
+		{1, []int{64<<10 - 10, 1, 64 << 10, 64<<10 + 1, 5}}, {7, []int{64<<10 - 10, 1, 64 << 10, 64<<10 + 1, 0}}, {4, []int{64<<10 - 10, 1, 0, 64<<10 + 1, 0}},
+		{2, []int{0, 1, 0, 64<<10 + 1, 0}}, {0, []int{0, 1, 0, 64<<10 + 1, 0}}, {5, []int{0, 1, 0, 0, 0}}, {3, []int{0, 0, 0, 0, 0}},
+	} {
+		m.release(texts[tt.text])
+		if got := state(); !slices.Equal(got, tt.want) {
+			t.Errorf("after text %d chunks have %v, want %v", tt.text, got, tt.want)
+		}
+	}
+	m.release("another text")
+	if got := state(); slices.ContainsFunc(got, func(n int) bool { return n != 0 }) {
+		t.Errorf("another text is released: %v", got)
+	}
+}

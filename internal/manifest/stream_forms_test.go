@@ -18,7 +18,7 @@ func TestOnlyBlanksAndCommentsMayFollowAFlowRoot(t *testing.T) {
 		"{a: b}": true, "{a: b}\n": true, "{a: b} # c\n": true, "{a: b}\n\n# c\n  # d\n": true, "{a: b}\t\r\n": true, "{a: b}\n# c": true,
 		"{a: b} c\n": false, "{a: b}c": false, "{a: b}#c\n": false, "{a: b}\nc: d\n": false, "{a: b}\n{c: d}\n": false, "{a: b}}\n": false, "{a: b}\n# c\nd\n": false,
 	} {
-		var tr yaml.Tree
+		var tr yaml.Parser
 		if got := tr.Parse([]byte(text), 0); got != want {
 			t.Errorf("%q: accepted %v (%s), want %v", text, got, tr.Refused.Why, want)
 		}
@@ -37,7 +37,7 @@ func TestAFlowListMayEndInACommaButNotBeginWithOne(t *testing.T) {
 	for text, want := range map[string]bool{
 		"a: [b,]\n": true, "a: {b: c,}\n": true, "a: [b,\n]\n": true, "a: [,]\n": false, "a: [b,,]\n": false, "a: {,b: c}\n": false, "a: [b\n---\n]\n": false, "a: [b,\n---\nc]\n": false,
 	} {
-		var tr yaml.Tree
+		var tr yaml.Parser
 		if got := tr.Parse([]byte(text), 0); got != want {
 			t.Errorf("%q: accepted %v (%s), want %v", text, got, tr.Refused.Why, want)
 		}
@@ -284,8 +284,8 @@ func TestOfTheItemsOfAListOnlyWhatTheyAreIsKept(t *testing.T) {
 		if _, err := d.Read(); err != nil || len(s.Objects()) != items {
 			t.Fatal(len(s.Objects()), err)
 		}
-		if most := 5*items + 2*20; len(d.Tree.Nodes) > most {
-			t.Errorf("%d nodes are kept, want at most %d", len(d.Tree.Nodes), most)
+		if most := 5*items + 2*20; len(d.Tree().Nodes) > most {
+			t.Errorf("%d nodes are kept, want at most %d", len(d.Tree().Nodes), most)
 		}
 	}
 }

@@ -1,0 +1,42 @@
+package pipeline
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+)
+
+// TestRun_panic: a defect that one object meets is an error of that object, and the others are rewritten.
+func TestRun_panic(t *testing.T) {
+	const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: NAME}\nspec:\n  containers:\n  - name: a\n    livenessProbe: {httpGet: {port: 80}}\n"
+	named := func(name string) string { return strings.Replace(pod, "NAME", name, 1) }
+	s, err := manifest.Read("pods.yaml", []byte(named("a")+"---\n"+named("bad")+"---\n"+named("c")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRun([]*manifest.Stream{s}, config.Default(), Rewrite)
+	r.selects = func(_ string, m *field.Metadata) bool {
+		if m.Name == "bad" {
+			panic("index out of range")
+		}
+		return true
+	}
+	out := r.all()
+	var errors []string
+	for _, m := range out.Messages {
+		if m.Reason == "internal-error" {
+			errors = append(errors, m.String())
+		}
+	}
+	const want = "error: pods.yaml:9: Pod bad: internal error: index out of range; the object is as it was [internal-error]"
+	if len(errors) != 1 || errors[0] != want {
+		t.Errorf("%q, want %q", errors, want)
+	}
+	text, err := s.Text()
+	if err != nil || !strings.Contains(string(text), "---\n"+named("bad")+"---\n") || out.Changed != 2 || strings.Count(string(text), "app-health/a/livez, port") != 2 {
+		t.Errorf("%v, %d objects changed:\n%s", err, out.Changed, text)
+	}
+}

@@ -1,0 +1,76 @@
+package yaml
+
+// A Parser parses one text after another.
+type Parser struct {
+	Tree            // of the last text
+	Refused Refusal // why the last text was not accepted
+	Lenient bool    // aliases need no anchor
+	TextEnd int     // behind the last block scalar whose value ends with its last line end
+
+	stack       []frame        // memory for the collections that are open
+	names       map[string]int // where the anchors so far are
+	prunes      bool           // only what tells objects apart is kept
+	verified    []Verified     // what is stepped over
+	inFlowStyle bool           // the scanner is in a collection in flow style:
+	bracket     int            // where the innermost one starts
+	flowIndent  int            // tabs in columns before it are no indentation of a plain scalar in flow style
+}
+
+// Parse parses a text that starts in column col and reports whether the scanner
+// accepts it. The tree before is gone: its memory is used again.
+func (t *Parser) Parse(text []byte, col int) bool {
+	if t.stack == nil {
+		t.Nodes, t.stack = make([]Node, 0, 512), newStack()
+	}
+	t.reset(text, col)
+	end, ok := t.root(0, col)
+	if ok && end != len(text) {
+		_, ok = t.invalid(end, "nothing must come here")
+	}
+	return ok && (!t.Special || t.resolve())
+}
+
+// reset empties the tree, whose memory stays.
+func (t *Parser) reset(text []byte, col int) {
+	tree := Tree{Text: text, Col: col, Nodes: append(t.Nodes[:0], Node{})}
+	*t = Parser{Tree: tree, Lenient: t.Lenient, stack: t.stack, prunes: t.prunes, verified: t.verified}
+}
+
+func newStack() []frame { return make([]frame, 0, 64) }
+
+// root reads the root, which starts at p in column col, into node 1.
+func (t *Parser) root(p, col int) (end int, ok bool) {
+	start := p + ContentStart(t.Text[p:])
+	if start == len(t.Text) || t.Text[start] != '{' {
+		return t.scan(p, col)
+	}
+	t.Nodes = append(t.Nodes, Node{Key: int32(p), KeyEnd: int32(p)})
+	if !t.rootProperties(p, start) {
+		return 0, false
+	}
+	if end, ok = t.flow(start, 0, 1); !ok {
+		return 0, false
+	}
+	if end, ok = endOfFlow(t.Text, end); !ok {
+		return t.invalid(end, "nothing must be behind the closing bracket, not even a tab at the start of a line")
+	}
+	if start > p {
+		t.Nodes[1].Start, t.Nodes[1].Marks = int32(p), HasProperties
+	}
+	return end, true
+}
+
+// rootProperties reads the anchor and the tag of a root, which are all that is between two offsets.
+func (t *Parser) rootProperties(p, end int) bool {
+	p, ok := t.properties(p)
+	if p, _ = flowSpace(t.Text, p); ok && p != end {
+		_, ok = t.invalid(p, "the anchor and the tag of an object must be on one line, with names of letters, digits, - and _")
+	}
+	return ok
+}
+
+// ParseUsual parses a text; ok is false if it has a form that is not edited.
+func (t *Parser) ParseUsual(text []byte) (ok bool) {
+	checked, err := Check(text, nil)
+	return err == nil && checked.OddBreak(0, len(text)) < 0 && t.Parse(text, 0) && t.ReadOnly.Why == ""
+}
