@@ -163,10 +163,11 @@ func (t *httpTarget) roundTrip(ctx context.Context, conn net.Conn, req *wire.Req
 	}
 	bounded := wire.NewHandshake(ctx, conn, req.Meter)
 	secure := tls.Client(bounded, config)
-	if err := t.handshake(ctx, secure); err != nil {
+	err := t.handshake(ctx, secure)
+	bounded.Done()
+	if err != nil {
 		return nil, err
 	}
-	bounded.Done()
 	if secure.ConnectionState().NegotiatedProtocol == "h2" {
 		return wire.RoundTrip2(secure, req, nil)
 	}

@@ -29,6 +29,7 @@ const (
 	maxTLSBytes    = 8 << 20
 	minKeyTLSBytes = 1 << 20
 	maxKeyTLSBytes = 3 << 20
+	turnsOfKey     = 1 // handshakes of one key at a time: the kubelet makes no more
 
 	// appPause is what a key waits for each part of a large head, so that an app
 	// that sends many takes a part of the processor alone.
@@ -60,8 +61,8 @@ type share struct {
 	next     time.Time // when the next part of a large head may be read; guarded by the budget's mu
 
 	maxTLSBytes int
-	tlsBytes    int       // guarded by the budget's mu
-	nextTLS     time.Time // when the next handshake may go on; guarded by the budget's mu
+	tlsBytes    int           // guarded by the budget's mu
+	turns       chan struct{} // one for each handshake, and for the pause after it
 }
 
 func newBudget() *budget {
@@ -76,6 +77,7 @@ func (b *budget) divide(places int, shares []*share) {
 			places:   make(chan struct{}, portion(places, len(shares), minOfKey, maxOfKey)),
 			maxBytes: portion(maxAppBytes, len(shares), minKeyBytes, maxAppBytes/2),
 
+			turns:       make(chan struct{}, turnsOfKey),
 			maxTLSBytes: portion(maxTLSBytes, len(shares), minKeyTLSBytes, maxKeyTLSBytes),
 		}
 	}
@@ -147,8 +149,7 @@ func (s *share) release(n int) {
 // roomEvery is how often a handshake that waits for room looks whether there is some.
 const roomEvery = 5 * time.Millisecond
 
-// takeTLS reserves n bytes for a handshake with the app. It waits for room, and for the
-// key's turn, until ctx is done. More than the key may ever have is refused at once.
+// takeTLS reserves n bytes for a handshake with the app. It waits for room until ctx is done. More than the key may ever have is refused at once.
 func (s *share) takeTLS(ctx context.Context, n int) bool {
 	for n <= s.maxTLSBytes {
 		wait := s.tryTLS(n)
@@ -168,9 +169,6 @@ func (s *share) takeTLS(ctx context.Context, n int) bool {
 func (s *share) tryTLS(n int) (wait time.Duration) {
 	s.budget.mu.Lock()
 	defer s.budget.mu.Unlock()
-	if wait = time.Until(s.nextTLS); wait > 0 {
-		return wait
-	}
 	if s.tlsBytes+n > s.maxTLSBytes || s.budget.tlsBytes+n > maxTLSBytes {
 		return roomEvery
 	}
@@ -187,11 +185,21 @@ func (s *share) releaseTLS(n int) {
 	s.budget.tlsBytes -= n
 }
 
-// pauseTLS makes the key's next handshake wait: the last one took much of the processor.
-func (s *share) pauseTLS(pause time.Duration) {
-	s.budget.mu.Lock()
-	defer s.budget.mu.Unlock()
-	if next := time.Now().Add(pause); next.After(s.nextTLS) {
-		s.nextTLS = next
+// turn waits until one of the key's handshakes may begin, or ctx is done.
+func (s *share) turn(ctx context.Context) bool {
+	select {
+	case s.turns <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
 	}
+}
+
+// pauseTLS ends a turn after a pause: the handshake took much of the processor.
+func (s *share) pauseTLS(pause time.Duration) {
+	if pause == 0 {
+		<-s.turns
+		return
+	}
+	time.AfterFunc(pause, func() { <-s.turns })
 }

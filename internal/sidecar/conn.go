@@ -163,7 +163,8 @@ func (c *conn) call(e *entry, req *request) {
 		call.Early = c.early
 	}
 	call.Meter.More = e.share.take
-	call.Meter.Handshake, call.Meter.Release, call.Meter.Worked = e.share.takeTLS, e.share.releaseTLS, e.share.pauseTLS
+	call.Meter.Turn, call.Meter.Worked = e.share.turn, e.share.pauseTLS
+	call.Meter.Handshake, call.Meter.Release = e.share.takeTLS, e.share.releaseTLS
 	defer func() {
 		e.share.release(call.Meter.Granted)
 		call.Meter.Forget()

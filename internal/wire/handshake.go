@@ -21,8 +21,8 @@ const (
 	freeWork = 2 * time.Millisecond
 	// workPause is how many times as long as what a handshake took beyond freeWork the next
 	// one waits, up to maxWorkPause.
-	workPause    = 10
-	maxWorkPause = 500 * time.Millisecond
+	workPause    = 20
+	maxWorkPause = 2 * time.Second
 )
 
 var (
@@ -40,6 +40,7 @@ type Handshake struct {
 	meter   *Meter
 	bytes   int
 	done    bool
+	refused bool          // there was no turn
 	waited  time.Duration // in Read and Write
 	started time.Time
 }
@@ -50,15 +51,18 @@ func NewHandshake(ctx context.Context, conn net.Conn, meter *Meter) *Handshake {
 	if meter == nil {
 		meter = new(Meter)
 	}
-	return &Handshake{Conn: conn, ctx: ctx, meter: meter, started: time.Now()}
+	h := &Handshake{Conn: conn, ctx: ctx, meter: meter}
+	h.refused = meter.Turn != nil && !meter.Turn(ctx)
+	h.started = time.Now()
+	return h
 }
 
-// Done ends the bound. What was charged stays so until the meter's [Meter.Forget].
+// Done ends the bound, whether or not the handshake succeeded. What was charged stays so until the meter's [Meter.Forget].
 func (h *Handshake) Done() {
 	h.done = true
-	work := time.Since(h.started) - h.waited
-	if h.meter.Worked != nil && work > freeWork {
-		h.meter.Worked(min((work-freeWork)*workPause, maxWorkPause))
+	if h.meter.Worked != nil && !h.refused {
+		work := time.Since(h.started) - h.waited
+		h.meter.Worked(min(max(work-freeWork, 0)*workPause, maxWorkPause))
 	}
 }
 
@@ -82,6 +86,9 @@ func (h *Handshake) Read(b []byte) (int, error) {
 func (h *Handshake) Write(b []byte) (int, error) {
 	if h.done {
 		return h.Conn.Write(b)
+	}
+	if h.refused {
+		return 0, errHandshakeRoom
 	}
 	began := time.Now()
 	defer func() { h.waited += time.Since(began) }()

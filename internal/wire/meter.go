@@ -35,8 +35,10 @@ type Meter struct {
 	Handshake  func(ctx context.Context, n int) bool
 	Handshakes int // bytes that Handshake has granted, and that Forget returns
 	Release    func(n int)
-	// Worked, if set, is told for how long a peer whose handshake took much of the
-	// processor has to wait for the next.
+	// Turn, if set, waits until a handshake may begin. It returns false if ctx is done first.
+	Turn func(ctx context.Context) bool
+	// Worked, if set, is told that the handshake is over, and for how long the next has to
+	// wait, because this one took much of the processor.
 	Worked func(pause time.Duration)
 
 	used int

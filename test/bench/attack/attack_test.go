@@ -170,6 +170,9 @@ func build(t *testing.T, dir, module, pkg string) (path string) {
 func (a *attack) against(t *testing.T, limit int, path, arg string) *result {
 	t.Helper()
 	g := newCgroup(t, limit)
+	if a.cpu && limit == memoryLimit {
+		g.limitCPU(t)
+	}
 	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") }))
 	defer app.Close()
 	appPort := app.Listener.Addr().(*net.TCPAddr).Port

@@ -3,6 +3,7 @@ package attack
 import (
 	"bytes"
 	"context"
+	"crypto/elliptic"
 	"encoding/binary"
 	"io"
 	"net"
@@ -25,12 +26,15 @@ type attack struct {
 	run        func(ctx context.Context, addr string)
 	leaves     bool // the callers go before the SIGTERM
 	hooks      bool // the callers go after it; it waits for them, as a hook could be the kubelet's
+	cpu        bool // under the smallest limit of CPU that the function writes
 }
 
 const callers = 40 // of a hostile app's probe
 
 var (
 	request     = "GET " + evil + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+	unknown     = "GET /x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+	healthz     = "GET " + prober.HealthPath + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 	hookRequest = "GET " + evilHook + " HTTP/1.1\r\nHost: x\r\n\r\n"
 )
 
@@ -50,6 +54,13 @@ var attacks = []*attack{
 	{name: "silent connections", sent: "10,000 connections that send nothing, kept open", run: keep(10000, "", nil, 2*time.Second)},
 	{name: "slow readers of /metrics, 39 entries", sent: "150 callers that do not read the answer, again as they are closed", entries: 38, run: slowReaders("/metrics")},
 	{name: "slow readers of /metrics, 78 entries", sent: "the same", entries: 77, run: slowReaders("/metrics")},
+	{name: "certificate bomb", sent: "an app's certificate has 127,000 empty URIs, 254 KB; 40 callers", entry: overTLS, app: secure(elliptic.P256(), 127_000, hang), run: callEvil},
+	{name: "certificate bomb below the bound", sent: "the same with 14,000 empty URIs, 28 KB", entry: overTLS, app: secure(elliptic.P256(), 14_000, hang), run: callEvil},
+	{name: "redirects over TLS, 100m", sent: "an app with keys of P-521 redirects over TLS without end; 40 callers; CPU limit 100m", entry: overTLS, app: secure(elliptic.P521(), 0, redirectsOn), run: callEvil, cpu: true},
+	{name: "slow handshakes", sent: "an app never answers a ClientHello; 40 callers", entry: overTLS, app: hang, run: callEvil},
+	{name: "TLS alerts, 100m", sent: "an app answers each ClientHello with an alert; 40 callers; CPU limit 100m", entry: overTLS, app: alerts, run: callEvil, cpu: true},
+	{name: "requests for an unknown path, 100m", sent: "500 a second; CPU limit 100m", run: flood(500, unknown), cpu: true},
+	{name: "requests for /healthz, 100m", sent: "500 a second; CPU limit 100m", run: flood(500, healthz), cpu: true},
 	{name: "hooks of callers that are gone", sent: "24 calls of a hook that hangs, with one byte after the request; the callers go", entry: plain, app: hang, run: callHooks(time.Second), leaves: true},
 	{name: "hooks of callers that stay", sent: "the same; the callers go 2 s after the SIGTERM, from when on its end is measured", entry: plain, app: hang, run: callHooks(time.Minute), hooks: true},
 }

@@ -23,6 +23,25 @@ const (
 type cgroup struct {
 	dir                string
 	limit, peak, event string // names of files: of version 1 or 2
+	cpu                string // the file that takes processes into the cgroup for the CPU, if there is another
+}
+
+// limitCPU gives the cgroup a limit of 100m, the smallest that the function writes.
+func (g *cgroup) limitCPU(t *testing.T) {
+	t.Helper()
+	dir, quota, text := g.dir, "cpu.max", "10000 100000"
+	if g.limit == "memory.limit_in_bytes" {
+		var err error
+		if dir, err = os.MkdirTemp("/sys/fs/cgroup/cpu", "attack-"); err != nil {
+			t.Skipf("no cgroup for the CPU: %v", err)
+		}
+		t.Cleanup(func() { _ = os.Remove(dir) })
+		quota, text = "cpu.cfs_quota_us", "10000" // the period is 100 ms by default
+		g.cpu = filepath.Join(dir, "cgroup.procs")
+	}
+	if err := os.WriteFile(filepath.Join(dir, quota), []byte(text), 0o644); err != nil {
+		t.Skipf("no cgroup for the CPU: %v", err)
+	}
 }
 
 // newCgroup makes a cgroup with the limit. Without root and cgroups the test is
@@ -48,7 +67,7 @@ func makeCgroup(root string, limit int) (*cgroup, error) {
 	g := &cgroup{dir: filepath.Join(root, "memory"), limit: "memory.limit_in_bytes", peak: "memory.max_usage_in_bytes", event: "memory.oom_control"}
 	if _, err := os.Stat(filepath.Join(root, "cgroup.controllers")); err == nil {
 		g = &cgroup{dir: root, limit: "memory.max", peak: "memory.peak", event: "memory.events"}
-		_ = os.WriteFile(filepath.Join(root, "cgroup.subtree_control"), []byte("+memory"), 0) // the limit tells whether it worked
+		_ = os.WriteFile(filepath.Join(root, "cgroup.subtree_control"), []byte("+cpu +memory"), 0) // the limit tells whether it worked
 	}
 	dir, err := os.MkdirTemp(g.dir, "attack-")
 	if err != nil {
@@ -66,8 +85,8 @@ func (g *cgroup) start(t *testing.T, env []string, path string, args ...string) 
 		t.Fatal(err)
 	}
 	// The shell enters the cgroup, becomes the user and then the program.
-	cmd := exec.Command("sh", append([]string{"-c", `echo $$ >"$0" && exec setpriv --reuid 65532 --regid 65532 --clear-groups --no-new-privs "$@"`, procs, path}, args...)...)
-	cmd.Env = env
+	cmd := exec.Command("sh", append([]string{"-c", `echo $$ >"$0" && { [ -z "$CPU_CGROUP" ] || echo $$ >"$CPU_CGROUP"; } && exec setpriv --reuid 65532 --regid 65532 --clear-groups --no-new-privs "$@"`, procs, path}, args...)...)
+	cmd.Env = append(env, "CPU_CGROUP="+g.cpu)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	p, err := testutil.Start(cmd, nil)
 	if err != nil {
@@ -118,7 +137,7 @@ func TestCgroupsOfBothVersions(t *testing.T) {
 			if b, err := os.ReadFile(filepath.Join(g.dir, test.limit)); err != nil || string(b) != "33554432" {
 				t.Errorf("limit %q, %v", b, err)
 			}
-			if b, _ := os.ReadFile(filepath.Join(root, "cgroup.subtree_control")); test.version2 != "" && string(b) != "+memory" {
+			if b, _ := os.ReadFile(filepath.Join(root, "cgroup.subtree_control")); test.version2 != "" && string(b) != "+cpu +memory" {
 				t.Errorf("controllers of the children: %q", b)
 			}
 			write(g.dir, test.peak, "5242880\n")
