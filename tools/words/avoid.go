@@ -22,15 +22,15 @@ func compile(expressions ...string) []*regexp.Regexp {
 	return all
 }
 
-// avoidedIn returns how many of the avoided words a sentence has.
-func avoidedIn(text string) (n int) {
+// avoidedIn returns the avoided words that a sentence has.
+func avoidedIn(text string) (found []string) {
 	for _, re := range avoided {
 		for _, m := range re.FindAllStringSubmatchIndex(text, -1) {
 			allowed := len(m) > 2 && m[2] >= 0
 			if !allowed {
-				n++
+				found = append(found, text[m[0]:m[1]])
 			}
 		}
 	}
-	return n
+	return found
 }

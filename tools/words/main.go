@@ -20,8 +20,8 @@ type measure struct {
 	page      string
 	sentences int
 	words     int
-	long      int // sentences over 30 words
-	avoided   int // words to avoid
+	long      int      // sentences over 30 words
+	avoided   []string // words to avoid
 }
 
 const (
@@ -46,8 +46,8 @@ func (m measure) worse(l limit) string {
 	if m.long > l.long {
 		all = append(all, fmt.Sprintf("%d sentences over %d words (%d allowed)", m.long, longSentence, l.long))
 	}
-	if m.avoided > l.avoided {
-		all = append(all, fmt.Sprintf("%d words to avoid (%d allowed)", m.avoided, l.avoided))
+	if n := len(m.avoided); n > l.avoided {
+		all = append(all, fmt.Sprintf("%d words to avoid (%d allowed: %s)", n, l.avoided, strings.Join(m.avoided, ", ")))
 	}
 	return strings.Join(all, ", ")
 }
@@ -96,7 +96,7 @@ func run(out io.Writer, pages []string, limitsFile string, update bool, worst in
 	}
 	for _, m := range measures {
 		fmt.Fprintf(out, "%-40s %5d sentences  %4.1f words  %3d over %d  %3d to avoid\n",
-			m.page, m.sentences, m.average(), m.long, longSentence, m.avoided)
+			m.page, m.sentences, m.average(), m.long, longSentence, len(m.avoided))
 		l, found := limits[m.page]
 		if !found {
 			l = limit{average: goal}
@@ -113,7 +113,7 @@ func measureOf(page string, sentences []sentence) measure {
 	m := measure{page: page, sentences: len(sentences)}
 	for _, s := range sentences {
 		m.words += s.words
-		m.avoided += avoidedIn(s.text)
+		m.avoided = append(m.avoided, avoidedIn(s.text)...)
 		if s.words > longSentence {
 			m.long++
 		}
@@ -153,7 +153,7 @@ func writeLimits(name string, measures []measure) error {
 	b.WriteString("# A number may only fall. `make words` compares.\n")
 	for _, m := range measures {
 		if m.worse(limit{average: goal}) != "" {
-			fmt.Fprintf(&b, "%s %.1f %d %d\n", m.page, max(goal, m.average()), m.long, m.avoided)
+			fmt.Fprintf(&b, "%s %.1f %d %d\n", m.page, max(goal, m.average()), m.long, len(m.avoided))
 		}
 	}
 	return os.WriteFile(name, []byte(b.String()), 0o644)

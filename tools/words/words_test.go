@@ -38,8 +38,8 @@ func TestAvoidedIn(t *testing.T) {
 		"Nobody knows of which probe it is.": 2,
 		"Set another port.":                  0,
 	} {
-		if got := avoidedIn(text); got != want {
-			t.Errorf("%q: %d, want %d", text, got, want)
+		if got := avoidedIn(text); len(got) != want {
+			t.Errorf("%q: %q, want %d", text, got, want)
 		}
 	}
 }
