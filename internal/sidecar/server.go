@@ -131,10 +131,9 @@ func (s *Server) serve(l net.Listener, v *view) {
 			continue
 		}
 		c := newConn(s, v, nc)
-		if c.answeredAtOnce() {
-			continue
+		if !c.answeredAtOnce() {
+			w.serve(c)
 		}
-		w.serve(c)
 		// It is served, or takes its place in a queue, before the next one comes: of
 		// a burst, no more are in memory than the budget allows.
 		runtime.Gosched()

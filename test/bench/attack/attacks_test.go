@@ -33,8 +33,6 @@ const callers = 40 // of a hostile app's probe
 
 var (
 	request     = "GET " + evil + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
-	unknown     = "GET /x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
-	healthz     = "GET " + prober.HealthPath + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 	hookRequest = "GET " + evilHook + " HTTP/1.1\r\nHost: x\r\n\r\n"
 )
 
@@ -59,8 +57,6 @@ var attacks = []*attack{
 	{name: "redirects over TLS, 100m", sent: "an app with keys of P-521 redirects over TLS without end; 40 callers; CPU limit 100m", entry: overTLS, app: secure(elliptic.P521(), 0, redirectsOn), run: callEvil, cpu: true},
 	{name: "slow handshakes", sent: "an app never answers a ClientHello; 40 callers", entry: overTLS, app: hang, run: callEvil},
 	{name: "TLS alerts, 100m", sent: "an app answers each ClientHello with an alert; 40 callers; CPU limit 100m", entry: overTLS, app: alerts, run: callEvil, cpu: true},
-	{name: "requests for an unknown path, 100m", sent: "500 a second; CPU limit 100m", run: flood(500, unknown), cpu: true},
-	{name: "requests for /healthz, 100m", sent: "500 a second; CPU limit 100m", run: flood(500, healthz), cpu: true},
 	{name: "hooks of callers that are gone", sent: "24 calls of a hook that hangs, with one byte after the request; the callers go", entry: plain, app: hang, run: callHooks(time.Second), leaves: true},
 	{name: "hooks of callers that stay", sent: "the same; the callers go 2 s after the SIGTERM, from when on its end is measured", entry: plain, app: hang, run: callHooks(time.Minute), hooks: true},
 }
