@@ -96,8 +96,8 @@ func words(m report.Message) string {
 // A build that is no release does not know an image of probe-proxy: that is said once, if it writes one.
 func TestTheImageOfABuildThatIsNoReleaseIsSaidToBeMissing(t *testing.T) {
 	image, released := release.Image()
-	want := "warning: this build (" + release.Version() + ") is no release and has no image of probe-proxy: " + image +
-		" is that of the release to come; set `probeProxy.image` in the functionConfig [unreleased-image]\n"
+	want := "warning: This build (" + release.Version() + ") is not a release. It writes the image of the next release, " + image +
+		", and pods cannot start until that exists. Set `probeProxy.image`, or install a release. [unreleased-image]\n"
 	if released {
 		want = ""
 	}

@@ -1,8 +1,6 @@
 package pipeline
 
 import (
-	"fmt"
-
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
@@ -15,12 +13,15 @@ var outcomeWords = map[world.Outcome]struct {
 	certain, possible reason.Key
 	text              string
 }{
-	world.Fails:         {reason.WouldFail, reason.MayFail, "fails %s"},
-	world.FalselyPasses: {reason.WouldFalselyPass, reason.MayFalselyPass, "passes %s although nothing may listen"},
+	world.Fails:         {reason.WouldFail, reason.MayFail, "fails"},
+	world.FalselyPasses: {reason.WouldFalselyPass, reason.MayFalselyPass, "passes even if the app is down"},
 }
 
-// injectorHint ends a message about a pod that Istio's injector may repair.
-const injectorHint = "; if Istio's injector is to rewrite the probe, the functionConfig must have `istio: {injectorRewrites: true}`"
+// What to do about a probe that fails or passes falsely.
+const (
+	runFix      = "Run rewrite-probes"
+	injectorFix = runFix + ". If Istio's injector rewrites probes in your cluster, set `istio: {injectorRewrites: true}`"
+)
 
 // Check returns an error for every probe of an inspected report that behaves
 // differently in the mesh than without one, and a warning if it does so in some of the
@@ -31,7 +32,7 @@ func Check(r *report.Report) []report.Message {
 	for _, t := range r.Templates {
 		for _, f := range t.Repairs {
 			m := report.NewMessage(f.Reason, f.Text)
-			m.Text.Fix = "Run rewrite-probes again"
+			m.Text.Fix = runFix
 			m.Container = f.Container
 			m.Object, m.Line, m.Field = t.Object, t.Object.Line, f.Field
 			found = append(found, m)
@@ -41,18 +42,35 @@ func Check(r *report.Report) []report.Message {
 			if !wrong || p.State == transformer.LeftAlone && p.Reason.Doc().OnPurpose {
 				continue
 			}
-			text := fmt.Sprintf("%s %s, since %s", p.Before, fmt.Sprintf(words.text, p.Where()), p.Why)
-			key := words.certain
+			key, text := words.certain, certainText(&t, &p, words.text)
 			if p.If != "" {
-				key, text = words.possible, text+", if "+p.If
-			} else if t.Answer.Injected && p.Reason != reason.InjectorRewrites {
-				text += injectorHint
+				key, text = words.possible, possibleText(&p, words.text)
 			}
-			m := report.NewMessage(key, reason.Text{What: text})
+			m := report.NewMessage(key, text)
 			m.Container = p.Container
 			m.Object, m.Line, m.Field, m.If = t.Object, t.Line(i), p.Field, p.If
 			found = append(found, m)
 		}
 	}
 	return found
+}
+
+// certainText says what happens to a probe in every case.
+func certainText(t *report.Template, p *transformer.Verdict, happens string) reason.Text {
+	text := reason.NewText("%s %s", p.Before, happens)
+	if p.StrictTLS == world.Fails {
+		text.What += " " + p.Where()
+	}
+	text.Why, text.Fix = reason.Capital(p.Why), runFix
+	if t.Answer.Injected && p.Reason != reason.InjectorRewrites {
+		text.Fix = injectorFix
+	}
+	return text
+}
+
+// possibleText says what happens to a probe if something holds that is unknown.
+func possibleText(p *transformer.Verdict, happens string) reason.Text {
+	text := reason.NewText("%s %s, if %s", p.Before, happens, p.If)
+	text.Why = reason.Capital(p.Why)
+	return text
 }

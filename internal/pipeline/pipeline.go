@@ -77,8 +77,10 @@ func (r *run) reportUnreleased() {
 	if released || !r.injects || r.mode == Restore || r.spec.ProbeProxy.Image != "" {
 		return
 	}
-	m := report.NewMessage(reason.UnreleasedImage,
-		reason.NewText("this build (%s) is no release and has no image of probe-proxy: %s is that of the release to come; set `probeProxy.image` in the functionConfig", release.Version(), r.spec.ProbeProxy.ImageToRun()))
+	text := reason.NewText("This build (%s) is not a release", release.Version())
+	text.Why = fmt.Sprintf("It writes the image of the next release, %s, and pods cannot start until that exists", r.spec.ProbeProxy.ImageToRun())
+	text.Fix = "Set `probeProxy.image`, or install a release"
+	m := report.NewMessage(reason.UnreleasedImage, text)
 	if r.out.Strict { // the manifests are not at fault
 		m.Severity = transformer.Info
 	}

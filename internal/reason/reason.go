@@ -124,6 +124,14 @@ func (t *Text) AppendTo(b []byte) []byte {
 	return appendStop(b)
 }
 
+// Capital returns words as the beginning of a sentence. Names of programs stay as they are.
+func Capital(words string) string {
+	if words == "" || strings.HasPrefix(words, "probe-proxy") || strings.HasPrefix(words, "istio-proxy") {
+		return words
+	}
+	return strings.ToUpper(words[:1]) + words[1:]
+}
+
 // Sentence returns a part with its full stop.
 func Sentence(part string) string { return string(appendStop([]byte(part))) }
 
