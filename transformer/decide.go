@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/resources"
 )
@@ -68,13 +69,32 @@ func (d *decision) leave(r *ruling, l leave) {
 func (d *decision) rewriteTheRest() {
 	for i := range d.rulings {
 		if r := &d.rulings[i]; r.reason == "" {
-			r.target = &pod.Handler{HTTPGet: r.rewritten(d.inspection.answerer.port)}
 			d.toRewrite = append(d.toRewrite, r.site)
+		}
+	}
+	routes := d.osmRoutes()
+	for i := range d.rulings {
+		r := &d.rulings[i]
+		switch to := routes[r.key]; {
+		case r.reason != "":
+		case len(to) > 0:
+			r.target = &pod.Handler{HTTPGet: r.inOSMForm(to[0])}
+		default:
+			r.target = &pod.Handler{HTTPGet: r.rewritten(d.inspection.answerer.port)}
 		}
 	}
 	if len(d.toRewrite) > 0 && d.answeredByUs() {
 		d.resources = d.readResources()
 	}
+}
+
+// osmRoutes returns the routes of what is rewritten, as far as it gets Open Service Mesh's form: in
+// that mesh, and if the form can express it.
+func (d *decision) osmRoutes() map[string][]prober.OSMRoute {
+	if !d.mesh.osmForm {
+		return nil
+	}
+	return prober.OSMRoutes(originalsOf(d.toRewrite))
 }
 
 // ask asks rules of the template.

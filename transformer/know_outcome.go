@@ -62,11 +62,11 @@ func (s *site) brokenReason(spec *pod.Spec) string {
 	switch why := h.cannotRun(spec); {
 	case why != "":
 		return why
-	case h.ours && !h.proxy && !h.answersOn(s.dialed()):
+	case h.ours && !h.proxy && !s.inForm && !slices.Contains(h.listens, s.dialed()):
 		return fmt.Sprintf("%s, which is to answer, listens on port %s", h.name(), joinPorts(h.listens))
 	case !h.proxy && s.gates() && h.at.StartsAfter(s.at):
 		return h.name() + ", which is to answer, starts later, when the probe or hook has passed"
-	case s.current.HTTPGet.Scheme == "HTTPS":
+	case !s.inForm && s.current.HTTPGet.Scheme == "HTTPS":
 		return h.name() + ", which is to answer, speaks plain HTTP"
 	case s.port != 0 && int64(s.port) != noted.Int:
 		return fmt.Sprintf("its original in %s goes to port %s, and `%s` is %d now", h.name(), noted, port, s.port)

@@ -87,7 +87,8 @@ type meshData struct {
 	// say that the pod is in the mesh.
 	proxy, image string
 	commonName   bool
-	port         int // where probe-proxy answers; 0 if the options say it
+	port         int  // where probe-proxy answers; 0 if the options say it
+	osmForm      bool // probes get Open Service Mesh's form, as far as it can express them
 	// uid is the uid and gid of the proxy. What such a process sends does not reach the app,
 	// so probe-proxy must have another.
 	uid int64

@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
@@ -19,7 +20,7 @@ const (
 
 // openServiceMesh is the profile of Open Service Mesh (osm, main of July 2023).
 var openServiceMesh = osmProfile(osmDomain, meshData{
-	name: "osm", title: "Open Service Mesh", proxy: "envoy",
+	name: "osm", title: "Open Service Mesh", proxy: envoyName, osmForm: true,
 })
 
 // osmProfile completes the profile of Open Service Mesh or its successor, whose labels and
@@ -37,6 +38,9 @@ func osmProfile(domain string, data meshData) passiveProxy {
 		uninjectedNamespaces:    []string{"kube-system", "kube-public"},
 		excludedNamespaceLabels: field.KeyValues{{Key: domain + "/ignore"}, {Key: "control-plane"}},
 		switched: func(v *view) membership {
+			if _, envoy := v.proxyOf(data.isProxy); data.osmForm && envoy != nil && slices.ContainsFunc(v.sites, func(s *site) bool { return s.byEnvoy }) {
+				return memberBy(envoy)
+			}
 			return v.switchIn("annotations", inject, "enabled, yes, true, disabled, no or false", func(value string) (on, ok bool) {
 				return isEnabled(strings.ToLower(value))
 			})
@@ -50,7 +54,7 @@ func osmProfile(domain string, data meshData) passiveProxy {
 func refineOSM(p passiveProxy, v *view, m *inspection) {
 	said := p.membership(v)
 	var injects *Finding
-	if said.injected == certain.Always {
+	if said.injected == certain.Always && !said.byName {
 		injects = new(NewFinding(reason.Key(p.name+"-injector"), nil, "%s has %s's own injector rewrite the probes of this pod; it would send rewritten ones to themselves", said.at, p.title))
 	}
 	switch _, proxy := v.proxyOf(p.isProxy); {

@@ -10,6 +10,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/resources"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
@@ -32,6 +33,11 @@ type onceMap struct {
 
 // answersOn returns the port on which probe-proxy answers.
 func (s *setting) answersOn() int { return cmp.Or(s.mesh.port, s.opts.Port) }
+
+// listensOn reports whether an answerer listens on a port.
+func (s *setting) listensOn(a answerer, port int) bool {
+	return a.port == port || s.mesh.osmForm && a.who == AnsweredByProbeProxy && slices.Contains(prober.OSMPorts(), port)
+}
 
 // A view is a template in a setting: all that a mesh's profile sees.
 type view struct {

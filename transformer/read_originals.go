@@ -59,11 +59,12 @@ type holder struct {
 	container *pod.Container
 	path      field.Path
 	originals map[string]*prober.Original
-	claimed   []string // the keys of originals by which a probe was recognised
-	listens   []int
-	port      int  // where the probes that it answers go
-	proxy     bool // Istio's, the only one that reads the env var
-	ours      bool // we added the whole container, not only its env var
+	claimed   []string                     // the keys of originals by which a probe was recognised
+	routes    map[string][]prober.OSMRoute // of the originals; nil if it answers no requests in Open Service Mesh's form
+	listens   []int                        // where it answers other requests
+	port      int                          // where the probes that it answers go
+	proxy     bool                         // Istio's, the only one that reads the env var
+	ours      bool                         // we added the whole container, not only its env var
 	raw       field.Map
 }
 
@@ -83,7 +84,9 @@ func (h *holder) answerer() answerer {
 }
 
 // answersOn reports whether rewritten probes are answered on a port, if h carries their originals.
-func (h *holder) answersOn(port int) bool { return slices.Contains(h.listens, port) }
+func (h *holder) answersOn(port int) bool {
+	return slices.Contains(h.listens, port) || h.routes != nil && slices.Contains(prober.OSMPorts(), port)
+}
 
 // name returns the name of the container for messages.
 func (h *holder) name() string { return "container `" + h.container.Name + "`" }
@@ -110,6 +113,9 @@ func (r *reader) holderIn(at pod.Ref, c *pod.Container, originals map[string]*pr
 	path := r.containerPath(at)
 	h := &holder{at: at, container: c, path: path, originals: originals, raw: r.sourceMap(path)}
 	h.listens = []int{probeProxyPort(c)}
+	if answersOSM(c) {
+		h.routes = prober.OSMRoutes(originals)
+	}
 	if istioData.isProxy(c) { // the template may have been rewritten for another port
 		h.proxy, h.listens = true, []int{istioStatusOr(r.annotations()), prober.StatusPort, r.opts.Port}
 	}
@@ -134,6 +140,7 @@ func (r *reader) recognise(s *site) {
 	port := int(s.current.HTTPGet.Port.Int) // 0 if it is a name
 	onPort := slices.DeleteFunc(slices.Clone(r.holders), func(h *holder) bool { return !h.answersOn(port) })
 	if !r.recogniseIn(onPort, s) && !r.recogniseIn(r.holders, s) {
+		s.byEnvoy = r.isByEnvoy(s)
 		r.findMeshOriginal(s)
 	}
 }
@@ -162,8 +169,9 @@ func (r *reader) recogniseIn(holders []*holder, s *site) bool {
 	get := s.current.HTTPGet
 	s.original = pod.HandlerOf(entry, get)
 	s.alreadyRewritten, s.holder, s.entry = true, holder, entry
+	_, s.inForm = prober.OSMRouteOf(get)
 	holder.claimed = append(holder.claimed, key)
-	if port := int(get.Port.Int); holder.answersOn(port) {
+	if port := int(get.Port.Int); slices.Contains(holder.listens, port) {
 		holder.port = port
 	}
 	s.form, s.texts = r.record.handler(key, s.original), field.As[field.Map](r.record.Section(RecordTexts), key).KeyValues()
@@ -175,6 +183,9 @@ func (r *reader) recogniseIn(holders []*holder, s *site) bool {
 // not have, it belongs to the probe that has the path: a renamed container keeps the paths of
 // its old name.
 func (h *holder) original(s *site, names []string) (key string, p *prober.Original) {
+	if route, inForm := prober.OSMRouteOf(s.current.HTTPGet); inForm {
+		return h.osmOriginal(s, route, names)
+	}
 	key = s.current.HTTPGet.Path
 	if container, _, _ := prober.ParseKey(key); key != s.key && slices.Contains(names, container) {
 		return "", nil

@@ -36,6 +36,8 @@ type site struct {
 	texts            field.KeyValues  // how the author wrote the fields that restore would write in another way, such as with other quotes
 	alreadyRewritten bool             // current is our rewriting of original
 	foreign          bool             // it is of another form than ours
+	inForm           bool             // it is in Open Service Mesh's form
+	byEnvoy          bool             // it is in that form, and an Envoy of the template answers it
 	holder           *holder          // carries the original; nil if there is none
 	entry            *prober.Original // the original as the holder has it; nil without a holder
 	lost             bool             // a mesh's own tool has rewritten it, and the template does not have its original
@@ -138,7 +140,7 @@ func (s *site) isDangling() bool {
 		return s.lost
 	}
 	_, _, ok := prober.ParseKey(h.Path)
-	return s.lost || ok || isInjected(h)
+	return s.lost || ok || isInjected(h) && !s.byEnvoy
 }
 
 // has reports whether a probe, as it was read, is an original. Headers and the
@@ -172,4 +174,20 @@ func (s *site) rewritten(port int) *pod.HTTPGet {
 		}
 	}
 	return h
+}
+
+// prober returns the env var's entry for the original of the probe.
+func (s *site) prober() *prober.Original {
+	p := s.original.Entry(field.Number(s.port))
+	p.TimeoutSeconds = s.timeout
+	return p
+}
+
+// originalsOf returns the env var's entries for the originals of probes.
+func originalsOf(sites []*site) map[string]*prober.Original {
+	entries := make(map[string]*prober.Original, len(sites))
+	for _, s := range sites {
+		entries[s.key] = s.prober()
+	}
+	return entries
 }

@@ -40,7 +40,8 @@ func TestTheOriginalsOfRequestsAreFoundByPath(t *testing.T) {
 		{"the path of another probe", all, request(ready, 15020), "", nil},
 		{"the path of a container that is gone", all, request(old, 15020), old, q},
 		{"a path without an entry", nil, request(own, 15020), own, nil},
-		{"another path", all, request("/osm-liveness-probe", 15901), "/osm-liveness-probe", nil},
+		{"another path", all, request("/liveness", 15901), "/liveness", nil},
+		{"the form of Open Service Mesh, which the holder does not answer", all, request("/osm-liveness-probe", 15901), "", nil},
 	} {
 		h := &holder{originals: c.originals}
 		s := &site{container: &pod.Container{Name: "app"}, name: prober.Liveness, key: own, current: &pod.Handler{HTTPGet: c.request}}

@@ -20,7 +20,7 @@ func checkTaken(d *decision) (found []Finding) {
 			continue
 		}
 		for i, p := range c.Ports {
-			if int(p.ContainerPort) == d.inspection.answerer.port && (p.Protocol == "" || p.Protocol == "TCP") {
+			if d.listensOn(d.inspection.answerer, int(p.ContainerPort)) && (p.Protocol == "" || p.Protocol == "TCP") {
 				found = append(found, containerFinding("port-taken", d.containerPath(at).Key("ports").Index(i).Key("containerPort"), c.Name, "%d is the port where rewritten probes are answered; the app must have another%s", p.ContainerPort, d.portCure()))
 			}
 		}
@@ -46,7 +46,7 @@ func checkOwnPort(d *decision) (found []Finding) {
 		return nil
 	}
 	for _, s := range d.rulings {
-		if s.reason == "aims-at-probe-port" {
+		if s.reason == "aims-at-probe-port" || s.byEnvoy {
 			found = append(found, containerFinding("port-taken", s.path.Key(s.original.Kind(), "port"), s.container.Name, "%d is the port where rewritten probes are answered, and this probe says that the app listens there; the app must have another%s", s.port, d.portCure()))
 		}
 	}

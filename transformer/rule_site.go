@@ -146,7 +146,7 @@ func portUnresolved(k *knowledge, s *site) leave {
 }
 
 func atProbePort(k *knowledge, s *site) leave {
-	if s.port != k.inspection.answerer.port {
+	if !k.listensOn(k.inspection.answerer, s.port) || s.byEnvoy {
 		return leave{}
 	}
 	port, _ := s.original.Endpoint()

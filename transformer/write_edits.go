@@ -24,13 +24,6 @@ func (w *draft) editAll() {
 	}
 }
 
-// prober returns the env var's entry for the original of the probe.
-func (s *site) prober() *prober.Original {
-	p := s.original.Entry(field.Number(s.port))
-	p.TimeoutSeconds = s.timeout
-	return p
-}
-
 // edits returns the edits that make the handler want. If another form added a
 // scheme, that is removed.
 func (s *site) edits(want *pod.Handler) []field.Edit {
@@ -45,7 +38,7 @@ func (s *site) edits(want *pod.Handler) []field.Edit {
 			edits[i].Texts = s.texts
 		}
 	}
-	if h := s.current.HTTPGet; s.foreign && h != nil && h.Scheme != "" && want.HTTPGet != nil && want.HTTPGet.Scheme == "" {
+	if h := s.current.HTTPGet; (s.foreign || s.inForm) && h != nil && h.Scheme != "" && want.HTTPGet != nil && want.HTTPGet.Scheme == "" {
 		edits = append(edits, field.Edit{Op: field.Delete, Path: s.path.Key(pod.KindHTTPGet, "scheme")})
 	}
 	return edits
@@ -69,9 +62,5 @@ func (s *site) withTexts(edits []field.Edit) []field.Edit {
 // encode returns the env var's value for the originals of probes; "" if there are none. The
 // kubelet expands $(NAME) in env values and makes one $ of $$.
 func encode(sites []*site) string {
-	entries := make(map[string]*prober.Original, len(sites))
-	for _, s := range sites {
-		entries[s.key] = s.prober()
-	}
-	return strings.ReplaceAll(prober.Encode(entries), "$", "$$")
+	return strings.ReplaceAll(prober.Encode(originalsOf(sites)), "$", "$$")
 }

@@ -40,6 +40,9 @@ func fixedContainer(in *setting, native bool) field.Map {
 	if port := in.answersOn(); port != prober.DefaultPort {
 		args = field.List{portFlag + "=" + strconv.Itoa(port)}
 	}
+	if in.mesh.osmForm {
+		args = append(args, osmFormFlag)
+	}
 	if !native {
 		args = append(args, hooksFlag)
 	}
