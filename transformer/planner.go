@@ -58,6 +58,29 @@ func originalFinders() (finders []originalFinder) {
 	return finders
 }
 
+// Originals returns the probes of a template as their author wrote them, in the form of the env var
+// and by its keys. It fails if an original cannot be known, or a probe has no port.
+func (p *Planner) Originals(in Input) (map[string]*prober.Original, error) {
+	t := p.read(&in)
+	if f := FirstError(t.mistakes); f != nil {
+		return nil, errors.New(f.Message)
+	}
+	var dialing []*site
+	for _, s := range t.sites {
+		switch {
+		case s.isDangling():
+			return nil, errors.New(NewFinding("dangling", s.path, danglingText).Message)
+		case !s.original.Dials():
+		case s.portErr != nil:
+			port, _ := s.original.Endpoint()
+			return nil, fmt.Errorf("`%s`: port %s %w", s.path, port, s.portErr)
+		default:
+			dialing = append(dialing, s)
+		}
+	}
+	return originalsOf(dialing), nil
+}
+
 // An OriginalProbe is a readiness probe as its author wrote it, whether or not
 // the template has been rewritten since.
 type OriginalProbe struct {

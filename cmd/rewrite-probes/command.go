@@ -54,7 +54,7 @@ functionConfig cannot be read, or a file cannot be written.`,
 	}
 	root.SetFlagErrorFunc(flagHint)
 	root.SetVersionTemplate("rewrite-probes {{.Version}}\n")
-	readers := []*cobra.Command{t.checkCommand(), t.explainCommand(), t.restoreCommand(), t.vmCommand(), t.patchesCommand()}
+	readers := []*cobra.Command{t.checkCommand(), t.explainCommand(), t.restoreCommand(), t.vmCommand(), t.envoyCommand(), t.patchesCommand()}
 	policy := t.policyCommand()
 	t.addFlags(root, readers...)
 	for _, name := range []string{"config", "mesh"} {

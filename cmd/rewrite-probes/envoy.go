@@ -1,0 +1,42 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+)
+
+func (t *tool) envoyCommand() *cobra.Command {
+	var name string
+	cmd := &cobra.Command{
+		Use:   "envoy [PATH... | -] [--workload NAME]",
+		Short: "Print an Envoy's configuration that answers probes as Open Service Mesh does",
+		Long: `envoy prints, as YAML, the static_resources with which an Envoy in the pod answers the
+probes of a workload in Open Service Mesh's form: /osm-liveness-probe on port 15901, and so
+on. The manifests may be those before or after the rewriting. Envoy answers httpGet probes:
+HTTP at exactly that path, and HTTPS passed on to the app. Others are not in the output.`,
+		Example: `  rewrite-probes envoy deploy/ --workload shop/web >envoy.yaml
+  envoy --mode validate -c envoy.yaml`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, c, err := t.readInput(cmd, args)
+			if err != nil {
+				return err
+			}
+			if isUnread(p.messages) {
+				t.print(p.messages)
+				return &exit{exitUnreadable}
+			}
+			config, err := pipeline.EnvoyConfig(p.streams, c, name)
+			if err != nil {
+				fmt.Fprintln(t.err, "error: "+oneLine(err.Error()))
+				return &exit{exitFindings}
+			}
+			_, err = fmt.Fprint(t.out, config)
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&name, "workload", "", "`NAME` of the workload, or NAMESPACE/NAME; needed if several have probes")
+	return cmd
+}
