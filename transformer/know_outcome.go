@@ -2,6 +2,7 @@ package transformer
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"

@@ -63,13 +63,13 @@ func originalFinders() (finders []originalFinder) {
 func (p *Planner) Originals(in Input) (map[string]*prober.Original, error) {
 	t := p.read(&in)
 	if f := FirstError(t.mistakes); f != nil {
-		return nil, errors.New(f.Message)
+		return nil, errors.New(f.Text.What)
 	}
 	var dialing []*site
 	for _, s := range t.sites {
 		switch {
 		case s.isDangling():
-			return nil, errors.New(NewFinding("dangling", s.path, danglingText).Message)
+			return nil, errors.New(NewFinding("dangling", s.path, danglingText).Text.What)
 		case !s.original.Dials():
 		case s.portErr != nil:
 			port, _ := s.original.Endpoint()
