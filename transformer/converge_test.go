@@ -444,3 +444,16 @@ func TestWhatTheAPIServerFillsInIsNoChange(t *testing.T) {
 		wantText(t, restore(t, again.text), before)
 	}
 }
+
+func TestImageOfProbeProxy_thatWasMovedStays(t *testing.T) {
+	byDefault := func(o *transformer.Options) { o.ProbeProxy.Image = "" }
+	first := plan(t, podOf("", app(httpProbe)), byDefault, answeredBy("probe-proxy"))
+	moved := strings.Replace(first.text, "probe-proxy:v", "probe-proxy:v9", 1)
+	if moved == first.text {
+		t.Fatalf("no image in\n%s", first.text)
+	}
+	again := plan(t, moved, byDefault, answeredBy("probe-proxy"))
+	wantReason(t, again, "image-kept")
+	wantNoEdits(t, again)
+	wantText(t, plan(t, moved, answeredBy("probe-proxy")), plan(t, podOf("", app(httpProbe)), answeredBy("probe-proxy")).text)
+}

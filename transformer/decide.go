@@ -107,7 +107,8 @@ func (d *decision) ask(rules ...podRule) {
 // finish refuses what would lose an original, and puts the findings in their order.
 func (d *decision) finish() *decision {
 	d.ask(keepReplaced)
-	slices.SortStableFunc(d.findings, func(x, y Finding) int { return cmp.Compare(x.Severity.Rank(), y.Severity.Rank()) })
+	bySeverity := func(x, y Finding) int { return cmp.Compare(x.Severity.Rank(), y.Severity.Rank()) }
+	slices.SortStableFunc(d.findings, bySeverity)
 	return d
 }
 

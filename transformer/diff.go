@@ -52,7 +52,9 @@ func diffMaps(path field.Path, have, want field.Map, owned func(key string) bool
 		}
 	}
 	for _, e := range have {
-		if _, wanted := want.Get(e.Key); !wanted && (owned == nil || owned(e.Key)) && !isFilledIn(e, want) {
+		_, wanted := want.Get(e.Key)
+		isOwned := owned == nil || owned(e.Key)
+		if !wanted && isOwned && !isFilledIn(e, want) {
 			edits = append(edits, field.Edit{Op: field.Delete, Path: path.Key(e.Key)})
 		}
 	}

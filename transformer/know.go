@@ -64,7 +64,8 @@ func withoutExcluded(t *template, annotations field.KeyValues) field.KeyValues {
 // userAnnotations returns the annotations of the template without what was added for past
 // answerers in any mesh.
 func userAnnotations(t *template) field.KeyValues {
-	user := undoAll(withoutExcluded(t, t.annotations().Without(OriginalsAnnotation)), t.previousAnswerers(), t.record.Values(recordAnnotations))
+	user := withoutExcluded(t, t.annotations().Without(OriginalsAnnotation))
+	user = undoAll(user, t.previousAnswerers(), t.record.Values(recordAnnotations))
 	for _, p := range t.record.Values(recordInherited) { // the template would have replaced them
 		if user.Get(p.Key) == p.Value {
 			user = user.Without(p.Key)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
@@ -18,7 +19,7 @@ func (k *knowledge) outcome(s *site) (f world.Fate, unless string) {
 		return world.Spared, ""
 	case s.isDangling():
 		return world.Failing("nothing in the pod has its original"), ""
-	case s.neverWorks(kind), s.dialed() == 0: // it fails without a mesh too
+	case s.neverWorks(kind), s.dialed() == 0 && !k.injectorRewrites(): // it fails without a mesh too
 		return world.Spared, ""
 	}
 	if why := s.brokenReason(spec); why != "" {
@@ -34,6 +35,12 @@ func (k *knowledge) outcome(s *site) (f world.Fate, unless string) {
 		return s.timeoutMismatch()
 	}
 	return f, unless
+}
+
+// injectorRewrites reports whether Istio's injector certainly rewrites the pod's probes.
+func (k *knowledge) injectorRewrites() bool {
+	f := &k.inspection.facts
+	return f.Injected.Is == certain.Always && f.Rewrites.Is == certain.Always
 }
 
 // cannotRun returns why h, a probe-proxy, cannot answer in a pod, with or without a mesh; ""

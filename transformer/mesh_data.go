@@ -115,5 +115,8 @@ func (d *meshData) isProxy(c *pod.Container) bool {
 // answerers returns those of [Answerers] that there are in the mesh: Istio's is the only proxy
 // that reads the env var.
 func (d *meshData) answerers() []string {
-	return slices.DeleteFunc(Answerers(), func(who string) bool { return who == AnsweredByIstioProxy && d.proxy != istioProxyName })
+	if d.proxy == istioProxyName {
+		return Answerers()
+	}
+	return slices.DeleteFunc(Answerers(), func(who string) bool { return who == AnsweredByIstioProxy })
 }

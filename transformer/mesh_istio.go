@@ -61,7 +61,8 @@ func (d istio) proxyConflicts(v *view, badStatus bool) []Finding {
 // optOut returns why the probes of the pod need no rewriting, or must not be
 // rewritten; nil if they are to be.
 func (d istio) optOut(v *view, said membership, open *world.Facts, report func(Finding)) *Finding {
-	ours := slices.ContainsFunc(v.previousAnswerers(), func(a answerer) bool { return d.needsRewriterOff(v.annotations(), a) })
+	turnedOff := func(a answerer) bool { return d.needsRewriterOff(v.annotations(), a) }
+	ours := slices.ContainsFunc(v.previousAnswerers(), turnedOff)
 	off, invalid := optOutSource{&v.in.Template.Metadata, v.metadata, "the pods"}.switchedOff(istioRewrite, "istio-opt-out")
 	if invalid != nil {
 		report(*invalid)
@@ -73,7 +74,8 @@ func (d istio) optOut(v *view, said membership, open *world.Facts, report func(F
 	if f := d.capturesNothing(v); f != nil {
 		return f
 	}
-	if said.off != nil && (v.opts.AnsweredBy != AnsweredByProbeProxy || slices.Contains(istioNeverInjected, v.in.NamespaceName)) {
+	isNever := slices.Contains(istioNeverInjected, v.in.NamespaceName)
+	if said.off != nil && (isNever || v.opts.AnsweredBy != AnsweredByProbeProxy) {
 		return said.off
 	}
 	if mode, key := istioMode(v.annotations()); mode == "NONE" {
@@ -109,7 +111,8 @@ func otherTemplates(annotations field.KeyValues) []string {
 // templates that capture nothing.
 func (istio) capturesNothing(v *view) *Finding {
 	names := otherTemplates(v.annotations())
-	if len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(istioNoCapture, name) }) {
+	mayCapture := func(name string) bool { return !slices.Contains(istioNoCapture, name) }
+	if len(names) == 0 || slices.ContainsFunc(names, mayCapture) {
 		return nil
 	}
 	return new(v.annotationFinding("not-sidecar-template", istioTemplates, "injects no sidecar that captures what comes in"))
@@ -145,8 +148,12 @@ func (d istio) needsRewriterOff(annotations field.KeyValues, a answerer) bool {
 // runsNextToProxy reports whether probe-proxy answers on another port than
 // istio-proxy, which then must not capture it.
 func (istio) runsNextToProxy(annotations field.KeyValues, a answerer) bool {
-	return a.who == AnsweredByProbeProxy &&
-		(a.port != prober.StatusPort || istioStatusOr(annotations) != prober.StatusPort || istioData.excluded.has(annotations, a.port))
+	if a.who != AnsweredByProbeProxy {
+		return false
+	}
+	_, moved := portIn(istioConfigField(annotations.Get(istioProxyConfig), "statusPort"))
+	moved = moved || istioStatusOr(annotations) != prober.StatusPort
+	return moved || a.port != prober.StatusPort || istioData.excluded.has(annotations, a.port)
 }
 
 func (d istio) undo(annotations field.KeyValues, past []answerer, recorded field.KeyValues) field.KeyValues {

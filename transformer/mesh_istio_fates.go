@@ -1,7 +1,9 @@
 package transformer
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -47,7 +49,8 @@ func (d istio) inspect(v *view) inspection {
 			m.conflicts = append(m.conflicts, v.annotationFinding("probe-port-captured", key,
 				"has the effect that %s; the annotation `%s` moves all that Istio knows of that port, or probe-proxy answers on its own (`answeredBy: probe-proxy`)", why, istioStatusPort))
 		}
-		if _, proxy := v.proxyOf(v.mesh.isProxy); m.optOut == nil && proxy == nil && len(otherTemplates(v.annotations())) > 0 {
+		_, proxy := v.proxyOf(v.mesh.isProxy)
+		if m.optOut == nil && proxy == nil && len(otherTemplates(v.annotations())) > 0 {
 			m.optOut = new(v.annotationFinding("unknown-template", istioTemplates, "does not name `sidecar`, so it is not known whether an istio-proxy is injected, and none can be declared; declare the container istio-proxy if the template has it"))
 		}
 		return m
@@ -73,7 +76,8 @@ func (d istio) inspect(v *view) inspection {
 // openFacts returns what is known of the pod, with the user's annotations.
 func (d istio) openFacts(v *view, said membership) world.Facts {
 	o, user := &v.opts.Istio, v.userAnnotations
-	f := world.Facts{Injected: world.Fact{Is: said.injected, At: said.at, Presumed: said.presumed}, Rewrites: d.rewritesFact(v, user), InjectionCure: v.injectionCure()}
+	f := world.Facts{Injected: world.Fact{Is: said.injected, At: said.at, Presumed: said.presumed}}
+	f.Rewrites, f.InjectionCure = d.rewritesFact(v, user), v.injectionCure()
 	if said.injected == certain.Maybe && v.opts.AnsweredBy == AnsweredByIstioProxy {
 		f.Injected.Say(true, "`answeredBy: istio-proxy` of the functionConfig")
 	}
@@ -87,7 +91,9 @@ func (d istio) openFacts(v *view, said membership) world.Facts {
 	} else if o.HoldApplication {
 		f.Holds.Say(true, "`istio.holdApplicationUntilProxyStarts` of the functionConfig")
 	}
-	if _, c := v.proxyOf(istioData.isProxy); c != nil && c.Image == autoImage && c.Lifecycle != nil && c.Lifecycle.PostStart != nil {
+	_, c := v.proxyOf(istioData.isProxy)
+	isDeclared := c != nil && c.Image == autoImage
+	if isDeclared && c.Lifecycle != nil && c.Lifecycle.PostStart != nil {
 		f.Holds.Say(false, "the lifecycle of the container `"+istioProxyName+"`") // Istio's own hook would make them wait
 	}
 	return f
@@ -138,7 +144,8 @@ func istioListens(v *view) int {
 // istio-proxy answer.
 func istioStatusIn(v *view, annotations field.KeyValues) int {
 	o := v.opts
-	if _, set := annotations.Lookup(istioStatusPort); !set && o.AnsweredBy == AnsweredByIstioProxy && o.Port != prober.DefaultPort {
+	byOptions := o.AnsweredBy == AnsweredByIstioProxy && o.Port != prober.DefaultPort
+	if _, set := annotations.Lookup(istioStatusPort); !set && byOptions {
 		return o.Port
 	}
 	return istioStatusOr(annotations)
@@ -219,7 +226,8 @@ func (d istio) answerer(v *view, f world.Facts) (a answerer, because string) {
 	if o.AnsweredBy == AnsweredByAuto && f.Injected.Presumed {
 		because = "a Namespace that is not in the input may switch off the injection that the pod's label asks for"
 	}
-	if o.AnsweredBy == AnsweredByAuto && f.Injected.IsSure() && (o.Port == prober.DefaultPort || o.Port == istioStatusOr(v.annotations())) {
+	isItsPort := o.Port == prober.DefaultPort || o.Port == istioStatusOr(v.annotations())
+	if o.AnsweredBy == AnsweredByAuto && f.Injected.IsSure() && isItsPort {
 		if because = d.cannotAnswer(v, f); bad || because == "" || d.initCaptures(v, o.Port) != nil {
 			return proxy, "" // with a bad status port it is refused
 		}
@@ -249,11 +257,29 @@ func (d istio) cannotAnswer(v *view, f world.Facts) string {
 		if s.name == prober.PreStop && f.Native.Is != certain.Always {
 			return fmt.Sprintf("istio-proxy may end before the preStop hook of container %q, unless it is a native sidecar", s.container.Name)
 		}
+		if f.Native.Is != certain.Always && f.Holds.Is != certain.Always && s.patience() < istioStart {
+			return fmt.Sprintf("istio-proxy may start after container %q, whose %s fails for good within %d s, unless it is a native sidecar", s.container.Name, s.name.Field(), istioStart)
+		}
 		if unless := v.lateIn(&f, s, answerer{who: AnsweredByIstioProxy}); unless != "" {
 			return fmt.Sprintf("istio-proxy may start after container %q, whose %s needs it, if %s", s.container.Name, s.name.Field(), unless)
 		}
 	}
 	return ""
+}
+
+// istioStart is in how many seconds istio-proxy answers after the container before it has started,
+// on a node that has its image. It connects to istiod first.
+const istioStart = 10
+
+// patience returns after how many seconds the kubelet restarts the container if nothing
+// answers the probe; it is large if the kubelet does not, or waits for another probe first.
+func (s *site) patience() int {
+	startup := s.container.StartupProbe
+	if s.name != prober.Startup && (s.name != prober.Liveness || startup != nil && startup.Dials()) {
+		return math.MaxInt
+	}
+	seconds := func(key string, byDefault int) int { return cmp.Or(field.As[int](s.source, key), byDefault) }
+	return seconds("initialDelaySeconds", 0) + (seconds("failureThreshold", 3)-1)*seconds("periodSeconds", 10)
 }
 
 // istioNativeUnclear reports whether an annotation about native sidecars has a value that
@@ -310,7 +336,7 @@ func (d istio) outcomes(v *view, f world.Facts) func(*site) (world.Fate, string)
 		for _, w := range worlds {
 			port, rewritten := s.dialed(), w.Rewrites && s.holder == nil
 			if rewritten {
-				port = istioStatusOr(now)
+				port = istioStatusIn(v, now)
 			}
 			if !w.Injected || !captures(port) {
 				foretell(world.WorldFate{World: w})
@@ -396,13 +422,14 @@ func (istio) capturedFate(v *view, s *site, w world.WorldFate, running bool) wor
 	case w.MTLS.Mode == surroundings.MTLSStrict:
 		return world.Failing(s.whyStrict(w.MTLS.At))
 	}
-	h := s.current.HTTPGet
+	h, g := s.current.HTTPGet, s.current.GRPC
 	declared := v.in.Around.Declared(v.pods(), port)
-	isTLS := h != nil && h.Scheme == "HTTPS" || s.current.GRPC != nil && s.current.GRPC.Mode == prober.GRPCTLS
+	isTLS := h != nil && h.Scheme == "HTTPS" || g != nil && g.Mode == prober.GRPCTLS
+	isHTTP := slices.Contains(declared, surroundings.HTTP1) || slices.Contains(declared, surroundings.HTTP2)
 	switch {
-	case isTLS && (slices.Contains(declared, surroundings.HTTP1) || slices.Contains(declared, surroundings.HTTP2)):
+	case isTLS && isHTTP:
 		return world.Failing("a Service declares its port as HTTP, which istio-proxy then expects instead of TLS")
-	case s.current.GRPC != nil && slices.Equal(declared, []surroundings.Protocol{surroundings.HTTP1}):
+	case g != nil && slices.Equal(declared, []surroundings.Protocol{surroundings.HTTP1}):
 		return world.Failing("a Service declares its port as HTTP/1, so that istio-proxy asks the app in HTTP/1.1, which is not gRPC; the port's name must begin with grpc")
 	case w.Refused != "":
 		return world.Failing(s.whyRefused(w.Refused))
@@ -413,11 +440,14 @@ func (istio) capturedFate(v *view, s *site, w world.WorldFate, running bool) wor
 // injectorsFate returns what becomes of a probe that Istio's injector rewrites, in a world with
 // the mode of istio-proxy's own port.
 func (istio) injectorsFate(v *view, s *site, w world.WorldFate, running bool) world.Fate {
-	status, listens := istioStatusOr(v.annotations()), istioListens(v)
+	status, listens := istioStatusIn(v, v.annotations()), istioListens(v)
 	_, host := s.current.Endpoint()
+	why := unrecordedReason(s, istioStatusIn(v, nil))
 	switch {
-	case host != "":
+	case host != "" && s.current.HTTPGet != nil: // of a tcpSocket it drops the host
 		return world.Failing("Istio's injector sends it to its own port of that host")
+	case why != "":
+		return world.Failing("Istio's injector sends it to istio-proxy without its original, since " + why + ", and istio-proxy answers 400")
 	case badIstioStatus(v.annotations()):
 		return world.Failing("Istio's injector sends it to no port of istio-proxy's status server (annotation `" + istioStatusPort + "`)")
 	case listens != status:
@@ -430,6 +460,20 @@ func (istio) injectorsFate(v *view, s *site, w world.WorldFate, running bool) wo
 		return world.Failing(w.Refused + " refuses the kubelet, which has no identity")
 	}
 	return world.Spared
+}
+
+// unrecordedReason returns why Istio's injector does not record the original of a probe that it
+// sends to istio-proxy; "" if it does. status is the port of the mesh's configuration, which alone
+// counts here (DumpAppProbers in pkg/kube/inject/app_probe.go).
+func unrecordedReason(s *site, status int) string {
+	port, _ := s.current.Endpoint()
+	switch {
+	case port.IsString && s.dialed() == 0:
+		return fmt.Sprintf("no port of the container has the name %q", port.Str)
+	case !port.IsString && int(port.Int) == status:
+		return fmt.Sprintf("it goes to port %d already", status)
+	}
+	return ""
 }
 
 // answeredFate returns what becomes of a rewritten probe next to istio-proxy, as far as it

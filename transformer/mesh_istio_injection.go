@@ -82,7 +82,8 @@ func (v *view) mayRevokeLabels() bool {
 // declared: without injection the pod could not start, since nothing else replaces its
 // image. It counts only while it stays, so that the next run finds what this one did.
 func (d istio) declaredMembership(v *view) membership {
-	if v.in.Around.Namespace != nil || !slices.ContainsFunc(v.holders, func(h *holder) bool { return h.ours && h.used() && h.answerer().who == AnsweredByIstioProxy }) {
+	isDeclared := func(h *holder) bool { return h.ours && h.used() && h.proxy }
+	if v.in.Around.Namespace != nil || !slices.ContainsFunc(v.holders, isDeclared) {
 		return membership{}
 	}
 	said := membership{injected: certain.Always, at: "the declared container `" + istioProxyName + "`", byName: true}
@@ -101,7 +102,8 @@ func (d istio) neverInjected(v *view) membership {
 	case v.in.Template.Spec.HostNetwork:
 		return membership{injected: certain.Never, at: "`hostNetwork`"}
 	case slices.Contains(istioNeverInjected, v.in.NamespaceName):
-		return membership{injected: certain.Never, at: "namespace \"" + v.in.NamespaceName + "\"", off: new(NewFinding("namespace-not-injected", nil, "namespace %q is never injected, so the mesh does not capture this pod", v.in.NamespaceName))}
+		at := "namespace \"" + v.in.NamespaceName + "\""
+		return membership{injected: certain.Never, at: at, off: new(NewFinding("namespace-not-injected", nil, "namespace %q is never injected, so the mesh does not capture this pod", v.in.NamespaceName))}
 	case value == "false":
 		return v.switchIn(kind, istioInject, "", isEnabled)
 	case set && inNamespace != "enabled" && !pod.IsVariable(inNamespace):

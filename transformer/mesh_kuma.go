@@ -98,7 +98,8 @@ const kumaVirtualPort = 9000
 func redirectedHosts(v *view) (found []Finding) {
 	for _, s := range v.sites {
 		h := s.original.HTTPGet
-		if h == nil || s.name.IsHook() || !slices.ContainsFunc(h.HTTPHeaders, func(x pod.HTTPHeader) bool { return strings.EqualFold(x.Name, "Host") }) {
+		isHost := func(x pod.HTTPHeader) bool { return strings.EqualFold(x.Name, "Host") }
+		if h == nil || s.name.IsHook() || !slices.ContainsFunc(h.HTTPHeaders, isHost) {
 			continue
 		}
 		found = append(found, containerFinding("kuma-host", s.path.Key(pod.KindHTTPGet, pod.HeadersField), s.container.Name,
@@ -143,7 +144,8 @@ func kumaOriginal(t *template, s *site) (*pod.Handler, bool) {
 		n, ok := portIn(t.annotations().Get(key))
 		return ok && h.Port == n
 	}
-	if s.name.IsHook() || !goesTo(kumaProbeProxyPort) && !(goesTo(kumaVirtualProbePort) && t.annotations().Get("kuma.io/virtual-probes") == "enabled") {
+	isVirtual := goesTo(kumaVirtualProbePort) && t.annotations().Get("kuma.io/virtual-probes") == "enabled"
+	if s.name.IsHook() || !goesTo(kumaProbeProxyPort) && !isVirtual {
 		return nil, false
 	}
 	kind, rest, _ := strings.Cut(strings.TrimPrefix(h.Path, "/"), "/")

@@ -94,7 +94,8 @@ func refineLinkerd(p passiveProxy, v *view, m *inspection) {
 		if !listed && slices.Contains(linkerdSkipped, s.dialed()) {
 			captures = fmt.Sprintf("Linkerd captures port %d, which by default it does not (`proxyInit.ignoreInboundPorts`; the annotation `%s` would say)", s.dialed(), p.excluded.key)
 		}
-		if policy, _ := linkerdAnnotation(v, linkerdPolicy); letsIn && policy != "audit" && linkerdListed(v, linkerdStrict, s.dialed()) {
+		policy, _ := linkerdAnnotation(v, linkerdPolicy)
+		if letsIn && policy != "audit" && linkerdListed(v, linkerdStrict, s.dialed()) {
 			return linkerdFate(v, s, false, " (its port is in `"+linkerdStrict+"`)"), captures
 		}
 		if h := s.current.HTTPGet; h != nil && h.Scheme != "HTTPS" && !s.name.IsHook() {

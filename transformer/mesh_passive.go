@@ -52,7 +52,9 @@ func (p passiveProxy) inspect(v *view) inspection {
 			user = m.inherited
 		}
 	}
-	m.captures = func(port int) bool { return !slices.Contains(p.uncapturedPorts, port) && !p.excluded.has(user, port) }
+	m.captures = func(port int) bool {
+		return !slices.Contains(p.uncapturedPorts, port) && !p.excluded.has(user, port)
+	}
 	switch item, bad := p.excluded.badItem(user); {
 	case bad && p.port == 0:
 		m.conflicts = append(m.conflicts, v.unreadableList(p.excluded, item))
@@ -62,7 +64,9 @@ func (p passiveProxy) inspect(v *view) inspection {
 	if m.optOut = said.off; said.off == nil && said.injected != certain.Always {
 		m.optOut = p.neverInjects(v)
 	}
-	m.outcome = m.capturedOutcome(v, func(s *site) (world.Fate, string) { return p.fate(v, s), "" })
+	m.outcome = m.capturedOutcome(v, func(s *site) (world.Fate, string) {
+		return p.fate(v, s), ""
+	})
 	if p.refine != nil {
 		p.refine(p, v, &m)
 	}
@@ -88,7 +92,8 @@ func (p passiveProxy) neverInjects(v *view) *Finding {
 		return new(NewFinding("namespace-not-injected", nil, text, "namespace \""+v.in.NamespaceName+"\""))
 	}
 	for _, l := range p.excludedNamespaceLabels {
-		if value, set := v.namespace().Labels.Lookup(l.Key); set && (l.Value == "" || l.Value == value) {
+		value, set := v.namespace().Labels.Lookup(l.Key)
+		if set && (l.Value == "" || l.Value == value) {
 			return new(NewFinding("namespace-not-injected", nil, text, v.namespaceWords()+", which has "+entryWords("labels", l.Key, value)))
 		}
 	}
@@ -105,7 +110,7 @@ func atStrictProxy(s *site) world.Fate {
 
 // capturedOutcome returns the function for [inspection].outcome in a mesh whose proxy is in
 // every pod: captured says the same of a probe whose port the mesh captures.
-func (m *inspection) capturedOutcome(v *view, captured func(*site) (f world.Fate, unless string)) func(*site) (world.Fate, string) {
+func (m *inspection) capturedOutcome(v *view, captured outcomeOf) outcomeOf {
 	captures, excluded := m.captures, v.mesh.excluded
 	return func(s *site) (world.Fate, string) {
 		port := s.dialed()

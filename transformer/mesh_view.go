@@ -258,8 +258,9 @@ func (v *view) checkMisplaced(key string, report func(Finding)) {
 
 // injectionCure words what would say whether Istio injects, where nothing does.
 func (v *view) injectionCure() string {
+	inNamespace := v.namespace().Labels.Get(istioInjection)
 	switch _, value := istioInjectSwitch(v); {
-	case pod.IsVariable(value), pod.IsVariable(v.in.NamespaceName), pod.IsVariable(v.namespace().Labels.Get(istioInjection)):
+	case pod.IsVariable(value), pod.IsVariable(v.in.NamespaceName), pod.IsVariable(inNamespace):
 		return "the manifest after the substitution of its variables"
 	case v.in.NamespaceName == "":
 		return "`istio.injectedNamespaces: [\"*\"]`, or a `metadata.namespace` with its Namespace,"

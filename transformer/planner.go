@@ -24,7 +24,8 @@ func New(o Options) (*Planner, error) {
 	}
 	p := &Planner{opts: o, finders: originalFinders()}
 	own := meshOf(&o)
-	p.settings = append(make([]*setting, 0, len(serviceMeshes)), &setting{opts: &p.opts, mesh: own})
+	p.settings = make([]*setting, 0, len(serviceMeshes))
+	p.settings = append(p.settings, &setting{opts: &p.opts, mesh: own})
 	for _, d := range serviceMeshes {
 		if d != own {
 			p.settings = append(p.settings, &setting{opts: &p.opts, mesh: d})
@@ -107,7 +108,8 @@ func (p *Planner) ReadinessProbes(in Input) ([]OriginalProbe, error) {
 		}
 		probe := s.source
 		if s.alreadyRewritten {
-			probe = slices.DeleteFunc(slices.Clone(probe), func(e field.Entry) bool { return e.Key == s.current.Kind() })
+			isCurrent := func(e field.Entry) bool { return e.Key == s.current.Kind() }
+			probe = slices.DeleteFunc(slices.Clone(probe), isCurrent)
 			probe = append(probe, field.Entry{Key: s.original.Kind(), Value: s.original.Value()})
 		}
 		all = append(all, OriginalProbe{Container: s.container.Name, Probe: probe, Port: s.port, PortErr: s.portErr})

@@ -9,7 +9,8 @@ import (
 // read reads a template: first the holders of originals, then the probes and hooks, with their
 // originals.
 func read(o *Options, finders []originalFinder, in *Input) *template {
-	t := &template{in: in, metadata: in.MetadataPath(), spec: in.SpecPath(), names: pod.Names(in.Template.Spec.All())}
+	t := &template{in: in, metadata: in.MetadataPath(), spec: in.SpecPath()}
+	t.names = pod.Names(in.Template.Spec.All())
 	b := &reader{t, o, finders}
 	b.findHolders()
 	for at, c := range b.containers() {

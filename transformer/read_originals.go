@@ -17,7 +17,8 @@ import (
 // if they are not known, or no longer mean what the env var says, which is in
 // original. It completes original by what the env var has no room for.
 func (r Record) handler(key string, original *pod.Handler) field.Map {
-	form := field.As[field.Map](field.As[field.Map](r.Section(recordHandlers), key), original.Kind())
+	noted := field.As[field.Map](r.Section(recordHandlers), key)
+	form := field.As[field.Map](noted, original.Kind())
 	port, _ := original.Endpoint()
 	name := field.As[string](form, "port")
 	if number, _ := form.Get("port"); name == "" && number != port.Value() || !original.Adopt(form) {
@@ -129,8 +130,8 @@ func (r *reader) addUnreadable(path field.Path, container string, err error) {
 }
 
 // recognise finds the original of a rewritten probe by its path, whatever its
-// port: the port may have been edited by hand, or come from a configuration that
-// has changed since. If several containers carry an original for the path, those
+// port: the port may have been edited since, or come from a configuration that
+// has changed. If several containers carry an original for the path, those
 // that answer on the probe's port count; if their originals differ, that is an
 // error.
 func (r *reader) recognise(s *site) {
@@ -174,7 +175,8 @@ func (r *reader) recogniseIn(holders []*holder, s *site) bool {
 	if port := int(get.Port.Int); slices.Contains(holder.listens, port) {
 		holder.port = port
 	}
-	s.form, s.texts = r.record.handler(key, s.original), field.As[field.Map](r.record.Section(RecordTexts), key).KeyValues()
+	s.form = r.record.handler(key, s.original)
+	s.texts = field.As[field.Map](r.record.Section(RecordTexts), key).KeyValues()
 	return true
 }
 
@@ -254,7 +256,8 @@ func (r *reader) candidate(h *holder, s *site) (key string, ok bool) {
 	return h.unclaimed(func(key string) bool {
 		isBack := func(s *site) bool { return key == s.key && s.has(h.originals[key]) }
 		container, of, _ := prober.ParseKey(key)
-		return !slices.ContainsFunc(r.sites, isBack) && (seems && (of == s.name || container == s.container.Name) || resembles(path, key))
+		isAlike := seems && (of == s.name || container == s.container.Name)
+		return !slices.ContainsFunc(r.sites, isBack) && (isAlike || resembles(path, key))
 	})
 }
 

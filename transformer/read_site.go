@@ -90,7 +90,8 @@ func sitesOf(spec field.Path, at pod.Ref, c *pod.Container) []*site {
 	var sites []*site
 	container := spec.Item(at.List(), at.Index)
 	add := func(name prober.ProbeType, current *pod.Handler, timeout int, keys ...string) {
-		s := &site{at: at, container: c, name: name, key: prober.Key(c.Name, name), path: container.Key(keys...), timeout: timeout, current: current}
+		s := &site{at: at, container: c, name: name, timeout: timeout, current: current}
+		s.key, s.path = prober.Key(c.Name, name), container.Key(keys...)
 		sites = append(sites, s)
 	}
 	for _, x := range [...]struct {

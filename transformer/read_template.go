@@ -48,6 +48,18 @@ func (t *template) sourceMap(path field.Path) field.Map {
 	return m
 }
 
+// existingProbeProxy returns the probe-proxy of the template. If there are several, it prefers the
+// one with the configured name; nil if there is none.
+func (t *template) existingProbeProxy(o *Options) *holder {
+	var found *holder
+	for _, h := range t.holders {
+		if h.ours && !h.proxy && (found == nil || h.container.Name == o.ProbeProxy.Name) {
+			found = h
+		}
+	}
+	return found
+}
+
 // previousAnswerers returns the answerers of the probes that were rewritten.
 func (t *template) previousAnswerers() []answerer {
 	var past []answerer
@@ -59,7 +71,8 @@ func (t *template) previousAnswerers() []answerer {
 
 // hasOurs reports whether the template carries our rewriting.
 func (t *template) hasOurs() bool {
-	return len(t.record) > 0 || slices.ContainsFunc(t.holders, func(h *holder) bool { return h.used() || h.ours })
+	isOurs := func(h *holder) bool { return h.used() || h.ours }
+	return len(t.record) > 0 || slices.ContainsFunc(t.holders, isOurs)
 }
 
 func (t *template) isOurs(at pod.Ref) bool {

@@ -26,7 +26,10 @@ const (
 )
 
 // sections is the order in which sections are written; a WorkloadGroup's "probe" comes before.
-var sections = []string{"config", "derived", recordHandlers, recordAnnotations, recordInherited, recordExcluded, recordDeclared, RecordEmpty, RecordTexts}
+var sections = []string{
+	"config", "derived", recordHandlers, recordAnnotations, recordInherited, recordExcluded, recordDeclared,
+	RecordEmpty, RecordTexts,
+}
 
 // ReadRecord reads the annotation; an absent one is empty.
 func ReadRecord(annotations field.KeyValues) (Record, error) {
@@ -85,7 +88,8 @@ func (r Record) AnnotationEdits(path field.Path, have, want field.KeyValues) []f
 	texts := r.Values(RecordTexts)
 	for _, a := range want {
 		if !slices.Contains(have, a) {
-			edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(a.Key), Value: a.Value, Texts: texts})
+			edit := field.Edit{Op: field.Set, Path: path.Key(a.Key), Value: a.Value, Texts: texts}
+			edits = append(edits, edit)
 		}
 	}
 	for _, a := range have {

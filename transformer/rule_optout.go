@@ -29,7 +29,8 @@ func inSkippedContainer(k *knowledge, s *site) leave {
 
 // reportOptOut reports the reason to leave the whole template alone, if it is that of a probe.
 func (d *decision) reportOptOut() {
-	if d.off == nil || !slices.ContainsFunc(d.rulings, func(r ruling) bool { return r.reason == d.off.Reason }) {
+	isIt := func(r ruling) bool { return r.reason == d.off.Reason }
+	if d.off == nil || !slices.ContainsFunc(d.rulings, isIt) {
 		return
 	}
 	verb := "left alone"

@@ -53,23 +53,42 @@ func checkOwnPort(d *decision) (found []Finding) {
 	return found
 }
 
+// turnsRewriterOff reports whether the rewriting turns off the mesh's own rewriter, which may
+// serve probes of the pod.
+func (k *knowledge) turnsRewriterOff() bool {
+	f := &k.inspection.facts
+	off, user := k.mesh.off, k.userAnnotations
+	if off.key == "" || off.isOff(user) || f.Rewrites.Is == certain.Never || f.Injected.Is == certain.Never {
+		return false
+	}
+	return off.isOff(k.mesh.annotate(user, nil, k.inspection.answerer))
+}
+
+// rewriterWords say what the mesh's own rewriter does with a probe that is left alone, and what
+// to do about that.
+func (k *knowledge) rewriterWords() (serves, cures string) {
+	rewrites, off := k.inspection.facts.Rewrites, k.mesh.off
+	optOut := fmt.Sprintf("opt the whole pod out (`%s: \"false\"`)", ownRewrite)
+	switch {
+	case k.mesh.serves != nil:
+		const text = "rewrite this one too, or %s; if that rewriter is off in the mesh, say so with the annotation `%s: %s`"
+		return "may serve it now", fmt.Sprintf(text, optOut, off.key, strconv.Quote(off.value))
+	case rewrites.Is != certain.Maybe:
+		return "serves it in an injected pod (" + rewrites.At + ")", "rewrite this one too, or " + optOut
+	}
+	const text = "rewrite this one too, %s, or set `istio: {injectorRewrites: false}` in the functionConfig if Istio's injector rewrites no probes"
+	return "may serve it now", fmt.Sprintf(text, optOut)
+}
+
 // checkLeftAlone refuses to turn the mesh's own rewriter off while a probe stays as it
 // is that the rewriter would have served.
 func checkLeftAlone(d *decision) (found []Finding) {
-	f := &d.inspection.facts
-	off, user := d.mesh.off, d.userAnnotations
-	if off.key == "" || off.isOff(user) || f.Rewrites.Is == certain.Never || f.Injected.Is == certain.Never {
+	if !d.turnsRewriterOff() {
 		return nil
 	}
-	serves, cures := "may serve it now", fmt.Sprintf("rewrite this one too, opt the whole pod out (`%s: \"false\"`), or set `istio: {injectorRewrites: false}` in the functionConfig if Istio's injector rewrites no probes", ownRewrite)
-	switch {
-	case d.mesh.serves != nil:
-		cures = fmt.Sprintf("rewrite this one too, or opt the whole pod out (`%s: \"false\"`); if that rewriter is off in the mesh, say so with the annotation `%s: %s`", ownRewrite, off.key, strconv.Quote(off.value))
-	case f.Rewrites.Is != certain.Maybe:
-		serves, cures = "serves it in an injected pod ("+f.Rewrites.At+")", fmt.Sprintf("rewrite this one too, or opt the whole pod out (`%s: \"false\"`)", ownRewrite)
-	}
+	serves, cures := d.rewriterWords()
 	for _, s := range d.rulings {
-		if s.reason == "" || !d.servedByRewriter(s.site) || !off.isOff(d.mesh.annotate(user, nil, d.inspection.answerer)) {
+		if s.reason == "" || !d.servedByRewriter(s.site) {
 			continue
 		}
 		found = append(found, containerFinding("rewriter-needed", s.path, s.container.Name,
@@ -78,22 +97,40 @@ func checkLeftAlone(d *decision) (found []Finding) {
 	return found
 }
 
-// servedByRewriter reports whether the mesh captures a probe, and the mesh's own
-// rewriter serves it in one of the worlds.
+// servedByRewriter reports whether a probe needs the mesh's own rewriter, and that serves it in
+// one of the worlds.
 func (k *knowledge) servedByRewriter(s *site) bool {
-	kind := s.original.Kind()
-	port, host := s.original.Endpoint()
-	if kind == "" || port == nil || k.mesh.isProxy(s.container) || s.isDangling() || s.neverWorks(kind) {
-		return false
-	}
-	if host != "" || s.port == 0 && !pod.IsVariable(port.Str) || s.port > 0 && !k.inspection.captures(s.port) {
+	if s.original.Kind() == "" || k.mesh.isProxy(s.container) || s.isDangling() {
 		return false
 	}
 	if k.mesh.serves != nil {
-		return k.mesh.serves(s)
+		return !s.neverWorks(s.original.Kind()) && k.isCaptured(s) && k.mesh.serves(s)
+	}
+	if s.neverWorks(s.original.Kind()) || !s.dropsHost() && !k.isCaptured(s) {
+		return false
 	}
 	byProxy := answerer{who: AnsweredByIstioProxy}
-	return slices.ContainsFunc(k.inspection.facts.Worlds(), func(w world.World) bool { return w.Rewrites && k.runsBefore(w, s, byProxy) })
+	serves := func(w world.World) bool { return w.Rewrites && k.runsBefore(w, s, byProxy) }
+	return slices.ContainsFunc(k.inspection.facts.Worlds(), serves)
+}
+
+// isCaptured reports whether a probe goes to a port of the pod that the mesh captures, or may.
+func (k *knowledge) isCaptured(s *site) bool {
+	port, host := s.original.Endpoint()
+	if port == nil || host != "" {
+		return false
+	}
+	if s.port == 0 {
+		return pod.IsVariable(port.Str)
+	}
+	return k.inspection.captures(s.port)
+}
+
+// dropsHost reports whether a probe goes to another host, and Istio's injector makes one of it
+// that goes to the pod. It keeps the host of an httpGet.
+func (s *site) dropsHost() bool {
+	t := s.original.TCPSocket
+	return t != nil && t.Host != ""
 }
 
 // checkBareSpec refuses a rewriting that needs annotations if it is not known where

@@ -121,6 +121,15 @@ var ruleCases = map[string]ruleCase{
 		in.Template.Spec.Containers = append(in.Template.Spec.Containers, other)
 		in.Template.Metadata.Annotations = field.KeyValues{{Key: ownSkipContainers, Value: "other"}}
 	}, "rewriter-needed"},
+	"a webhook that adds probes": {checkWebhooks, func(o *Options, in *Input) {
+		in.Template.Metadata.Annotations = field.KeyValues{{Key: "dapr.io/enabled", Value: "true"}}
+	}, "rewriter-needed"},
+	"a probe-proxy of a later version": {checkImage, func(o *Options, in *Input) {
+		originals := "{}"
+		env := []pod.EnvVar{{Name: "ISTIO_KUBE_APP_PROBERS", Value: &originals}}
+		later := pod.Container{Name: "probe-proxy", Image: "ghcr.io/rewrite-probes/probe-proxy:v99.0.0", RestartPolicy: "Always", Env: env}
+		in.Template.Spec.InitContainers = []pod.Container{later}
+	}, "image-kept"},
 	"a command that asks the pod": {findExecWorkarounds, func(o *Options, in *Input) {
 		exec := pod.Handler{Exec: &pod.Exec{Command: []string{"curl", "-f", "http://localhost:8080/"}}}
 		in.Template.Spec.Containers[0].ReadinessProbe = &pod.Probe{Handler: exec}

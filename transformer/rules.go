@@ -19,11 +19,13 @@ var restoreRules = []siteRule{isLost, notRewritten}
 var podRules = []podRule{
 	checkConflicts, checkPaths, checkTaken, checkOwnPort, checkResources, checkJob, checkFinishes, checkProxyUID,
 	checkBareSpec, checkIngresses, checkProxyLimits, checkPostStart, checkLeftAlone,
+	checkWebhooks, checkImage,
 }
 
 // decide decides what is rewritten.
 func decide(k *knowledge) *decision {
-	d := &decision{knowledge: k, findings: slices.Concat(k.mistakes, k.detected.unclear, k.inspection.findings, k.invalid)}
+	d := &decision{knowledge: k}
+	d.findings = slices.Concat(k.mistakes, k.detected.unclear, k.inspection.findings, k.invalid)
 	d.rule(siteRules)
 	d.reportOptOut()
 	if d.answersItself() {

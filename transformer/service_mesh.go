@@ -69,9 +69,13 @@ type inspection struct {
 	warnings  []Finding
 	// outcome returns what becomes of a probe as it was read, and, if that is not so in
 	// every world, the fact that decides.
-	outcome func(s *site) (f world.Fate, unless string)
+	outcome outcomeOf
 	// findings are about the labels and annotations themselves.
 	findings []Finding
 }
+
+// An outcomeOf returns what becomes of a probe as it was read, and the facts that decide; "" if it
+// is so in every world.
+type outcomeOf func(s *site) (f world.Fate, unless string)
 
 func (m *inspection) report(f Finding) { m.findings = append(m.findings, f) }

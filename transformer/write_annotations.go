@@ -47,13 +47,16 @@ func (w *draft) editAnnotations() {
 		want = w.withDefaultContainer(w.mesh.annotate(w.withInherited(user), have, w.inspection.answerer), w.toRewrite)
 		want = w.withRecord(want, w.recordFor(w.toRewrite, user, want))
 	}
-	want = slices.SortedFunc(slices.Values(want), func(p, q field.KeyValue) int { return strings.Compare(p.Key, q.Key) })
-	w.addedAnnotations = slices.DeleteFunc(slices.Clone(want), func(p field.KeyValue) bool { return slices.Contains(have, p) })
+	byKey := func(p, q field.KeyValue) int { return strings.Compare(p.Key, q.Key) }
+	want = slices.SortedFunc(slices.Values(want), byKey)
+	isThere := func(p field.KeyValue) bool { return slices.Contains(have, p) }
+	w.addedAnnotations = slices.DeleteFunc(slices.Clone(want), isThere)
 	path := w.metadata.Key("annotations")
 	_, noted := w.record.Section(RecordEmpty).Get("annotations")
 	switch {
 	case len(have) == 0 && len(want) > 0 && w.sourceMap(w.metadata) == nil:
-		w.edit(field.Edit{Op: field.Set, Path: w.metadata, Before: "spec", Value: field.Map{{Key: "annotations", Value: want.Map()}}})
+		metadata := field.Map{{Key: "annotations", Value: want.Map()}}
+		w.edit(field.Edit{Op: field.Set, Path: w.metadata, Before: "spec", Value: metadata})
 		return
 	case len(want) == 0 && len(w.sourceMap(w.metadata)) == 1 && !noted:
 		path = w.metadata // it has nothing else
@@ -82,7 +85,7 @@ func (w *draft) withDefaultContainer(annotations field.KeyValues, toRewrite []*s
 	if _, set := annotations.Lookup(defaultContainer); set || w.native() || !w.answeredByUs() {
 		return annotations
 	}
-	at := w.probeProxyPlace(w.existingProbeProxy(), toRewrite)
+	at := w.probeProxyPlace(w.existingProbeProxy(w.opts), toRewrite)
 	for first, c := range w.containers() {
 		if !first.Init {
 			if at.Index <= first.Index {

@@ -15,9 +15,9 @@ func (w *draft) editContainers(env string) {
 	var container field.Map
 	switch {
 	case env != "" && w.answeredByUs():
-		container = w.probeProxy(env, w.toRewrite)
+		container = w.withKeptImage(w.probeProxy(env, w.toRewrite))
 		isOwned := func(key string) bool { return slices.Contains(ownedKeys, key) }
-		existing := w.existingProbeProxy()
+		existing := w.existingProbeProxy(w.opts)
 		at := w.probeProxyPlace(existing, w.toRewrite)
 		if existing != nil {
 			container = withLifecycle(container, existing.raw)
@@ -28,7 +28,8 @@ func (w *draft) editContainers(env string) {
 			break
 		}
 		if existing != nil {
-			container = append(container, slices.DeleteFunc(slices.Clone(existing.raw), func(e field.Entry) bool { return isOwned(e.Key) })...)
+			isWritten := func(e field.Entry) bool { return isOwned(e.Key) }
+			container = append(container, slices.DeleteFunc(slices.Clone(existing.raw), isWritten)...)
 		}
 		added = &at
 	case env != "":
@@ -43,16 +44,13 @@ func (w *draft) editContainers(env string) {
 	}
 }
 
-// existingProbeProxy returns the probe-proxy to update. If there are several,
-// it prefers the one with the configured name.
-func (w *draft) existingProbeProxy() *holder {
-	var found *holder
-	for _, h := range w.holders {
-		if h.ours && !h.proxy && (found == nil || h.container.Name == w.opts.ProbeProxy.Name) {
-			found = h
-		}
+// withKeptImage returns the container with the image that stays, if one does.
+func (w *draft) withKeptImage(container field.Map) field.Map {
+	image := w.keptImage()
+	if image == "" {
+		return container
 	}
-	return found
+	return field.Merge(container, field.Map{{Key: "image", Value: image}})
 }
 
 // probeProxyPlace returns where probe-proxy is to be. One that exists stays if it is in the
@@ -107,7 +105,8 @@ func (w *draft) editDeclared(h *holder) {
 func (w *draft) setEnv(path field.Path, c *pod.Container, value string) {
 	at := c.EnvVars(prober.EnvName)
 	if len(at) == 0 {
-		w.edit(field.Edit{Op: field.Insert, Path: path.Index(len(c.Env)), Value: envVar(value)})
+		path = path.Index(len(c.Env))
+		w.edit(field.Edit{Op: field.Insert, Path: path, Value: envVar(value)})
 		return
 	}
 	last := len(at) - 1
@@ -115,7 +114,8 @@ func (w *draft) setEnv(path field.Path, c *pod.Container, value string) {
 		w.edit(field.Edit{Op: field.Delete, Path: path.Index(i)})
 	}
 	if pod.Deref(c.Env[at[last]].Value) != value {
-		w.edit(field.Edit{Op: field.Set, Path: path.Index(at[last]).Key("value"), Value: value})
+		path = path.Index(at[last]).Key("value")
+		w.edit(field.Edit{Op: field.Set, Path: path, Value: value})
 	}
 }
 

@@ -50,10 +50,12 @@ func (s *site) withTexts(edits []field.Edit) []field.Edit {
 	kind := s.current.Kind()
 	now := field.As[field.Map](s.source, kind)
 	for _, text := range s.texts {
-		named := slices.ContainsFunc(edits, func(e field.Edit) bool { return e.Op == field.Rename || e.Path[len(e.Path)-1].Key == text.Key })
+		writes := func(e field.Edit) bool { return e.Op == field.Rename || e.Path[len(e.Path)-1].Key == text.Key }
+		named := slices.ContainsFunc(edits, writes)
 		_, has := now.Get(text.Key)
 		if value, had := s.before(text.Key); has && had && !named {
-			edits = append(edits, field.Edit{Op: field.Set, Path: s.path.Key(kind, text.Key), Value: value})
+			path := s.path.Key(kind, text.Key)
+			edits = append(edits, field.Edit{Op: field.Set, Path: path, Value: value})
 		}
 	}
 	return edits

@@ -10,7 +10,8 @@ import (
 
 // write plans the edits of a decision, and says what becomes of each probe and hook.
 func write(d *decision) Plan {
-	w := &draft{decision: d, edits: make([]field.Edit, 0, 8), changes: make([][]field.Edit, len(d.rulings))}
+	w := &draft{decision: d, edits: make([]field.Edit, 0, 8)}
+	w.changes = make([][]field.Edit, len(d.rulings))
 	plan := Plan{Probes: make([]Verdict, 0, len(w.rulings)), Findings: w.findings}
 	failed := w.failed()
 	if !failed {
@@ -18,7 +19,8 @@ func write(d *decision) Plan {
 		plan.Edits, plan.Repairs = w.edits, w.inspection.collisions
 	}
 	for i := range w.rulings {
-		plan.Probes = append(plan.Probes, w.verdict(&w.rulings[i], failed, len(w.changes[i]) > 0))
+		v := w.verdict(&w.rulings[i], failed, len(w.changes[i]) > 0)
+		plan.Probes = append(plan.Probes, v)
 	}
 	plan.Answer = w.answer()
 	if !w.in.OnlyEdits {
@@ -75,5 +77,6 @@ func (d *decision) verdict(s *ruling, failed, changes bool) Verdict {
 // (`answeredBy: app`), because Services among the manifests are known, and none leads to
 // the probes' ports.
 func (w *draft) appWouldDo(toRewrite []*site) bool {
-	return w.in.Around.HasServices() && !slices.ContainsFunc(toRewrite, func(s *site) bool { return w.exposed(s.port) != "" })
+	isExposed := func(s *site) bool { return w.exposed(s.port) != "" }
+	return w.in.Around.HasServices() && !slices.ContainsFunc(toRewrite, isExposed)
 }

@@ -111,7 +111,8 @@ func withLifecycle(container, existing field.Map) field.Map {
 
 // ownProbe returns the handler of a probe that asks probe-proxy itself.
 func ownProbe(in *setting, path string) field.Map {
-	return field.Map{{Key: "httpGet", Value: field.Map{{Key: "path", Value: path}, {Key: "port", Value: in.answersOn()}}}}
+	get := field.Map{{Key: "path", Value: path}, {Key: "port", Value: in.answersOn()}}
+	return field.Map{{Key: "httpGet", Value: get}}
 }
 
 // envVar returns the env var that carries the originals.

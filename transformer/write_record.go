@@ -126,5 +126,6 @@ func (w *draft) noteEmptyMetadata(r *Record) {
 	m := &w.in.Template.Metadata
 	w.noteEmpty(r, w.metadata, len(m.Labels)+len(m.Annotations) == 0)
 	w.noteEmpty(r, w.metadata.Key("annotations"), len(m.Annotations) == 0)
-	slices.SortFunc(r.Section(RecordTexts), func(x, y field.Entry) int { return strings.Compare(x.Key, y.Key) })
+	byKey := func(x, y field.Entry) int { return strings.Compare(x.Key, y.Key) }
+	slices.SortFunc(r.Section(RecordTexts), byKey)
 }

@@ -25,22 +25,27 @@ func HandlerEdits(path field.Path, have, want *Handler, form field.Map) []field.
 	edits := make([]field.Edit, 0, 3)
 	h, w := have.HTTPGet, want.HTTPGet
 	if h.Port != w.Port {
-		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, "port"), Value: w.Port.Value()})
+		port := field.Edit{Op: field.Set, Path: path.Key(from, "port"), Value: w.Port.Value()}
+		edits = append(edits, port)
 	}
 	for _, f := range [...]struct{ key, before, have, want string }{
 		{"path", "port", h.Path, w.Path},
 		{"scheme", "", h.Scheme, cmp.Or(w.Scheme, h.Scheme)},
 		{"protocol", Following(form, "protocol"), h.Protocol, w.Protocol},
 	} {
-		switch asWritten, known := form.Get(f.key); {
-		case f.have == f.want:
-		case f.want != "":
-			edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, f.key), Before: f.before, Value: f.want})
-		case known && (asWritten == nil || asWritten == ""):
-			edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, f.key), Value: asWritten})
-		default:
-			edits = append(edits, field.Edit{Op: field.Delete, Path: path.Key(from, f.key)})
+		if f.have == f.want {
+			continue
 		}
+		edit := field.Edit{Op: field.Set, Path: path.Key(from, f.key)}
+		switch asWritten, isWritten := form.Get(f.key); {
+		case f.want != "":
+			edit.Before, edit.Value = f.before, f.want
+		case isWritten && (asWritten == nil || asWritten == ""):
+			edit.Value = asWritten
+		default:
+			edit.Op = field.Delete
+		}
+		edits = append(edits, edit)
 	}
 	if !slices.Equal(h.HTTPHeaders, w.HTTPHeaders) {
 		edits = append(edits, headerEdits(path.Key(from, HeadersField), h.HTTPHeaders, w.HTTPHeaders, form)...)

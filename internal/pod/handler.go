@@ -243,9 +243,9 @@ func (h *Handler) Carried() (key, text string) {
 func (h *Handler) Entry(port field.IntOrString) *prober.Original {
 	switch {
 	case h.HTTPGet != nil:
-		return &prober.Original{HTTPGet: &HTTPGet{
-			Path: cmp.Or(h.HTTPGet.Path, "/"), Port: port, Scheme: cmp.Or(h.HTTPGet.Scheme, "HTTP"), Protocol: h.HTTPGet.Protocol,
-		}}
+		get := &HTTPGet{Path: cmp.Or(h.HTTPGet.Path, "/"), Port: port, Protocol: h.HTTPGet.Protocol}
+		get.Scheme = cmp.Or(h.HTTPGet.Scheme, "HTTP")
+		return &prober.Original{HTTPGet: get}
 	case h.TCPSocket != nil:
 		return &prober.Original{TCPSocket: &TCPSocket{Port: port}}
 	}
@@ -288,17 +288,21 @@ func (h *Handler) Value() field.Map {
 		}
 		return field.Map{{Key: "command", Value: command}}
 	case h.HTTPGet != nil:
-		m := field.Map{{Key: "path", Value: h.HTTPGet.Path}, {Key: "port", Value: h.HTTPGet.Port.Value()}}
+		m := append(field.Map{{Key: "path", Value: h.HTTPGet.Path}}, portMap(h.HTTPGet.Port)...)
 		m = field.AppendSet(field.AppendSet(m, "scheme", h.HTTPGet.Scheme), "host", h.HTTPGet.Host)
 		if len(h.HTTPGet.HTTPHeaders) > 0 {
 			m = append(m, field.Entry{Key: HeadersField, Value: headerList(h.HTTPGet.HTTPHeaders)})
 		}
 		return field.AppendSet(m, "protocol", h.HTTPGet.Protocol)
 	case h.TCPSocket != nil:
-		return field.AppendSet(field.Map{{Key: "port", Value: h.TCPSocket.Port.Value()}}, "host", h.TCPSocket.Host)
+		return field.AppendSet(portMap(h.TCPSocket.Port), "host", h.TCPSocket.Host)
 	}
-	m := field.AppendSet(field.Map{{Key: "port", Value: h.GRPC.Port.Value()}}, "service", Deref(h.GRPC.Service))
+	m := field.AppendSet(portMap(h.GRPC.Port), "service", Deref(h.GRPC.Service))
 	return field.AppendSet(m, "mode", h.GRPC.Mode)
+}
+
+func portMap(port field.IntOrString) field.Map {
+	return field.Map{{Key: "port", Value: port.Value()}}
 }
 
 func headerList(headers []HTTPHeader) field.List {

@@ -21,6 +21,7 @@ const (
 	HookNeverWorks        Key = "hook-never-works"
 	HostNetwork           Key = "host-network"
 	HostSet               Key = "host-set"
+	ImageKept             Key = "image-kept"
 	IngressHealthCheck    Key = "ingress-health-check"
 	InitContainer         Key = "init-container"
 	InjectUnclear         Key = "inject-unclear"
@@ -212,6 +213,11 @@ var docs = []Doc{
 		Key: HostSet, Of: Plan, Severity: Warning,
 		Cause: "The probe asks the `host` that it names, not the pod. So no container of the pod can answer for it.",
 		Fix:   "Remove `host`. Pod Security refuses it too.",
+	},
+	{
+		Key: ImageKept, Of: Plan, Severity: Info,
+		Cause: "The manifest has an image of probe-proxy that is neither that of this version nor of an earlier one: somebody pinned or moved it.",
+		Fix:   "To have it replaced, name the image in `probeProxy.image` of the functionConfig.",
 	},
 	{
 		Key: IngressHealthCheck, Of: Plan, Severity: Warning,

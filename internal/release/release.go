@@ -4,6 +4,8 @@ package release
 
 import (
 	"runtime/debug"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -60,6 +62,39 @@ func imageOf(version string) (image string, released bool) {
 		version = next
 	}
 	return Registry + "/probe-proxy:" + version, released
+}
+
+// Compare returns -1, 0 or 1 if version a comes before b, is it, or comes after it. A version that
+// is no release comes after all that are.
+func Compare(a, b string) int {
+	switch aIs, bIs := isRelease(a), isRelease(b); {
+	case a == b:
+		return 0
+	case !aIs:
+		return 1
+	case !bIs:
+		return -1
+	}
+	return slices.Compare(numbersOf(a), numbersOf(b))
+}
+
+// numbersOf returns what orders releases: their numbers, then their stage (a release has the last),
+// then the number of the stage.
+func numbersOf(version string) []int {
+	core, pre, isPre := strings.Cut(strings.TrimPrefix(version, "v"), "-")
+	word, number, _ := strings.Cut(pre, ".")
+	var numbers []int
+	for part := range strings.SplitSeq(core, ".") {
+		n, _ := strconv.Atoi(part)
+		numbers = append(numbers, n)
+	}
+	stages := []string{"alpha", "beta", "rc"}
+	stage := slices.Index(stages, word)
+	if !isPre {
+		stage = len(stages)
+	}
+	n, _ := strconv.Atoi(number)
+	return append(numbers, stage, n)
 }
 
 // isRelease reports whether a version is that of a release, v1.2.3 or

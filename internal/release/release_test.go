@@ -1,6 +1,7 @@
 package release
 
 import (
+	"cmp"
 	"os"
 	"regexp"
 	"runtime/debug"
@@ -79,5 +80,16 @@ func TestTheNextReleaseIsToComeOrIsTagged(t *testing.T) {
 	}
 	if os.Getenv("GITHUB_REF_TYPE") == "tag" && os.Getenv("GITHUB_REF_NAME") != next {
 		t.Errorf("the tag %s must be %s: builds that do not know their tag take that one's image", os.Getenv("GITHUB_REF_NAME"), next)
+	}
+}
+
+func TestCompare(t *testing.T) {
+	ordered := []string{"v0.0.9", "v0.1.0-alpha.2", "v0.1.0-beta.1", "v0.1.0-rc.1", "v0.1.0-rc.10", "v0.1.0", "v0.2.0", "v0.10.0", "v1.0.0", "main"}
+	for i, a := range ordered {
+		for j, b := range ordered {
+			if got, want := Compare(a, b), cmp.Compare(i, j); got != want {
+				t.Errorf("%s and %s: %d, want %d", a, b, got, want)
+			}
+		}
 	}
 }

@@ -72,11 +72,19 @@ func (l *limitItem) refuses(r Requirements) string {
 			return fmt.Sprintf("the least %s of a %s is %s, and the request is %s", name, of, low, request)
 		case high.set && (!limit.set || limit.milli > high.milli): // none only in a pod that is refused anyway
 			return fmt.Sprintf("the most %s of a %s is %s, and the limit is %s", name, of, high, limit)
-		case ratio.set && (request.milli == 0 || limit.milli == 0 || float64(limit.milli)*1000 > float64(request.milli)*float64(ratio.milli)):
+		case ratio.set && exceeds(limit, request, ratio):
 			return fmt.Sprintf("the limit of %s may be %s times the request of a %s, and they are %s and %s", name, ratio, of, limit, request)
 		}
 	}
 	return ""
+}
+
+// exceeds reports whether a limit is more than a ratio times the request, or one of them is not set.
+func exceeds(limit, request, ratio quantity) bool {
+	if request.milli == 0 || limit.milli == 0 {
+		return true
+	}
+	return float64(limit.milli)*1000 > float64(request.milli)*float64(ratio.milli)
 }
 
 // quotaRefusal says what a ResourceQuota demands of every container, and one with these
@@ -94,7 +102,9 @@ func (l Limits) quotaRefusal(p Pod, ours Requirements) string {
 					}
 					return !r.requests[i].set
 				}
-				if _, limited := q.Hard.Get(key); limited && lacks(containerResources{Requirements: ours}) && !slices.ContainsFunc(p.containers, lacks) {
+				_, limited := q.Hard.Get(key)
+				oursLacks := lacks(containerResources{Requirements: ours})
+				if limited && oursLacks && !slices.ContainsFunc(p.containers, lacks) {
 					return fmt.Sprintf("ResourceQuota %q has `%s`, so every container must have it", q.Name, key)
 				}
 			}

@@ -5,6 +5,7 @@ package world
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
@@ -124,7 +125,41 @@ func (f *Facts) VerdictOn(fates []WorldFate) (worst Fate, unless string) {
 // onlyTheCluster is in place of what declares a fact that nothing does.
 const onlyTheCluster = "only the cluster"
 
-// deciding words the fact on which it depends whether a probe is affected.
+// A question is something that may hold in a world, and decides whether a probe is affected.
+type question struct {
+	holds, fails string // complete "if ..."
+	cure         string // what would say it
+	of           func(WorldFate) bool
+}
+
+// questions are asked in this order.
+func (f *Facts) questions(mode string) []question {
+	return []question{
+		{"Istio injects its sidecar into the pod", "Istio does not inject its sidecar into the pod", f.InjectionCure,
+			func(w WorldFate) bool { return w.Injected }},
+		{"Istio's sidecar is a native one", "Istio's sidecar is no native one", "`istio.nativeSidecars`",
+			func(w WorldFate) bool { return w.Native }},
+		{"the other containers wait for istio-proxy", "the other containers do not wait for istio-proxy", "`istio.holdApplicationUntilProxyStarts`",
+			func(w WorldFate) bool { return w.Native || w.Holds }},
+		{"Istio's CNI plugin redirects the pod's connections", "", onlyTheCluster,
+			func(w WorldFate) bool { return w.Early }},
+		{"Istio's sidecar is a native one, or its CNI plugin redirects the pod's connections", "", onlyTheCluster,
+			func(w WorldFate) bool { return w.Native || w.Early }},
+		{"Istio's injector rewrites the probes", "Istio's injector does not rewrite the probes", "`istio.injectorRewrites`",
+			func(w WorldFate) bool { return w.Rewrites }},
+		{"the kubelet's connections come through no excluded interface", "the kubelet's connections come through an excluded interface", onlyTheCluster,
+			func(w WorldFate) bool { return !w.Uncaptured }},
+		{"mTLS is strict for its port", "mTLS is not strict for its port", mode,
+			func(w WorldFate) bool { return w.MTLS.Mode == surroundings.MTLSStrict }},
+		{"the policy and its rule are about it", "", onlyTheCluster,
+			func(w WorldFate) bool { return w.Refused != "" }},
+		{"mTLS is strict for its port, or the policy is about it", "", onlyTheCluster,
+			func(w WorldFate) bool { return w.Refused != "" || w.MTLS.Mode == surroundings.MTLSStrict }},
+	}
+}
+
+// deciding words the facts on which it depends whether a probe is affected: all that must come
+// together.
 func (f *Facts) deciding(fates []WorldFate) string {
 	if far := elsewhere(fates); far != "" {
 		return far + " is about another cluster, which is not known (it is in another folder; one stream of all that is applied together would say)"
@@ -133,30 +168,31 @@ func (f *Facts) deciding(fates []WorldFate) string {
 	if slices.ContainsFunc(fates, func(w WorldFate) bool { return w.MTLS.Mode != "" && w.MTLS.At == "" }) {
 		mode = "the namespace, here and in the PeerAuthentications, or `istio.mtls`,"
 	}
-	for _, x := range []struct {
-		holds, fails, cure string // holds and fails complete "if ...", and cure names what declares it
-		of                 func(WorldFate) bool
-	}{
-		{"Istio injects its sidecar into the pod", "Istio does not inject its sidecar into the pod", f.InjectionCure, func(w WorldFate) bool { return w.Injected }},
-		{"Istio's sidecar is a native one", "Istio's sidecar is no native one", "`istio.nativeSidecars`", func(w WorldFate) bool { return w.Native }},
-		{"the other containers wait for istio-proxy", "the other containers do not wait for istio-proxy", "`istio.holdApplicationUntilProxyStarts`", func(w WorldFate) bool { return w.Native || w.Holds }},
-		{"Istio's CNI plugin redirects the pod's connections", "", onlyTheCluster, func(w WorldFate) bool { return w.Early }},
-		{"Istio's sidecar is a native one, or its CNI plugin redirects the pod's connections", "", onlyTheCluster, func(w WorldFate) bool { return w.Native || w.Early }},
-		{"Istio's injector rewrites the probes", "Istio's injector does not rewrite the probes", "`istio.injectorRewrites`", func(w WorldFate) bool { return w.Rewrites }},
-		{"the kubelet's connections come through no excluded interface", "the kubelet's connections come through an excluded interface", onlyTheCluster, func(w WorldFate) bool { return !w.Uncaptured }},
-		{"mTLS is strict for its port", "mTLS is not strict for its port", mode, func(w WorldFate) bool { return w.MTLS.Mode == surroundings.MTLSStrict }},
-		{"the policy and its rule are about it", "", onlyTheCluster, func(w WorldFate) bool { return w.Refused != "" }},
-		{"mTLS is strict for its port, or the policy is about it", "", onlyTheCluster, func(w WorldFate) bool { return w.Refused != "" || w.MTLS.Mode == surroundings.MTLSStrict }},
-	} {
-		if value, decides := agree(fates, x.of); decides {
-			words := x.holds
-			if !value {
-				words = x.fails
-			}
-			return words + ", which is not known (" + x.cure + " would say)"
+	isSpared := func(w WorldFate) bool { return w.Outcome == Unaffected }
+	var words, cures []string
+	for _, q := range f.questions(mode) {
+		value, decides := agree(fates, q.of)
+		if !decides {
+			continue
+		}
+		if value {
+			words = append(words, q.holds)
+		} else {
+			words = append(words, q.fails)
+		}
+		if !slices.Contains(cures, q.cure) {
+			cures = append(cures, q.cure)
+		}
+		// What is left are the worlds in which that is so.
+		fates = slices.DeleteFunc(slices.Clone(fates), func(w WorldFate) bool { return q.of(w) != value })
+		if !slices.ContainsFunc(fates, isSpared) {
+			break
 		}
 	}
-	return "the mesh is set up in one way and not in another"
+	if len(words) == 0 {
+		return "the mesh is set up in one way and not in another"
+	}
+	return strings.Join(words, ", and ") + ", which is not known (" + strings.Join(cures, " and ") + " would say)"
 }
 
 // elsewhere names what alone makes worlds in which a probe is unaffected, and is in another

@@ -1,0 +1,61 @@
+package transformer
+
+import (
+	"slices"
+	"strings"
+)
+
+// A sidecarWebhook adds a container to the pods that ask for it. The API server calls webhooks in
+// the order of the names of their configurations, so what comes before istio-sidecar-injector adds
+// probes that Istio's injector rewrites.
+type sidecarWebhook struct {
+	name      string // of what adds the container
+	key       string // the annotation that asks for it
+	isOn      func(value string) bool
+	container string
+	// hasProbes is set if the container has probes or hooks that open a connection, and the
+	// webhook comes before Istio's.
+	hasProbes bool
+}
+
+// sidecarWebhooks are those that are known. What they add was read in August 2026:
+//
+//   - Dapr: httpGet readiness and liveness probes of port 3501, by the configuration
+//     dapr-sidecar-injector (dapr/dapr, pkg/injector/patcher/sidecar_container.go);
+//   - Vault: at most an exec preStop hook, by vault-agent-injector-cfg (hashicorp/vault-k8s,
+//     agent-inject/agent/container_sidecar.go);
+//   - Datadog: neither probes nor hooks, by datadog-webhook; a label asks for it
+//     (DataDog/datadog-agent, pkg/clusteragent/admission/mutate/agent_sidecar/agent_sidecar.go);
+//   - Azure workload identity: an exec postStart hook, by azure-wi-webhook-mutating-webhook-configuration
+//     (Azure/azure-workload-identity, pkg/webhook/webhook.go).
+var sidecarWebhooks = []sidecarWebhook{
+	{"Dapr", "dapr.io/enabled", isTruthy, "daprd", true},
+	{"Vault", "vault.hashicorp.com/agent-inject", isTruthy, "vault-agent", false},
+	{"Datadog", "agent.datadoghq.com/sidecar", isAny, "datadog-agent-injected", false}, // a label
+	{"Azure workload identity", "azure.workload.identity/inject-proxy-sidecar", isAny, "azwi-proxy", false},
+}
+
+// isTruthy reports whether a value is one of those that Dapr takes for true; Vault knows fewer.
+func isTruthy(value string) bool {
+	return slices.Contains([]string{"y", "yes", "true", "on", "1", "t"}, strings.ToLower(value))
+}
+
+func isAny(string) bool { return true }
+
+// checkWebhooks refuses to turn Istio's rewriter off in a pod to which a webhook adds a container
+// with probes: nobody would serve them.
+func checkWebhooks(d *decision) (found []Finding) {
+	if d.mesh.name != istioData.name || !d.turnsRewriterOff() {
+		return nil
+	}
+	for _, w := range sidecarWebhooks {
+		value, set := d.in.Template.Metadata.Annotations.Lookup(w.key)
+		if !set || !w.hasProbes || !w.isOn(value) {
+			continue
+		}
+		found = append(found, d.annotationFinding("rewriter-needed", w.key,
+			"has %s add the container %q, whose probes Istio's injector may serve now, and which nothing serves if other probes are rewritten here; opt the whole pod out (`%s: \"false\"`), or set `istio: {injectorRewrites: false}` in the functionConfig if Istio's injector rewrites no probes",
+			w.name, w.container, ownRewrite))
+	}
+	return found
+}
