@@ -16,7 +16,7 @@ func TestMeasure(t *testing.T) {
 	}, "\n")
 	want := []line{
 		{"p.go", 1, 2, len("package p ")},
-		{"p.go", 3, 5, len("var s =  + ")},
+		{"p.go", 3, 6, len("var s =  + ")},
 		{"p.go", 4, 4, len("; var t int")},
 		{"p.go", 5, 6, len("\tx := f()")},
 	}
