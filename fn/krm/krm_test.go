@@ -44,7 +44,7 @@ func TestEachResultHasWhatTheSpecificationHas(t *testing.T) {
 	if len(rl.Items) != 4 || rl.Items[0] != before[0] || rl.Items[2] != before[2] || rl.Items[3] != before[3] {
 		t.Errorf("the items are\n%s", rl.Items)
 	}
-	if text := rl.Items[1].String(); !strings.Contains(text, "- name: web # the app\n") || !strings.Contains(text, "port: 15904\n") {
+	if text := rl.Items[1].String(); !strings.Contains(text, "- name: web # the app\n") || !strings.Contains(text, "port: 15901\n") {
 		t.Errorf("the Deployment is\n%s", text)
 	}
 	got, err := json.MarshalIndent(rl.Results[2:], "", " ")
@@ -74,7 +74,7 @@ func TestEachResultHasWhatTheSpecificationHas(t *testing.T) {
   }
  },
  {
-  "message": "Deployment shop/web: liveness probe of web: :15904/app-health/web/livez, was httpGet :80/ [rewritten]",
+  "message": "Deployment shop/web: liveness probe of web: :15901/osm-liveness-probe, was httpGet :80/ [rewritten]",
   "severity": "info",
   "resourceRef": {
    "apiVersion": "apps/v1",
@@ -85,7 +85,7 @@ func TestEachResultHasWhatTheSpecificationHas(t *testing.T) {
   "field": {
    "path": "spec.template.spec.containers[0].livenessProbe",
    "currentValue": "httpGet :80/",
-   "proposedValue": ":15904/app-health/web/livez"
+   "proposedValue": ":15901/osm-liveness-probe"
   },
   "file": {
    "path": "web.yaml",
