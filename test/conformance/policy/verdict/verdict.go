@@ -38,7 +38,7 @@ func Check(pod *corev1.Pod, namespace *corev1.Namespace, c *config.RewriteProbes
 	}
 	for _, m := range pipeline.Check(r) {
 		if m.Reason == "would-fail" || m.Reason == "would-falsely-pass" {
-			findings = append(findings, byField[m.Field.String()]+" ["+m.Reason+"]")
+			findings = append(findings, byField[m.Field.String()]+" ["+m.Reason.String()+"]")
 		}
 	}
 	slices.Sort(findings)
