@@ -103,8 +103,7 @@ func TestHandshakeOfAHugeCertificate(t *testing.T) {
 }
 
 func TestHandshakeIsChargedUntilTheNextConnection(t *testing.T) {
-	var app *httptest.Server
-	app = tlsApp(t, certificateOfURIs(t, 10), tls.VersionTLS13, func(w http.ResponseWriter, r *http.Request) {
+	app := tlsApp(t, certificateOfURIs(t, 10), tls.VersionTLS13, func(w http.ResponseWriter, r *http.Request) {
 		if len(r.URL.Path) < 5 {
 			http.Redirect(w, r, r.URL.Path+"x", http.StatusFound)
 		}

@@ -106,12 +106,6 @@ func answerers() []*config.RewriteProbes {
 	return configs("istio probe-proxy native", "istio istio-proxy native", "linkerd auto container", "osm auto native")
 }
 
-// allAnswerers has each mesh with each answerer and placement.
-func allAnswerers() []*config.RewriteProbes {
-	return append(answerers(), configs("istio probe-proxy container", "linkerd auto native", "kuma auto container", "consul auto native",
-		"auto auto native", "fsm auto container", "osm auto container")...)
-}
-
 // configs makes a config of each mesh, answerer and placement.
 func configs(all ...string) (made []*config.RewriteProbes) {
 	for _, words := range all {
