@@ -290,7 +290,7 @@ func (g *source) knowledge(w *generator.Workload) knowledge {
 const (
 	here    = "shop/web/input.yaml"
 	near    = "shop/web/near.yaml"
-	alsoBy  = "shop/web/more/near.yaml" // as near, and the folder is another
+	alsoBy  = "shop/web/also.yaml" // as near, in another file
 	farther = "shop/farther.yaml"
 	far     = "far.yaml"
 )

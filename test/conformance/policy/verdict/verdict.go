@@ -3,6 +3,7 @@
 package verdict
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -89,19 +90,37 @@ var Explanations = []Explanation{
 			return slices.ContainsFunc(r.Messages, func(m report.Message) bool { return m.Reason == "env-unreadable" })
 		}},
 	{"two containers with originals that differ: the policy looks for the entry of a probe alone", 1,
-		func(pod *corev1.Pod, r *report.Report, _, _ []string) bool {
-			holders := 0
+		func(pod *corev1.Pod, _ *report.Report, _, _ []string) bool {
+			first := make(map[string]string) // the original of each path
 			for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
-				if slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == "ISTIO_KUBE_APP_PROBERS" }) {
-					holders++
+				for path, original := range originalsOf(c) {
+					if other, known := first[path]; known && other != original {
+						return true
+					}
+					first[path] = original
 				}
 			}
-			return holders > 1 && slices.ContainsFunc(r.Messages, func(m report.Message) bool { return m.Reason == "originals-ambiguous" })
+			return false
 		}},
 	{"injection template that only the mesh's config knows: check then heeds no annotation for single containers", 1,
 		func(pod *corev1.Pod, r *report.Report, _, _ []string) bool {
 			return pod.Annotations["rewrite-probes.io/skip-containers"] != "" && slices.ContainsFunc(r.Messages, func(m report.Message) bool { return m.Reason == "unknown-template" })
 		}},
+}
+
+// originalsOf returns the originals in a container's env var, as they are written, by their path.
+func originalsOf(c corev1.Container) map[string]string {
+	originals := make(map[string]string)
+	for _, e := range c.Env {
+		var entries map[string]json.RawMessage
+		if e.Name != "ISTIO_KUBE_APP_PROBERS" || json.Unmarshal([]byte(e.Value), &entries) != nil {
+			continue
+		}
+		for path, entry := range entries {
+			originals[path] = string(entry)
+		}
+	}
+	return originals
 }
 
 // differOnlyIn reports whether all probes about which check and the policy differ are
