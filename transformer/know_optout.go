@@ -7,6 +7,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 )
 
 // optOut returns the reason to leave the whole template alone, which may be an annotation of
@@ -17,13 +18,13 @@ func (v *view) optOut(own, byMesh *Finding) *Finding {
 	case own != nil:
 		return own
 	case v.in.Shape.ProbesMadeBy != "" && byMesh == nil:
-		return new(NewFinding("probes-made-elsewhere", nil, "%s makes the pods' probes itself, of those in the template, so that rewritten ones would break; Istio's injector rewrites what the pods get", v.in.Shape.ProbesMadeBy))
+		return new(NewFinding(reason.ProbesMadeElsewhere, nil, "%s makes the pods' probes itself, of those in the template, so that rewritten ones would break; Istio's injector rewrites what the pods get", v.in.Shape.ProbesMadeBy))
 	case byMesh != nil:
 		return byMesh
 	case spec.HostNetwork:
-		return new(NewFinding("host-network", v.spec.Key("hostNetwork"), "the mesh does not capture this pod"))
+		return new(NewFinding(reason.HostNetwork, v.spec.Key("hostNetwork"), "the mesh does not capture this pod"))
 	case pod.IsWindows(spec):
-		return new(NewFinding("windows", nil, "a pod for Windows, where no mesh has a sidecar"))
+		return new(NewFinding(reason.Windows, nil, "a pod for Windows, where no mesh has a sidecar"))
 	}
 	return nil
 }
@@ -76,7 +77,7 @@ func (v *view) skippedBy(sources []optOutSource) (names []string, unknown []Find
 			}
 			names = append(names, name)
 			if !slices.Contains(have, name) {
-				unknown = append(unknown, metadataFinding("unknown-container", source.path.Key("annotations", ownSkipContainers), value,
+				unknown = append(unknown, metadataFinding(reason.UnknownContainer, source.path.Key("annotations", ownSkipContainers), value,
 					"names the container %q, but the pod has only %s", name, strings.Join(have, ", ")))
 			}
 		}

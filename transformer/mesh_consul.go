@@ -9,6 +9,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
@@ -83,15 +84,15 @@ func redirectedUser(v *view) []Finding {
 	if slices.ContainsFunc(excluded, func(item string) bool { return strings.TrimSpace(item) == user }) {
 		return nil
 	}
-	return []Finding{NewFinding("consul-uid", nil, "the uid of probe-proxy is %s, whose connections Consul redirects to its own proxy; it must be %d, or in the annotation `%s`", user, consulInitUser, consulExcludeUIDs)}
+	return []Finding{NewFinding(reason.ConsulUID, nil, "the uid of probe-proxy is %s, whose connections Consul redirects to its own proxy; it must be %d, or in the annotation `%s`", user, consulInitUser, consulExcludeUIDs)}
 }
 
 func refineConsul(p passiveProxy, v *view, m *inspection) {
 	m.warnings = redirectedUser(v)
 	if value, set := v.annotations().Lookup(consulTransparent); set && isFalse(value) {
-		m.optOut = new(v.annotationFinding("port-not-captured", consulTransparent, "turns the transparent proxy off, so Consul captures nothing of this pod"))
+		m.optOut = new(v.annotationFinding(reason.PortNotCaptured, consulTransparent, "turns the transparent proxy off, so Consul captures nothing of this pod"))
 	} else if ns := v.namespace(); !set && isFalse(ns.Labels.Get(consulTransparent)) {
-		m.optOut = new(NewFinding("port-not-captured", nil, "Namespace %q has the label `%s: %s`, so Consul captures nothing of this pod", ns.Name, consulTransparent, ns.Labels.Get(consulTransparent)))
+		m.optOut = new(NewFinding(reason.PortNotCaptured, nil, "Namespace %q has the label `%s: %s`, so Consul captures nothing of this pod", ns.Name, consulTransparent, ns.Labels.Get(consulTransparent)))
 	}
 	rewrites := !p.off.isOff(v.annotations())
 	m.outcome = m.capturedOutcome(v, func(s *site) (world.Fate, string) {

@@ -8,6 +8,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
@@ -49,10 +50,10 @@ func badIstioStatus(annotations field.KeyValues) bool {
 func (d istio) proxyConflicts(v *view, badStatus bool) []Finding {
 	var found []Finding
 	if badStatus {
-		found = append(found, v.annotationFinding("status-port-invalid", istioStatusPort, "must be a port from 1 to 65535 that is none of %s", joinPorts(istioData.reserved)))
+		found = append(found, v.annotationFinding(reason.StatusPortInvalid, istioStatusPort, "must be a port from 1 to 65535 that is none of %s", joinPorts(istioData.reserved)))
 	}
 	if at, c := v.proxyOf(istioData.isProxy); c != nil && c.Image == autoImage && at.Init {
-		found = append(found, containerFinding("proxy-in-init-containers", v.containerPath(at), c.Name,
+		found = append(found, containerFinding(reason.ProxyInInitContainers, v.containerPath(at), c.Name,
 			"is the placeholder of the injected istio-proxy, which only an injector in native-sidecar mode finds here; under `containers` either mode finds it"))
 	}
 	return found
@@ -79,13 +80,13 @@ func (d istio) optOut(v *view, said membership, open *world.Facts, report func(F
 		return said.off
 	}
 	if mode, key := istioMode(v.annotations()); mode == "NONE" {
-		return new(v.annotationFinding("interception-none", key, "turns Istio's redirection off, so that the mesh captures no connection to this pod"))
+		return new(v.annotationFinding(reason.InterceptionNone, key, "turns Istio's redirection off, so that the mesh captures no connection to this pod"))
 	}
 	if f := d.passesProbes(v, said.injected); f != nil {
 		return f
 	}
 	if _, done := v.annotations().Lookup(istioInjected); open.Injected.Is == certain.Always && open.Rewrites.Is == certain.Always && !done {
-		return new(NewFinding("injector-rewrites", nil, "Istio's injector rewrites the probes of this pod (%s)", open.Rewrites.At))
+		return new(NewFinding(reason.InjectorRewrites, nil, "Istio's injector rewrites the probes of this pod (%s)", open.Rewrites.At))
 	}
 	return nil
 }
@@ -115,7 +116,7 @@ func (istio) capturesNothing(v *view) *Finding {
 	if len(names) == 0 || slices.ContainsFunc(names, mayCapture) {
 		return nil
 	}
-	return new(v.annotationFinding("not-sidecar-template", istioTemplates, "injects no sidecar that captures what comes in"))
+	return new(v.annotationFinding(reason.NotSidecarTemplate, istioTemplates, "injects no sidecar that captures what comes in"))
 }
 
 // listsPorts reports whether the annotation istioIncluded lists the only ports that the mesh
@@ -134,7 +135,7 @@ func (istio) checkPortLists(v *view, report func(Finding)) {
 			continue
 		}
 		if item, bad := l.badItem(v.annotations()); bad {
-			report(v.annotationFinding("port-list-invalid", l.key, "%s, and %q is none", l.allowed(), item))
+			report(v.annotationFinding(reason.PortListInvalid, l.key, "%s, and %q is none", l.allowed(), item))
 		}
 	}
 }

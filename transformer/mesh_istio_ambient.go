@@ -1,6 +1,10 @@
 package transformer
 
-import "net/netip"
+import (
+	"net/netip"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+)
 
 // ambientKubelet is the address from which Istio's CNI agent has the kubelet's connections to
 // pods in ambient mode come (HOST_PROBE_SNAT_IP in Istio's cni/pkg/config).
@@ -20,7 +24,7 @@ func (v *view) checkNetworkPolicies(report func(Finding)) {
 		if policy == "" {
 			continue
 		}
-		report(containerFinding("ambient-network-policy", s.path, s.container.Name,
+		report(containerFinding(reason.AmbientNetworkPolicy, s.path, s.container.Name,
 			"%s does not let in %s, from which the kubelet's probes come in ambient mode, to port %d; a rule must have `from: [{ipBlock: {cidr: %s/32}}]`",
 			policy, ambientKubelet, s.dialed(), ambientKubelet))
 		return

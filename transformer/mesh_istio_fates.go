@@ -13,6 +13,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
@@ -33,7 +34,7 @@ func (d istio) inspect(v *view) inspection {
 	m.answerer, m.because = d.answerer(v, m.facts)
 	if m.answerer.who == AnsweredByApp {
 		if listsPorts(v.annotations()) {
-			m.conflicts = append(m.conflicts, v.annotationFinding("probe-port-captured", istioIncludePorts,
+			m.conflicts = append(m.conflicts, v.annotationFinding(reason.ProbePortCaptured, istioIncludePorts,
 				"has the port of a probe, and Istio then ignores `%s`; the port must be removed here, or another must answer", istioExcludePorts))
 		}
 		return m
@@ -42,16 +43,16 @@ func (d istio) inspect(v *view) inspection {
 		badStatus := badIstioStatus(v.annotations())
 		m.conflicts = d.proxyConflicts(v, badStatus)
 		if istioNativeUnclear(v.annotations()) {
-			m.conflicts = append(m.conflicts, v.annotationFinding("annotation-invalid", istioNative,
+			m.conflicts = append(m.conflicts, v.annotationFinding(reason.AnnotationInvalid, istioNative,
 				"must be true or false: with another value Istio may add a second istio-proxy to the declared one, and the API server then refuses the pod"))
 		}
 		if key, why := d.proxyUnreachable(v, m.answerer.port); key != "" && !badStatus {
-			m.conflicts = append(m.conflicts, v.annotationFinding("probe-port-captured", key,
+			m.conflicts = append(m.conflicts, v.annotationFinding(reason.ProbePortCaptured, key,
 				"has the effect that %s; the annotation `%s` moves all that Istio knows of that port, or probe-proxy answers on its own (`answeredBy: probe-proxy`)", why, istioStatusPort))
 		}
 		_, proxy := v.proxyOf(v.mesh.isProxy)
 		if m.optOut == nil && proxy == nil && len(otherTemplates(v.annotations())) > 0 {
-			m.optOut = new(v.annotationFinding("unknown-template", istioTemplates, "does not name `sidecar`, so it is not known whether an istio-proxy is injected, and none can be declared; declare the container istio-proxy if the template has it"))
+			m.optOut = new(v.annotationFinding(reason.UnknownTemplate, istioTemplates, "does not name `sidecar`, so it is not known whether an istio-proxy is injected, and none can be declared; declare the container istio-proxy if the template has it"))
 		}
 		return m
 	}
@@ -60,14 +61,14 @@ func (d istio) inspect(v *view) inspection {
 		if listens == another {
 			another--
 		}
-		m.conflicts = append(m.conflicts, NewFinding("port-collision", nil,
+		m.conflicts = append(m.conflicts, NewFinding(reason.PortCollision, nil,
 			"port %d is istio-proxy's own in an injected pod, and probe-proxy cannot listen there too; the functionConfig must have another `port`, such as %d, or say that istio-proxy answers (`answeredBy: istio-proxy`)", listens, another))
 	}
 	if path := d.initCaptures(v, m.answerer.port); path != nil {
-		m.conflicts = append(m.conflicts, NewFinding("probe-port-captured", path,
+		m.conflicts = append(m.conflicts, NewFinding(reason.ProbePortCaptured, path,
 			"have the mesh capture %d, the port of probe-proxy, whatever the annotations say; the argument after -d must have the port too, or Istio's sidecar must answer (`answeredBy: istio-proxy`)", m.answerer.port))
 	} else if m.facts.Injected.Is != certain.Never && istioIncluded.has(v.annotations(), m.answerer.port) {
-		m.conflicts = append(m.conflicts, v.annotationFinding("probe-port-captured", istioIncludePorts,
+		m.conflicts = append(m.conflicts, v.annotationFinding(reason.ProbePortCaptured, istioIncludePorts,
 			"must not have %d, the port of probe-proxy: the mesh would capture the rewritten probes", m.answerer.port))
 	}
 	return m
@@ -503,7 +504,7 @@ func (d istio) collisions(v *view, said membership) []Finding {
 	listens := istioListens(v)
 	for _, h := range v.holders {
 		if !h.proxy && slices.Contains(h.listens, listens) {
-			found = append(found, containerFinding("port-collision", h.path, h.container.Name,
+			found = append(found, containerFinding(reason.PortCollision, h.path, h.container.Name,
 				"listens on port %d, where istio-proxy answers in this pod: one of the two cannot start", listens))
 		}
 	}

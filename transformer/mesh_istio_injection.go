@@ -6,6 +6,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 )
 
 // istioDataplaneMode is the label that puts a pod into ambient mode, or takes it
@@ -103,7 +104,7 @@ func (d istio) neverInjected(v *view) membership {
 		return membership{injected: certain.Never, at: "`hostNetwork`"}
 	case slices.Contains(istioNeverInjected, v.in.NamespaceName):
 		at := "namespace \"" + v.in.NamespaceName + "\""
-		return membership{injected: certain.Never, at: at, off: new(NewFinding("namespace-not-injected", nil, "namespace %q is never injected, so the mesh does not capture this pod", v.in.NamespaceName))}
+		return membership{injected: certain.Never, at: at, off: new(NewFinding(reason.NamespaceNotInjected, nil, "namespace %q is never injected, so the mesh does not capture this pod", v.in.NamespaceName))}
 	case value == "false":
 		return v.switchIn(kind, istioInject, "", isEnabled)
 	case set && inNamespace != "enabled" && !pod.IsVariable(inNamespace):
@@ -115,7 +116,7 @@ func (d istio) neverInjected(v *view) membership {
 
 // notInjected returns the membership of a pod that Istio does not inject.
 func (istio) notInjected(at, format string, args ...any) membership {
-	return membership{injected: certain.Never, at: at, off: new(NewFinding("namespace-not-injected", nil, format+", so the mesh does not capture this pod; if another proxy does, `answeredBy: probe-proxy` has it rewritten", args...))}
+	return membership{injected: certain.Never, at: at, off: new(NewFinding(reason.NamespaceNotInjected, nil, format+", so the mesh does not capture this pod; if another proxy does, `answeredBy: probe-proxy` has it rewritten", args...))}
 }
 
 // istioInjectSwitch returns the injection switch of a template: the label if there
@@ -133,7 +134,7 @@ func istioInjectSwitch(v *view) (kind, value string) {
 // checkInjectSwitch warns of a value that switches nothing.
 func (istio) checkInjectSwitch(v *view, report func(Finding)) {
 	if kind, value := istioInjectSwitch(v); value != "" && value != "true" && value != "false" && !pod.IsVariable(value) {
-		report(metadataFinding("inject-unclear", v.metadata.Key(kind, istioInject), value, "must be \"true\" or \"false\"; with any other value Istio does what it does without one"))
+		report(metadataFinding(reason.InjectUnclear, v.metadata.Key(kind, istioInject), value, "must be \"true\" or \"false\"; with any other value Istio does what it does without one"))
 	}
 }
 
@@ -159,11 +160,11 @@ func (d istio) passesProbes(v *view, sidecar certain.Certainty) *Finding {
 	at, on := d.ambient(v)
 	switch value := v.in.Template.Metadata.Labels.Get(istioDataplaneMode); {
 	case value == "ambient":
-		return new(metadataFinding("ambient", v.metadata.Key("labels", istioDataplaneMode), value, "puts the pod into ambient mode, which lets the kubelet's probes through"))
+		return new(metadataFinding(reason.Ambient, v.metadata.Key("labels", istioDataplaneMode), value, "puts the pod into ambient mode, which lets the kubelet's probes through"))
 	case on:
-		return new(NewFinding("ambient", nil, "%s puts its pods into ambient mode, which lets the kubelet's probes through", at))
+		return new(NewFinding(reason.Ambient, nil, "%s puts its pods into ambient mode, which lets the kubelet's probes through", at))
 	case v.namespace().Labels.Get(istioDataplaneMode) == "ambient":
-		return new(metadataFinding("ambient", v.metadata.Key("labels", istioDataplaneMode), value, "takes the pod out of ambient mode, and no sidecar captures it"))
+		return new(metadataFinding(reason.Ambient, v.metadata.Key("labels", istioDataplaneMode), value, "takes the pod out of ambient mode, and no sidecar captures it"))
 	}
 	return nil
 }

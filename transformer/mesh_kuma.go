@@ -9,6 +9,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
@@ -68,7 +69,7 @@ func kumaSwitched(v *view) membership {
 		return m
 	}
 	if value := ns.Labels.Get(kumaInject); value != "enabled" && value != "true" {
-		m.injected, m.off = certain.Never, new(NewFinding("namespace-not-injected", nil, "Kuma's webhook gets only pods with the label `%s: enabled` and those of a Namespace with that label or `%s: \"true\"`, and %s has neither, so the mesh does not capture this pod", kumaInject, kumaInject, v.namespaceWords()))
+		m.injected, m.off = certain.Never, new(NewFinding(reason.NamespaceNotInjected, nil, "Kuma's webhook gets only pods with the label `%s: enabled` and those of a Namespace with that label or `%s: \"true\"`, and %s has neither, so the mesh does not capture this pod", kumaInject, kumaInject, v.namespaceWords()))
 	}
 	return m
 }
@@ -102,7 +103,7 @@ func redirectedHosts(v *view) (found []Finding) {
 		if h == nil || s.name.IsHook() || !slices.ContainsFunc(h.HTTPHeaders, isHost) {
 			continue
 		}
-		found = append(found, containerFinding("kuma-host", s.path.Key(pod.KindHTTPGet, pod.HeadersField), s.container.Name,
+		found = append(found, containerFinding(reason.KumaHost, s.path.Key(pod.KindHTTPGet, pod.HeadersField), s.container.Name,
 			"has a header Host, with which the probe passes in Kuma 2.13 and 2.14 whatever the app says; without it, or with another version, it works"))
 	}
 	return found
@@ -111,7 +112,7 @@ func redirectedHosts(v *view) (found []Finding) {
 func refineKuma(p passiveProxy, v *view, m *inspection) {
 	m.warnings = redirectedHosts(v)
 	if gateway, _ := isEnabled(v.annotations().Get(kumaGateway)); gateway {
-		m.optOut = new(v.annotationFinding("port-not-captured", kumaGateway, "makes the pod a gateway, of which Kuma captures nothing that comes in"))
+		m.optOut = new(v.annotationFinding(reason.PortNotCaptured, kumaGateway, "makes the pod a gateway, of which Kuma captures nothing that comes in"))
 	}
 	if m.answerer.who != AnsweredByApp && v.uses(kumaVirtualPort) {
 		free := prober.DefaultPort - 1

@@ -10,6 +10,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
@@ -73,15 +74,15 @@ func linkerdSwitched(v *view) membership {
 	if _, ok := read(value); ok || value == "" || m.off != nil || m.unclear != nil {
 		return m
 	}
-	unclear := NewFinding("inject-unclear", nil, "%s has %s, which must be %s; with another value Linkerd injects nothing there, whatever a pod says", v.namespaceWords(), entryWords("annotations", linkerdInject, value), linkerdValues)
-	off := NewFinding("namespace-not-injected", nil, "%s has %s, which Linkerd does not know, so it does not capture this pod", v.namespaceWords(), entryWords("annotations", linkerdInject, value))
+	unclear := NewFinding(reason.InjectUnclear, nil, "%s has %s, which must be %s; with another value Linkerd injects nothing there, whatever a pod says", v.namespaceWords(), entryWords("annotations", linkerdInject, value), linkerdValues)
+	off := NewFinding(reason.NamespaceNotInjected, nil, "%s has %s, which Linkerd does not know, so it does not capture this pod", v.namespaceWords(), entryWords("annotations", linkerdInject, value))
 	m.injected, m.off, m.unclear = certain.Never, &off, &unclear
 	return m
 }
 
 func refineLinkerd(p passiveProxy, v *view, m *inspection) {
 	if said := p.membership(v); said.unclear != nil && m.optOut == nil {
-		m.optOut = new(v.annotationFinding("injection-off", linkerdInject, "is no value that Linkerd knows, so it injects nothing and does not capture this pod"))
+		m.optOut = new(v.annotationFinding(reason.InjectionOff, linkerdInject, "is no value that Linkerd knows, so it injects nothing and does not capture this pod"))
 	}
 	if len(m.inherited) == 0 && slices.ContainsFunc(linkerdSkipped, v.declares) {
 		for _, port := range linkerdSkipped {

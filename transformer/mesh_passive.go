@@ -7,6 +7,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
@@ -59,7 +60,7 @@ func (p passiveProxy) inspect(v *view) inspection {
 	case bad && p.port == 0:
 		m.conflicts = append(m.conflicts, v.unreadableList(p.excluded, item))
 	case bad:
-		m.report(v.annotationFinding("port-list-invalid", p.excluded.key, "%s, and %q is none", p.excluded.allowed(), item))
+		m.report(v.annotationFinding(reason.PortListInvalid, p.excluded.key, "%s, and %q is none", p.excluded.allowed(), item))
 	}
 	if m.optOut = said.off; said.off == nil && said.injected != certain.Always {
 		m.optOut = p.neverInjects(v)
@@ -89,12 +90,12 @@ func (p passiveProxy) fate(v *view, s *site) world.Fate {
 func (p passiveProxy) neverInjects(v *view) *Finding {
 	const text = "the mesh injects nothing into %s, so it does not capture this pod"
 	if slices.Contains(p.uninjectedNamespaces, v.in.NamespaceName) {
-		return new(NewFinding("namespace-not-injected", nil, text, "namespace \""+v.in.NamespaceName+"\""))
+		return new(NewFinding(reason.NamespaceNotInjected, nil, text, "namespace \""+v.in.NamespaceName+"\""))
 	}
 	for _, l := range p.excludedNamespaceLabels {
 		value, set := v.namespace().Labels.Lookup(l.Key)
 		if set && (l.Value == "" || l.Value == value) {
-			return new(NewFinding("namespace-not-injected", nil, text, v.namespaceWords()+", which has "+entryWords("labels", l.Key, value)))
+			return new(NewFinding(reason.NamespaceNotInjected, nil, text, v.namespaceWords()+", which has "+entryWords("labels", l.Key, value)))
 		}
 	}
 	return nil
@@ -136,9 +137,9 @@ func (t *template) unreadableList(l portList, item string) Finding {
 	const text = "%s, and %q is none; the port of the rewritten probes must be added to it"
 	if _, own := t.annotations().Lookup(l.key); !own {
 		v, _ := t.namespace().Annotations.Lookup(l.key)
-		return NewFinding("port-list-unreadable", nil, "annotation `%s` of Namespace %q: %q "+text, l.key, t.in.Around.Namespace.Name, v, l.allowed(), item)
+		return NewFinding(reason.PortListUnreadable, nil, "annotation `%s` of Namespace %q: %q "+text, l.key, t.in.Around.Namespace.Name, v, l.allowed(), item)
 	}
-	return t.annotationFinding("port-list-unreadable", l.key, text, l.allowed(), item)
+	return t.annotationFinding(reason.PortListUnreadable, l.key, text, l.allowed(), item)
 }
 
 func (p passiveProxy) undo(annotations field.KeyValues, past []answerer, recorded field.KeyValues) field.KeyValues {

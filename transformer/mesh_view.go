@@ -119,13 +119,13 @@ func (t *template) switchIn(kind, key, allowed string, read func(value string) (
 	m := membership{injected: certain.Of(on), at: entryWords(kind, key, v)}
 	switch {
 	case own && !ok:
-		m.unclear = new(metadataFinding("inject-unclear", t.metadata.Key(kind, key), v, "must be %s; with another value nothing is injected, or the injector refuses the pod", allowed))
+		m.unclear = new(metadataFinding(reason.InjectUnclear, t.metadata.Key(kind, key), v, "must be %s; with another value nothing is injected, or the injector refuses the pod", allowed))
 	case own && !on:
-		m.off = new(metadataFinding("injection-off", t.metadata.Key(kind, key), v, "switches injection off, so the mesh does not capture this pod"))
+		m.off = new(metadataFinding(reason.InjectionOff, t.metadata.Key(kind, key), v, "switches injection off, so the mesh does not capture this pod"))
 	case !own && !ok:
 		return membership{}
 	case !own && !on:
-		m.off = new(NewFinding("namespace-not-injected", nil, "Namespace %q has %s, so the mesh does not capture this pod", ns.Name, m.at))
+		m.off = new(NewFinding(reason.NamespaceNotInjected, nil, "Namespace %q has %s, so the mesh does not capture this pod", ns.Name, m.at))
 	}
 	if !own {
 		m.at += " of Namespace \"" + ns.Name + "\""
@@ -169,9 +169,9 @@ func (s optOutSource) switchedOff(key string, why reason.Key) (off, invalid *Fin
 	case err != nil:
 		const allowed = "must be one of true, false, 1, 0, t, f, T, F, TRUE, FALSE, True, False"
 		if s.path == nil {
-			f = NewFinding("annotation-invalid", nil, "Namespace %q: annotation `%s` is %q, but "+allowed, s.Name, key, v)
+			f = NewFinding(reason.AnnotationInvalid, nil, "Namespace %q: annotation `%s` is %q, but "+allowed, s.Name, key, v)
 		} else {
-			f = metadataFinding("annotation-invalid", s.path.Key("annotations", key), v, allowed)
+			f = metadataFinding(reason.AnnotationInvalid, s.path.Key("annotations", key), v, allowed)
 		}
 		return nil, &f
 	case on:
@@ -251,7 +251,7 @@ func (v *view) knownMTLS() (words []string) {
 // checkMisplaced warns of a pod's annotation that the workload has instead of its template.
 func (v *view) checkMisplaced(key string, report func(Finding)) {
 	if value, set := v.in.Workload.Annotations.Lookup(key); set && v.hasOwnMetadata() && v.metadata != nil {
-		report(metadataFinding("annotation-misplaced", field.NewPath("metadata", "annotations").Key(key), value,
+		report(metadataFinding(reason.AnnotationMisplaced, field.NewPath("metadata", "annotations").Key(key), value,
 			"has no effect here; it must be under `%s`", v.metadata.Key("annotations")))
 	}
 }

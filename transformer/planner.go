@@ -7,6 +7,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 )
 
 // A Planner plans for one set of options. It holds no state between calls and
@@ -70,7 +71,7 @@ func (p *Planner) Originals(in Input) (map[string]*prober.Original, error) {
 	for _, s := range t.sites {
 		switch {
 		case s.isDangling():
-			return nil, errors.New(NewFinding("dangling", s.path, danglingText).Text.What)
+			return nil, errors.New(NewFinding(reason.Dangling, s.path, danglingText).Text.What)
 		case !s.original.Dials():
 		case s.portErr != nil:
 			port, _ := s.original.Endpoint()
@@ -104,7 +105,7 @@ func (p *Planner) ReadinessProbes(in Input) ([]OriginalProbe, error) {
 			continue
 		}
 		if s.isDangling() {
-			return nil, errors.New(NewFinding("dangling", s.path, danglingText).Text.What)
+			return nil, errors.New(NewFinding(reason.Dangling, s.path, danglingText).Text.What)
 		}
 		probe := s.source
 		if s.alreadyRewritten {

@@ -11,6 +11,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 )
 
 // handler returns the fields of the original handler as they were written; nil
@@ -126,7 +127,7 @@ func (r *reader) holderIn(at pod.Ref, c *pod.Container, originals map[string]*pr
 }
 
 func (r *reader) addUnreadable(path field.Path, container string, err error) {
-	r.report(containerFinding("env-unreadable", path, container, "%v; the originals of the rewritten probes cannot be known", err))
+	r.report(containerFinding(reason.EnvUnreadable, path, container, "%v; the originals of the rewritten probes cannot be known", err))
 }
 
 // recognise finds the original of a rewritten probe by its path, whatever its
@@ -159,7 +160,7 @@ func (r *reader) recogniseIn(holders []*holder, s *site) bool {
 		case holder == nil:
 			holder, key, entry = h, at, p
 		case !reflect.DeepEqual(entry, p):
-			r.report(containerFinding("originals-ambiguous", s.path, s.container.Name,
+			r.report(containerFinding(reason.OriginalsAmbiguous, s.path, s.container.Name,
 				"looks rewritten, and %s and %s carry different originals for its path; only one of them may", holder.name(), h.name()))
 			return true
 		}
@@ -209,7 +210,7 @@ func (r *reader) keepOriginals() {
 				if get := s.current.HTTPGet; get != nil && get.Path == key {
 					cure = "the probe must have its original back" // it has that path
 				}
-				r.report(containerFinding("originals-ambiguous", s.path, s.container.Name,
+				r.report(containerFinding(reason.OriginalsAmbiguous, s.path, s.container.Name,
 					"looks rewritten, and %s carries the original of `%s`, which may be that of this probe or not; %s", h.name(), key, cure))
 				break
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 )
 
 // findExecWorkarounds adds a finding for each exec probe whose command makes a request to
@@ -24,7 +25,7 @@ func findExecWorkarounds(d *decision) (found []Finding) {
 		if native == nil {
 			continue
 		}
-		f := containerFinding("exec-workaround", s.path, s.container.Name,
+		f := containerFinding(reason.ExecWorkaround, s.path, s.container.Name,
 			"runs %s to ask the pod itself, which the kubelet can do with %s, if the app listens on the pod's IP and not on 127.0.0.1 alone", tool, native)
 		f.Current = field.Map{{Key: "exec", Value: field.As[field.Map](s.source, "exec")}}
 		f.Proposed = field.Map{{Key: native.Kind(), Value: native.Value()}}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 )
 
 // checkIngresses warns of the first probe from which a load balancer takes its health
@@ -16,7 +17,7 @@ func checkIngresses(d *decision) []Finding {
 			continue
 		}
 		if v, cure := d.in.Around.HealthCheckBy(d.pods(), s.port, path, s.name == prober.Readiness); v != nil {
-			return []Finding{containerFinding("ingress-health-check", s.path, s.container.Name,
+			return []Finding{containerFinding(reason.IngressHealthCheck, s.path, s.container.Name,
 				"%s has its load balancer ask for the path of this probe as long as it goes to port %d; of the rewritten one it does not, and asks for / instead of %s: %s",
 				v.Words(), s.port, path, cure)}
 		}

@@ -1,6 +1,10 @@
 package transformer
 
-import "github.com/rewrite-probes/rewrite-probes/internal/field"
+import (
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+)
 
 // checkJob reports where a Job counts an end of probe-proxy as one of the app's. It ends
 // with 0 when it is told to, which no rule matches, but not if it is killed.
@@ -19,12 +23,12 @@ func checkJob(d *decision) (found []Finding) {
 		codes, counts := rule.Get("onExitCodes")
 		on, _ := codes.(field.Map)
 		if _, named := on.Get("containerName"); counts && !named {
-			found = append(found, NewFinding("job-exit-codes", spec.Key("podFailurePolicy").Item("rules", i).Key("onExitCodes"),
+			found = append(found, NewFinding(reason.JobExitCodes, spec.Key("podFailurePolicy").Item("rules", i).Key("onExitCodes"),
 				"has no `containerName`, so the rule also matches the exit code of a probe-proxy that is killed; it should name the container that it means"))
 		}
 	}
 	if value("backoffLimit") == 0 && d.in.Template.Spec.RestartPolicy == "OnFailure" {
-		found = append(found, NewFinding("job-restarts", spec.Key("backoffLimit"),
+		found = append(found, NewFinding(reason.JobRestarts, spec.Key("backoffLimit"),
 			"is 0 with `restartPolicy: OnFailure`, so the Job fails if any container restarts, probe-proxy among them; 1 or more allows that"))
 	}
 	return found
@@ -34,7 +38,7 @@ func checkJob(d *decision) (found []Finding) {
 func checkFinishes(d *decision) []Finding {
 	policy := d.in.Template.Spec.RestartPolicy
 	if d.answeredByUs() && !d.native() && (policy == "Never" || policy == "OnFailure" || d.in.JobLike) {
-		return []Finding{NewFinding("job-never-finishes", d.spec,
+		return []Finding{NewFinding(reason.JobNeverFinishes, d.spec,
 			"the pod has to finish, and with probe-proxy as an ordinary container it never would; probe-proxy must be a native sidecar (`placement: native`)")}
 	}
 	return nil

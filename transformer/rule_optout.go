@@ -1,6 +1,10 @@
 package transformer
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+)
 
 // probesMadeElsewhere leaves alone the probes of a template whose controller makes others of them.
 func probesMadeElsewhere(k *knowledge, s *site) leave {
@@ -24,7 +28,7 @@ func inSkippedContainer(k *knowledge, s *site) leave {
 	if !slices.Contains(k.skipped, name) {
 		return leave{}
 	}
-	return skip(s, "skipped-container", s.path, "container %q is named by the annotation `%s`", name, ownSkipContainers)
+	return skip(s, reason.SkippedContainer, s.path, "container %q is named by the annotation `%s`", name, ownSkipContainers)
 }
 
 // reportOptOut reports the reason to leave the whole template alone, if it is that of a probe.

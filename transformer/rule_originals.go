@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 )
 
 // checkPaths refuses a template in which a probe that was not recognised has the
@@ -16,7 +17,7 @@ func checkPaths(d *decision) (found []Finding) {
 		}
 		i := slices.IndexFunc(d.toRewrite, func(c *site) bool { return c.key == s.current.HTTPGet.Path })
 		if i >= 0 {
-			found = append(found, containerFinding("originals-ambiguous", s.path, s.container.Name,
+			found = append(found, containerFinding(reason.OriginalsAmbiguous, s.path, s.container.Name,
 				"looks rewritten, and has the path at which that of container %q is answered (`%s`); it must have its original back", d.toRewrite[i].container.Name, d.toRewrite[i].path))
 		}
 	}
@@ -36,13 +37,13 @@ func keepReplaced(d *decision) (found []Finding) {
 			continue
 		}
 		if _, noted := d.record.Section(recordHandlers).Get(s.key); noted && s.isDangling() {
-			found = append(found, containerFinding("original-replaced", s.path, s.container.Name,
+			found = append(found, containerFinding(reason.OriginalReplaced, s.path, s.container.Name,
 				"looks rewritten, and the annotation `%s` has all that is left of its original; the probe must have its original back, or the annotation must go", OriginalsAnnotation))
 			continue
 		}
 		for _, h := range d.holders {
 			if key, ok := h.unclaimed(func(key string) bool { return key == s.key && !s.has(h.originals[key]) }); ok {
-				found = append(found, containerFinding("original-replaced", s.path, s.container.Name,
+				found = append(found, containerFinding(reason.OriginalReplaced, s.path, s.container.Name,
 					"is %s since it was rewritten, and %s carries its original under `%s` (%s), which would be lost; the probe must have that path or that original again, or the entry must be removed from there",
 					s.current, h.name(), key, pod.HandlerOf(h.originals[key], &pod.HTTPGet{})))
 				break

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
@@ -14,14 +15,14 @@ import (
 func checkTaken(d *decision) (found []Finding) {
 	for at, c := range d.containers() {
 		if d.answeredByUs() && c.Name == d.opts.ProbeProxy.Name {
-			found = append(found, containerFinding("name-taken", d.containerPath(at).Key("name"), c.Name, "%q is the name of the container to be added; one of the two must have another (`probeProxy.name`)", c.Name))
+			found = append(found, containerFinding(reason.NameTaken, d.containerPath(at).Key("name"), c.Name, "%q is the name of the container to be added; one of the two must have another (`probeProxy.name`)", c.Name))
 		}
 		if !d.answeredByUs() && d.mesh.isProxy(c) {
 			continue
 		}
 		for i, p := range c.Ports {
 			if d.listensOn(d.inspection.answerer, int(p.ContainerPort)) && (p.Protocol == "" || p.Protocol == "TCP") {
-				found = append(found, containerFinding("port-taken", d.containerPath(at).Key("ports").Index(i).Key("containerPort"), c.Name, "%d is the port where rewritten probes are answered; the app must have another%s", p.ContainerPort, d.portCure()))
+				found = append(found, containerFinding(reason.PortTaken, d.containerPath(at).Key("ports").Index(i).Key("containerPort"), c.Name, "%d is the port where rewritten probes are answered; the app must have another%s", p.ContainerPort, d.portCure()))
 			}
 		}
 	}
@@ -32,7 +33,7 @@ func checkTaken(d *decision) (found []Finding) {
 func checkPostStart(d *decision) (found []Finding) {
 	for _, s := range d.toRewrite {
 		if unless := d.lateIn(&d.inspection.facts, s, d.inspection.answerer); unless != "" {
-			found = append(found, containerFinding("post-start-order", s.path, s.container.Name,
+			found = append(found, containerFinding(reason.PostStartOrder, s.path, s.container.Name,
 				"a postStart hook runs before the next container starts, and istio-proxy must run by then; it may not, if %s; probe-proxy runs (`answeredBy: probe-proxy`)", unless))
 		}
 	}
@@ -47,7 +48,7 @@ func checkOwnPort(d *decision) (found []Finding) {
 	}
 	for _, s := range d.rulings {
 		if s.reason == "aims-at-probe-port" || s.byEnvoy {
-			found = append(found, containerFinding("port-taken", s.path.Key(s.original.Kind(), "port"), s.container.Name, "%d is the port where rewritten probes are answered, and this probe says that the app listens there; the app must have another%s", s.port, d.portCure()))
+			found = append(found, containerFinding(reason.PortTaken, s.path.Key(s.original.Kind(), "port"), s.container.Name, "%d is the port where rewritten probes are answered, and this probe says that the app listens there; the app must have another%s", s.port, d.portCure()))
 		}
 	}
 	return found
@@ -91,7 +92,7 @@ func checkLeftAlone(d *decision) (found []Finding) {
 		if s.reason == "" || !d.servedByRewriter(s.site) {
 			continue
 		}
-		found = append(found, containerFinding("rewriter-needed", s.path, s.container.Name,
+		found = append(found, containerFinding(reason.RewriterNeeded, s.path, s.container.Name,
 			"is left alone (%s), and %s's injector, which %s, must rewrite nothing in this pod if other probes are rewritten here; %s", s.reason, d.mesh.title, serves, cures))
 	}
 	return found
@@ -143,7 +144,7 @@ func checkBareSpec(d *decision) []Finding {
 	if len(needed) == 0 {
 		return nil
 	}
-	return []Finding{NewFinding("annotations-unknown", d.spec, "is a pod's spec without metadata, so that there is no known place for the annotation `%s: %s`, which the pods need in the mesh; the entry of `podTemplates` must have `metadata`, the path of the mapping with the pods' annotations, or the object must be excluded", needed[0].Key, needed[0].Value)}
+	return []Finding{NewFinding(reason.AnnotationsUnknown, d.spec, "is a pod's spec without metadata, so that there is no known place for the annotation `%s: %s`, which the pods need in the mesh; the entry of `podTemplates` must have `metadata`, the path of the mapping with the pods' annotations, or the object must be excluded", needed[0].Key, needed[0].Value)}
 }
 
 // checkProxyUID refuses a probe-proxy that would inherit the uid or gid of the mesh's own proxy.
@@ -158,7 +159,7 @@ func checkProxyUID(d *decision) (found []Finding) {
 		value *int64
 	}{{"runAsUser", pod.RunAsUser}, {"runAsGroup", pod.RunAsGroup}} {
 		if _, set := context.Get(id.key); !set && id.value != nil && *id.value == d.mesh.uid {
-			found = append(found, NewFinding("proxy-uid", d.spec.Key("securityContext", id.key),
+			found = append(found, NewFinding(reason.ProxyUID, d.spec.Key("securityContext", id.key),
 				"is %d, the mesh's own, and probe-proxy would inherit it; `probeProxy.securityContext.%s` must be another", *id.value, id.key))
 		}
 	}

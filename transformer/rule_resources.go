@@ -3,6 +3,7 @@ package transformer
 import (
 	"slices"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/resources"
 )
 
@@ -14,7 +15,7 @@ func checkResources(d *decision) (found []Finding) {
 	pod := d.resources
 	if pod.Unreadable != nil {
 		v, _ := d.in.Source(pod.Unreadable)
-		f := NewFinding("resources-unreadable", pod.Unreadable, "\"%v\" must be a quantity that is not negative, such as 500m or 1Gi; the pod's QoS class is not known, and probe-proxy gets a request of 10m CPU and 16Mi memory unless `probeProxy.resources` says otherwise", v)
+		f := NewFinding(reason.ResourcesUnreadable, pod.Unreadable, "\"%v\" must be a quantity that is not negative, such as 500m or 1Gi; the pod's QoS class is not known, and probe-proxy gets a request of 10m CPU and 16Mi memory unless `probeProxy.resources` says otherwise", v)
 		f.Current = v
 		return []Finding{f}
 	}
@@ -26,9 +27,9 @@ func checkResources(d *decision) (found []Finding) {
 	with := pod.With(ours, d.native())
 	before, after := pod.Class(), with.Class()
 	if key, how := pod.Changed(with); key != "" {
-		found = append(found, NewFinding("pod-level-resources", d.spec.Key("resources"), "the pod's own `%s`, which Kubernetes 1.37 fills in from its containers, %s: the pod is %s, and %s with it; it must be written here", key, how, before, after))
+		found = append(found, NewFinding(reason.PodLevelResources, d.spec.Key("resources"), "the pod's own `%s`, which Kubernetes 1.37 fills in from its containers, %s: the pod is %s, and %s with it; it must be written here", key, how, before, after))
 	} else if before != after {
-		found = append(found, NewFinding("qos-class", d.spec, "the pod is %s, and %s with the resources that `probeProxy.resources` of the functionConfig gives to probe-proxy", before, after))
+		found = append(found, NewFinding(reason.QoSClass, d.spec, "the pod is %s, and %s with the resources that `probeProxy.resources` of the functionConfig gives to probe-proxy", before, after))
 	}
 	return found
 }
@@ -44,7 +45,7 @@ func checkLimits(d *decision, pod *resources.Pod, ours resources.Requirements) [
 	if lines := pod.Cure(d.in.Around.Limits(), d.native()); lines != "" {
 		cure = "the functionConfig can have `" + lines + "`"
 	}
-	return []Finding{NewFinding("namespace-limits", d.spec, "the namespace would not accept the pod with probe-proxy: %s; %s", why, cure)}
+	return []Finding{NewFinding(reason.NamespaceLimits, d.spec, "the namespace would not accept the pod with probe-proxy: %s; %s", why, cure)}
 }
 
 // checkProxyLimits warns if a LimitRange fills in the resources of a mesh's proxy that is
@@ -56,7 +57,7 @@ func checkProxyLimits(d *decision) []Finding {
 	ranges := d.in.Around.LimitRanges
 	i := slices.IndexFunc(ranges, resources.LimitRange.HasDefaults)
 	if _, proxy := d.proxyOf(d.mesh.isProxy); i >= 0 && proxy == nil && len(d.opts.IstioProxy.Resources) == 0 {
-		return []Finding{NewFinding("proxy-limits", d.spec, "LimitRange %q gives its defaults to the declared istio-proxy, and they replace what Istio's injector would give it; the functionConfig should have Istio's own, by default `istioProxy: {resources: {requests: {cpu: 100m, memory: 128Mi}, limits: {cpu: 2, memory: 1Gi}}}`", ranges[i].Name)}
+		return []Finding{NewFinding(reason.ProxyLimits, d.spec, "LimitRange %q gives its defaults to the declared istio-proxy, and they replace what Istio's injector would give it; the functionConfig should have Istio's own, by default `istioProxy: {resources: {requests: {cpu: 100m, memory: 128Mi}, limits: {cpu: 2, memory: 1Gi}}}`", ranges[i].Name)}
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func notOneHandler(k *knowledge, s *site) leave {
 	if s.original.Kind() != "" {
 		return leave{}
 	}
-	return skip(s, "not-one-handler", s.path, "must have exactly one handler (exec, httpGet, tcpSocket, grpc, and for hooks sleep), and has %s", s.original)
+	return skip(s, reason.NotOneHandler, s.path, "must have exactly one handler (exec, httpGet, tcpSocket, grpc, and for hooks sleep), and has %s", s.original)
 }
 
 func ofProxy(k *knowledge, s *site) leave {
@@ -43,7 +43,7 @@ func isLost(k *knowledge, s *site) leave {
 	if !s.isDangling() {
 		return leave{}
 	}
-	return skip(s, "dangling", s.path, danglingText)
+	return skip(s, reason.Dangling, s.path, danglingText)
 }
 
 // notRewritten is a rule of restoring.
@@ -69,14 +69,14 @@ func hookNeverWorks(k *knowledge, s *site) leave {
 	if !s.name.IsHook() || kind == pod.KindHTTPGet {
 		return leave{}
 	}
-	return skip(s, "hook-never-works", s.in(), "the kubelet has no %s hooks: this one always fails", kind)
+	return skip(s, reason.HookNeverWorks, s.in(), "the kubelet has no %s hooks: this one always fails", kind)
 }
 
 func onInitContainer(k *knowledge, s *site) leave {
 	if !s.at.Init || pod.IsSidecar(s.at, s.container) {
 		return leave{}
 	}
-	return skip(s, "init-container", s.path, "the API server allows probes and hooks on an init container only with `restartPolicy: Always`")
+	return skip(s, reason.InitContainer, s.path, "the API server allows probes and hooks on an init container only with `restartPolicy: Always`")
 }
 
 func nameNotUnique(k *knowledge, s *site) leave {
@@ -85,14 +85,14 @@ func nameNotUnique(k *knowledge, s *site) leave {
 	if name != "" && !strings.Contains(name, "/") && !slices.Contains(k.names[first+1:], name) {
 		return leave{}
 	}
-	return skip(s, "container-name", k.containerPath(s.at).Key("name"), "%q must be the name of this container alone, without a slash", name)
+	return skip(s, reason.ContainerName, k.containerPath(s.at).Key("name"), "%q must be the name of this container alone, without a slash", name)
 }
 
 func nameIsVariable(k *knowledge, s *site) leave {
 	if !pod.IsVariable(s.container.Name) {
 		return leave{}
 	}
-	return skip(s, "variable", k.containerPath(s.at).Key("name"), "%q has what looks like a variable, and rewritten probes and their originals are known by this name; rewrite-probes must run after the substitution, and the probe is left alone", s.container.Name)
+	return skip(s, reason.Variable, k.containerPath(s.at).Key("name"), "%q has what looks like a variable, and rewritten probes and their originals are known by this name; rewrite-probes must run after the substitution, and the probe is left alone", s.container.Name)
 }
 
 func goesToHost(k *knowledge, s *site) leave {
@@ -100,7 +100,7 @@ func goesToHost(k *knowledge, s *site) leave {
 	if host == "" {
 		return leave{}
 	}
-	return skip(s, "host-set", s.in("host"), "%q is where the probe goes, so it is left alone; without `host` it goes to the pod and can be rewritten", host)
+	return skip(s, reason.HostSet, s.in("host"), "%q is where the probe goes, so it is left alone; without `host` it goes to the pod and can be rewritten", host)
 }
 
 func textIsVariable(k *knowledge, s *site) leave {
@@ -108,7 +108,7 @@ func textIsVariable(k *knowledge, s *site) leave {
 	if !pod.IsVariable(text) {
 		return leave{}
 	}
-	return skip(s, "variable", s.in(key), "%q has what looks like a variable, which nothing would substitute in the env var that carries the original; rewrite-probes must run after the substitution, and the probe is left alone", text)
+	return skip(s, reason.Variable, s.in(key), "%q has what looks like a variable, which nothing would substitute in the env var that carries the original; rewrite-probes must run after the substitution, and the probe is left alone", text)
 }
 
 func schemeInvalid(k *knowledge, s *site) leave {
@@ -116,14 +116,14 @@ func schemeInvalid(k *knowledge, s *site) leave {
 	if h == nil || slices.Contains([]string{"", "HTTP", "HTTPS"}, h.Scheme) {
 		return leave{}
 	}
-	return skip(s, "scheme-invalid", s.in("scheme"), "%q must be HTTP or HTTPS", h.Scheme)
+	return skip(s, reason.SchemeInvalid, s.in("scheme"), "%q must be HTTP or HTTPS", h.Scheme)
 }
 
 func timeoutInvalid(k *knowledge, s *site) leave {
 	if 0 <= s.timeout && s.timeout <= math.MaxInt32 {
 		return leave{}
 	}
-	return skip(s, "timeout-invalid", s.path.Key("timeoutSeconds"), "%d must be a number of seconds from 1 to %d", s.timeout, math.MaxInt32)
+	return skip(s, reason.TimeoutInvalid, s.path.Key("timeoutSeconds"), "%d must be a number of seconds from 1 to %d", s.timeout, math.MaxInt32)
 }
 
 func portUnresolved(k *knowledge, s *site) leave {
@@ -150,21 +150,21 @@ func atProbePort(k *knowledge, s *site) leave {
 		return leave{}
 	}
 	port, _ := s.original.Endpoint()
-	return skip(s, "aims-at-probe-port", s.in("port"), "%s is the port of the rewritten probes, and the probe is not one of them", port)
+	return skip(s, reason.AimsAtProbePort, s.in("port"), "%s is the port of the rewritten probes, and the probe is not one of them", port)
 }
 
 func notCaptured(k *knowledge, s *site) leave {
 	if k.inspection.captures(s.port) {
 		return leave{}
 	}
-	return skip(s, "port-not-captured", s.in("port"), "the mesh does not capture port %d, so the probe works as it is", s.port)
+	return skip(s, reason.PortNotCaptured, s.in("port"), "the mesh does not capture port %d, so the probe works as it is", s.port)
 }
 
 func startsTooEarly(k *knowledge, s *site) leave {
 	if !s.at.Init && !k.answeredByUs() || k.lateIn(&k.inspection.facts, s, k.inspection.answerer) == "" {
 		return leave{}
 	}
-	return skip(s, "starts-before-answerer", s.path, "container %q starts before the one that answers rewritten probes, so this one is left alone; %s", s.container.Name, k.startsEarlierCure(s))
+	return skip(s, reason.StartsBeforeAnswerer, s.path, "container %q starts before the one that answers rewritten probes, so this one is left alone; %s", s.container.Name, k.startsEarlierCure(s))
 }
 
 // newerThanProxy leaves alone what the mesh's proxy would have to make but does not support.
@@ -173,7 +173,7 @@ func newerThanProxy(k *knowledge, s *site) leave {
 	if k.answeredByUs() || newer == "" {
 		return leave{}
 	}
-	return skip(s, "proxy-cannot-answer", s.in(), "has `%s.%s`, which %s does not know; probe-proxy makes such a probe (`answeredBy: %s`)", s.original.Kind(), newer, k.inspection.answerer.who, AnsweredByProbeProxy)
+	return skip(s, reason.ProxyCannotAnswer, s.in(), "has `%s.%s`, which %s does not know; probe-proxy makes such a probe (`answeredBy: %s`)", s.original.Kind(), newer, k.inspection.answerer.who, AnsweredByProbeProxy)
 }
 
 // unknownFieldIn leaves alone what has a field that the planner does not know.
@@ -182,7 +182,7 @@ func unknownFieldIn(k *knowledge, s *site) leave {
 	if path == nil {
 		return leave{}
 	}
-	return skip(s, "handler-unknown", s.path.Join(path), "is a field that this version does not know (it knows %s), so the probe is left alone", strings.Join(known, ", "))
+	return skip(s, reason.HandlerUnknown, s.path.Join(path), "is a field that this version does not know (it knows %s), so the probe is left alone", strings.Join(known, ", "))
 }
 
 // unsupportedValue leaves alone what has a value that the planner does not know.
@@ -191,7 +191,7 @@ func unsupportedValue(k *knowledge, s *site) leave {
 	if s.original.Kind() == "" || name == "" {
 		return leave{}
 	}
-	return skip(s, "handler-unknown", s.in(name), "%s", problem)
+	return skip(s, reason.HandlerUnknown, s.in(name), "%s", problem)
 }
 
 func (k *knowledge) startsEarlierCure(s *site) string {

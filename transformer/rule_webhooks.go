@@ -3,6 +3,8 @@ package transformer
 import (
 	"slices"
 	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 )
 
 // A sidecarWebhook adds a container to the pods that ask for it. The API server calls webhooks in
@@ -53,7 +55,7 @@ func checkWebhooks(d *decision) (found []Finding) {
 		if !set || !w.hasProbes || !w.isOn(value) {
 			continue
 		}
-		found = append(found, d.annotationFinding("rewriter-needed", w.key,
+		found = append(found, d.annotationFinding(reason.RewriterNeeded, w.key,
 			"has %s add the container %q, whose probes Istio's injector may serve now, and which nothing serves if other probes are rewritten here; opt the whole pod out (`%s: \"false\"`), or set `istio: {injectorRewrites: false}` in the functionConfig if Istio's injector rewrites no probes",
 			w.name, w.container, ownRewrite))
 	}

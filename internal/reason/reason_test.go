@@ -2,6 +2,9 @@ package reason_test
 
 import (
 	"fmt"
+	"io/fs"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -57,5 +60,32 @@ func TestText_String(t *testing.T) {
 		if got := c.text.String(); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
+	}
+}
+
+// A literal key that is in no row would have no severity: code names the constants, which the compiler checks.
+func TestKey_noLiterals(t *testing.T) {
+	literal := regexp.MustCompile(`\b(?:NewFinding|containerFinding|metadataFinding|annotationFinding|NewMessage)\("([a-z-]+)"|\b(?:aboutFile|note|skip)\([\w.]+, "([a-z-]+)"`)
+	constant := regexp.MustCompile(`\b(?:NewFinding|containerFinding|metadataFinding|annotationFinding|NewMessage)\(reason\.[A-Z]|\b(?:aboutFile|note|skip)\([\w.]+, reason\.[A-Z]`)
+	seen := 0
+	root := os.DirFS("../..")
+	for _, folder := range []string{"cmd", "fn", "internal", "transformer"} {
+		err := fs.WalkDir(root, folder, func(file string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+				return err
+			}
+			text, err := fs.ReadFile(root, file)
+			for _, m := range literal.FindAllStringSubmatch(string(text), -1) {
+				t.Errorf("%s: %q must be a constant of package reason", file, m[1]+m[2])
+			}
+			seen += len(constant.FindAll(text, -1))
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if seen < 100 {
+		t.Errorf("%d keys were seen", seen)
 	}
 }
