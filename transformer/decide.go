@@ -64,7 +64,7 @@ func (d *decision) leave(r *ruling, l leave) {
 	}
 }
 
-// rewriteTheRest gives a target to each probe and hook for which there is no reason to leave it
+// rewriteTheRest sets the target of each probe and hook for which there is no reason to leave it
 // alone.
 func (d *decision) rewriteTheRest() {
 	for i := range d.rulings {

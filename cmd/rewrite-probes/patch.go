@@ -1,11 +1,8 @@
 package main
 
 import (
-	"errors"
 	"slices"
-	"strings"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
 )
 
@@ -28,10 +25,7 @@ func (p patchText) concern() string {
 	if p.kind != "" && !canHavePods(p.kind) {
 		return ""
 	}
-	s, err := manifest.Read("patch", []byte(p.text))
-	if errors.Is(err, manifest.ErrNotObject) { // a JSON patch
-		s, err = manifest.Read("patch", []byte("patch:\n "+strings.ReplaceAll(p.text, "\n", "\n ")))
-	}
+	s, err := workload.ReadText(p.text)
 	if err != nil {
 		return concernOf(p.text, namesProbe().MatchString(p.text))
 	}

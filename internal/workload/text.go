@@ -57,11 +57,18 @@ func TextHasProbe(text string) bool {
 	if !slices.ContainsFunc(dialing, mentions) {
 		return false
 	}
+	s, err := ReadText(text)
+	return err == nil && slices.ContainsFunc(s.Objects(), HasProbe)
+}
+
+// ReadText reads a text that stands in a manifest or is a patch. One that is a list, as a JSON
+// patch is, becomes the only field of a mapping.
+func ReadText(text string) (*manifest.Stream, error) {
 	s, err := manifest.Read("text", []byte(text))
 	if errors.Is(err, manifest.ErrNotObject) {
-		s, err = manifest.Read("list", []byte("list:\n "+strings.ReplaceAll(text, "\n", "\n ")))
+		return manifest.Read("list", []byte("list:\n "+strings.ReplaceAll(text, "\n", "\n ")))
 	}
-	return err == nil && slices.ContainsFunc(s.Objects(), HasProbe)
+	return s, err
 }
 
 // HasProbe reports whether anything in a mapping, which need not be an object of the

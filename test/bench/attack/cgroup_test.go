@@ -26,7 +26,7 @@ type cgroup struct {
 	cpu                string // the file that takes processes into the cgroup for the CPU, if there is another
 }
 
-// limitCPU gives the cgroup a limit of 100m, the smallest that the function writes.
+// limitCPU sets for the cgroup a limit of 100m, the smallest that the function writes.
 func (g *cgroup) limitCPU(t *testing.T) {
 	t.Helper()
 	dir, quota, text := g.dir, "cpu.max", "10000 100000"
