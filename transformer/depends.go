@@ -126,7 +126,8 @@ func (r *reads) metadata() {
 	r.Metadata = true
 	keys := meshKeys
 	if len(r.plan.Edits) > 0 {
-		keys = slices.DeleteFunc(slices.Clone(keys), func(k metaKey) bool { return k.mesh != "" && k.mesh != r.mesh() })
+		ofOthers := func(k metaKey) bool { return k.mesh != "" && k.mesh != r.mesh() }
+		keys = slices.DeleteFunc(slices.Clone(keys), ofOthers)
 	}
 	if metadata := r.in.MetadataPath(); metadata != nil {
 		for _, k := range keys {
@@ -175,7 +176,8 @@ func (r *reads) answerer() {
 		for _, key := range []string{"runAsUser", "runAsGroup", appArmorField} {
 			r.add(context.Key(key))
 		}
-		r.add(resources.Deciding(r.spec, r.in.Template.Spec.All(), r.in.Around.LimitRanges, r.source)...)
+		containers := r.in.Template.Spec.All()
+		r.add(resources.Deciding(r.spec, containers, r.in.Around.LimitRanges, r.source)...)
 		r.LimitRanges = true
 		r.Platform = r.opts.Platform == PlatformAuto
 		r.Services = r.mesh() == kuma.name
@@ -209,9 +211,12 @@ type metaKey struct {
 // meshKeys are those of pod templates.
 var meshKeys = slices.Concat(
 	metaKeys("", "labels", istioInject, istioRevision, istioDataplaneMode, kumaInject),
-	metaKeys("", "annotations", ownRewrite, ownSkipContainers, OriginalsAnnotation, istioInject, linkerdInject, consulInject,
-		osmDomain+osmInject, fsmDomain+osmInject, kumaProbeProxyPort, kumaVirtualProbePort, consulOriginalPod, consulInjected),
-	metaKeys(istioData.name, "annotations", istioRewrite, istioStatusPort, istioNative, istioIncludePorts, istioExcludePorts, istioProxyConfig,
+	metaKeys("", "annotations",
+		ownRewrite, ownSkipContainers, OriginalsAnnotation,
+		istioInject, linkerdInject, consulInject, osmDomain+osmInject, fsmDomain+osmInject,
+		kumaProbeProxyPort, kumaVirtualProbePort, consulOriginalPod, consulInjected),
+	metaKeys(istioData.name, "annotations",
+		istioRewrite, istioStatusPort, istioNative, istioIncludePorts, istioExcludePorts, istioProxyConfig,
 		istioInterception, istioNetBind, istioTemplates, istioInjected),
 	metaKeys(linkerd.name, "annotations", linkerd.excluded.key),
 	metaKeys(kuma.name, "annotations", kuma.excluded.key, kumaGateway, "kuma.io/virtual-probes"),
@@ -230,7 +235,12 @@ func metaKeys(mesh, kind string, keys ...string) (all []metaKey) {
 // NamespaceReads are the fields of a Namespace that plans depend on.
 func NamespaceReads() []field.Path {
 	labels, annotations := field.NewPath("metadata", "labels"), field.NewPath("metadata", "annotations")
-	all := []field.Path{labels.Key(istioInjection), labels.Key(istioRevision), labels.Key(istioDataplaneMode), labels.Key(consulTransparent)}
+	all := []field.Path{
+		labels.Key(istioInjection),
+		labels.Key(istioRevision),
+		labels.Key(istioDataplaneMode),
+		labels.Key(consulTransparent),
+	}
 	for _, p := range []passiveProxy{linkerd, kuma, consul, openServiceMesh, flomesh} {
 		for _, l := range p.excludedNamespaceLabels {
 			all = append(all, labels.Key(l.Key))

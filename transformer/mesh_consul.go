@@ -92,7 +92,9 @@ func refineConsul(p passiveProxy, v *view, m *inspection) {
 	if value, set := v.annotations().Lookup(consulTransparent); set && isFalse(value) {
 		m.optOut = new(v.annotationFinding(reason.PortNotCaptured, consulTransparent, "turns the transparent proxy off, so Consul captures nothing of this pod"))
 	} else if ns := v.namespace(); !set && isFalse(ns.Labels.Get(consulTransparent)) {
-		m.optOut = new(NewFinding(reason.PortNotCaptured, nil, "Namespace %q has the label `%s: %s`, so Consul captures nothing of this pod", ns.Name, consulTransparent, ns.Labels.Get(consulTransparent)))
+		m.optOut = new(NewFinding(reason.PortNotCaptured, nil,
+			"Namespace %q has the label `%s: %s`, so Consul captures nothing of this pod",
+			ns.Name, consulTransparent, ns.Labels.Get(consulTransparent)))
 	}
 	rewrites := !p.off.isOff(v.annotations())
 	m.outcome = m.capturedOutcome(v, func(s *site) (world.Fate, string) {

@@ -85,7 +85,8 @@ func (d istio) optOut(v *view, said membership, open *world.Facts, report func(F
 	if f := d.passesProbes(v, said.injected); f != nil {
 		return f
 	}
-	if _, done := v.annotations().Lookup(istioInjected); open.Injected.Is == certain.Always && open.Rewrites.Is == certain.Always && !done {
+	_, done := v.annotations().Lookup(istioInjected)
+	if !done && open.Injected.Is == certain.Always && open.Rewrites.Is == certain.Always {
 		return new(NewFinding(reason.InjectorRewrites, nil, "Istio's injector rewrites the probes of this pod (%s)", open.Rewrites.At))
 	}
 	return nil

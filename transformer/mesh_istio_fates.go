@@ -360,7 +360,8 @@ func (d istio) outcomes(v *view, f world.Facts) func(*site) (world.Fate, string)
 				foretell(world.WorldFate{World: w, Uncaptured: true})
 			}
 		}
-		if spared := func(x world.WorldFate) bool { return x.Outcome == world.Unaffected }; !slices.ContainsFunc(fates, spared) {
+		isSpared := func(x world.WorldFate) bool { return x.Outcome == world.Unaffected }
+		if !slices.ContainsFunc(fates, isSpared) {
 			fates = append(fates, far...) // it fails for certain, and what is far can make that open
 		}
 		return f.VerdictOn(fates)

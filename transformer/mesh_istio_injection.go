@@ -56,9 +56,11 @@ func (d istio) sidecarMembership(v *view) membership {
 	case ns.Labels.Get(istioRevision) != "":
 		return membership{injected: certain.Always, at: v.namespaceLabel(istioRevision)}
 	case labels.Get(istioRevision) != "":
-		return membership{injected: certain.Always, at: entryWords("labels", istioRevision, labels.Get(istioRevision)), presumed: v.mayRevokeLabels()}
+		at := entryWords("labels", istioRevision, labels.Get(istioRevision))
+		return membership{injected: certain.Always, at: at, presumed: v.mayRevokeLabels()}
 	case kind == "labels" && value == "true":
-		return membership{injected: certain.Always, at: entryWords(kind, istioInject, value), presumed: v.mayRevokeLabels()}
+		at := entryWords(kind, istioInject, value)
+		return membership{injected: certain.Always, at: at, presumed: v.mayRevokeLabels()}
 	}
 	switch at := "`istio.injectedNamespaces` of the functionConfig"; v.opts.Istio.injects(v.in.NamespaceName) {
 	case certain.Always:
@@ -103,8 +105,9 @@ func (d istio) neverInjected(v *view) membership {
 	case v.in.Template.Spec.HostNetwork:
 		return membership{injected: certain.Never, at: "`hostNetwork`"}
 	case slices.Contains(istioNeverInjected, v.in.NamespaceName):
-		at := "namespace \"" + v.in.NamespaceName + "\""
-		return membership{injected: certain.Never, at: at, off: new(NewFinding(reason.NamespaceNotInjected, nil, "namespace %q is never injected, so the mesh does not capture this pod", v.in.NamespaceName))}
+		off := NewFinding(reason.NamespaceNotInjected, nil,
+			"namespace %q is never injected, so the mesh does not capture this pod", v.in.NamespaceName)
+		return membership{injected: certain.Never, at: "namespace \"" + v.in.NamespaceName + "\"", off: &off}
 	case value == "false":
 		return v.switchIn(kind, istioInject, "", isEnabled)
 	case set && inNamespace != "enabled" && !pod.IsVariable(inNamespace):
@@ -116,7 +119,9 @@ func (d istio) neverInjected(v *view) membership {
 
 // notInjected returns the membership of a pod that Istio does not inject.
 func (istio) notInjected(at, format string, args ...any) membership {
-	return membership{injected: certain.Never, at: at, off: new(NewFinding(reason.NamespaceNotInjected, nil, format+", so the mesh does not capture this pod; if another proxy does, `answeredBy: probe-proxy` has it rewritten", args...))}
+	format += ", so the mesh does not capture this pod; if another proxy does, `answeredBy: probe-proxy` has it rewritten"
+	off := NewFinding(reason.NamespaceNotInjected, nil, format, args...)
+	return membership{injected: certain.Never, at: at, off: &off}
 }
 
 // istioInjectSwitch returns the injection switch of a template: the label if there

@@ -69,7 +69,10 @@ func kumaSwitched(v *view) membership {
 		return m
 	}
 	if value := ns.Labels.Get(kumaInject); value != "enabled" && value != "true" {
-		m.injected, m.off = certain.Never, new(NewFinding(reason.NamespaceNotInjected, nil, "Kuma's webhook gets only pods with the label `%s: enabled` and those of a Namespace with that label or `%s: \"true\"`, and %s has neither, so the mesh does not capture this pod", kumaInject, kumaInject, v.namespaceWords()))
+		m.injected = certain.Never
+		m.off = new(NewFinding(reason.NamespaceNotInjected, nil,
+			"Kuma's webhook gets only pods with the label `%s: enabled` and those of a Namespace with that label or `%s: \"true\"`, and %s has neither, so the mesh does not capture this pod",
+			kumaInject, kumaInject, v.namespaceWords()))
 	}
 	return m
 }
@@ -103,7 +106,8 @@ func redirectedHosts(v *view) (found []Finding) {
 		if h == nil || s.name.IsHook() || !slices.ContainsFunc(h.HTTPHeaders, isHost) {
 			continue
 		}
-		found = append(found, containerFinding(reason.KumaHost, s.path.Key(pod.KindHTTPGet, pod.HeadersField), s.container.Name,
+		path := s.path.Key(pod.KindHTTPGet, pod.HeadersField)
+		found = append(found, containerFinding(reason.KumaHost, path, s.container.Name,
 			"has a header Host, with which the probe passes in Kuma 2.13 and 2.14 whatever the app says; without it, or with another version, it works"))
 	}
 	return found

@@ -74,8 +74,12 @@ func linkerdSwitched(v *view) membership {
 	if _, ok := read(value); ok || value == "" || m.off != nil || m.unclear != nil {
 		return m
 	}
-	unclear := NewFinding(reason.InjectUnclear, nil, "%s has %s, which must be %s; with another value Linkerd injects nothing there, whatever a pod says", v.namespaceWords(), entryWords("annotations", linkerdInject, value), linkerdValues)
-	off := NewFinding(reason.NamespaceNotInjected, nil, "%s has %s, which Linkerd does not know, so it does not capture this pod", v.namespaceWords(), entryWords("annotations", linkerdInject, value))
+	annotation := entryWords("annotations", linkerdInject, value)
+	unclear := NewFinding(reason.InjectUnclear, nil,
+		"%s has %s, which must be %s; with another value Linkerd injects nothing there, whatever a pod says",
+		v.namespaceWords(), annotation, linkerdValues)
+	off := NewFinding(reason.NamespaceNotInjected, nil,
+		"%s has %s, which Linkerd does not know, so it does not capture this pod", v.namespaceWords(), annotation)
 	m.injected, m.off, m.unclear = certain.Never, &off, &unclear
 	return m
 }

@@ -38,7 +38,9 @@ func osmProfile(domain string, data meshData) passiveProxy {
 		uninjectedNamespaces:    []string{"kube-system", "kube-public"},
 		excludedNamespaceLabels: field.KeyValues{{Key: domain + "/ignore"}, {Key: "control-plane"}},
 		switched: func(v *view) membership {
-			if _, envoy := v.proxyOf(data.isProxy); data.osmForm && envoy != nil && slices.ContainsFunc(v.sites, func(s *site) bool { return s.byEnvoy }) {
+			_, envoy := v.proxyOf(data.isProxy)
+			answers := func(s *site) bool { return s.byEnvoy }
+			if data.osmForm && envoy != nil && slices.ContainsFunc(v.sites, answers) {
 				return memberBy(envoy)
 			}
 			return v.switchIn("annotations", inject, "enabled, yes, true, disabled, no or false", func(value string) (on, ok bool) {

@@ -137,7 +137,8 @@ func (t *template) unreadableList(l portList, item string) Finding {
 	const text = "%s, and %q is none; the port of the rewritten probes must be added to it"
 	if _, own := t.annotations().Lookup(l.key); !own {
 		v, _ := t.namespace().Annotations.Lookup(l.key)
-		return NewFinding(reason.PortListUnreadable, nil, "annotation `%s` of Namespace %q: %q "+text, l.key, t.in.Around.Namespace.Name, v, l.allowed(), item)
+		return NewFinding(reason.PortListUnreadable, nil, "annotation `%s` of Namespace %q: %q "+text,
+			l.key, t.in.Around.Namespace.Name, v, l.allowed(), item)
 	}
 	return t.annotationFinding(reason.PortListUnreadable, l.key, text, l.allowed(), item)
 }

@@ -19,8 +19,11 @@ const envoyName = "envoy"
 
 // answersOSM reports whether a container is a probe-proxy that answers Open Service Mesh's form.
 func answersOSM(c *pod.Container) bool {
+	if slices.Contains(c.Args, osmFormFlag) {
+		return true
+	}
 	i := slices.Index(c.Args, "--form")
-	return slices.Contains(c.Args, osmFormFlag) || i >= 0 && i+1 < len(c.Args) && c.Args[i+1] == "osm"
+	return i >= 0 && i+1 < len(c.Args) && c.Args[i+1] == "osm"
 }
 
 // osmOriginal returns the original of a probe in Open Service Mesh's form that h carries, and its

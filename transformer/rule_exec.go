@@ -69,14 +69,24 @@ func compiled(text string) func() *regexp.Regexp {
 // shellPlain are the characters that a shell takes as they are.
 const shellPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789./:=,_+- "
 
+// portOfScheme is the port of a URL that names none.
+var portOfScheme = map[string]string{"": "80", "https": "443"}
+
 // withoutShell returns the command that a shell runs, if it is a plain one.
 func withoutShell(command []string) []string {
-	if len(command) == 3 && slices.Contains([]string{"sh", "bash"}, path.Base(command[0])) && command[1] == "-c" {
-		if script := strings.TrimSuffix(command[2], " || exit 1"); strings.Trim(script, shellPlain) == "" {
-			return strings.Fields(script)
-		}
+	if len(command) != 3 || !isShell(command[0]) || command[1] != "-c" {
+		return command
 	}
-	return command
+	script := strings.TrimSuffix(command[2], " || exit 1")
+	if strings.Trim(script, shellPlain) != "" {
+		return command
+	}
+	return strings.Fields(script)
+}
+
+func isShell(program string) bool {
+	name := path.Base(program)
+	return name == "sh" || name == "bash"
 }
 
 // nativeHandler returns the handler that does what a command does, and the command's
@@ -88,17 +98,23 @@ func nativeHandler(command []string) (tool string, native *pod.Handler) {
 	tool = path.Base(command[0])
 	form, isTool := requestTools[tool]
 	args := " " + strings.Join(command[1:], " ")
-	if !isTool || !slices.Equal(strings.Fields(args), command[1:]) || !form().MatchString(args) || !neededOption().MatchString(args) {
+	hasSpaces := !slices.Equal(strings.Fields(args), command[1:])
+	if !isTool || hasSpaces || !form().MatchString(args) || !neededOption().MatchString(args) {
 		return tool, nil
 	}
 	part := func(name string) string { return form().ReplaceAllString(args, "${"+name+"}") }
-	number, _ := strconv.Atoi(cmp.Or(part("port"), map[string]string{"": "80", "https": "443"}[part("scheme")]))
-	if _, err := pod.InRange(int64(number)); err != nil || part("scheme") != "" && !unverified().MatchString(args) {
+	scheme := part("scheme")
+	if scheme != "" && !unverified().MatchString(args) {
+		return tool, nil
+	}
+	number, _ := strconv.Atoi(cmp.Or(part("port"), portOfScheme[scheme]))
+	if _, err := pod.InRange(int64(number)); err != nil {
 		return tool, nil
 	}
 	switch port := field.Number(number); tool {
 	case "curl", "wget":
-		return tool, &pod.Handler{HTTPGet: &pod.HTTPGet{Path: cmp.Or(part("path"), "/"), Port: port, Scheme: strings.ToUpper(part("scheme"))}}
+		get := &pod.HTTPGet{Path: cmp.Or(part("path"), "/"), Port: port, Scheme: strings.ToUpper(scheme)}
+		return tool, &pod.Handler{HTTPGet: get}
 	case "grpc_health_probe":
 		return tool, &pod.Handler{GRPC: &pod.GRPC{Port: port, Service: new(part("service"))}}
 	default:

@@ -16,7 +16,8 @@ func checkIngresses(d *decision) []Finding {
 		if path == "" {
 			continue
 		}
-		if v, cure := d.in.Around.HealthCheckBy(d.pods(), s.port, path, s.name == prober.Readiness); v != nil {
+		v, cure := d.in.Around.HealthCheckBy(d.pods(), s.port, path, s.name == prober.Readiness)
+		if v != nil {
 			return []Finding{containerFinding(reason.IngressHealthCheck, s.path, s.container.Name,
 				"%s has its load balancer ask for the path of this probe as long as it goes to port %d; of the rewritten one it does not, and asks for / instead of %s: %s",
 				v.Words(), s.port, path, cure)}
@@ -30,9 +31,14 @@ func checkIngresses(d *decision) []Finding {
 func healthPath(s *site) string {
 	h := s.original.HTTPGet
 	switch {
-	case h == nil, s.at.Init, s.name != prober.Readiness && s.name != prober.Liveness,
-		!s.container.Declares(s.port), slices.ContainsFunc(h.HTTPHeaders, func(x pod.HTTPHeader) bool { return x.Name != "Host" }), h.Path == "/":
+	case h == nil, h.Path == "/", s.at.Init, !s.container.Declares(s.port):
+		return ""
+	case s.name != prober.Readiness && s.name != prober.Liveness:
+		return ""
+	case slices.ContainsFunc(h.HTTPHeaders, isNotHost):
 		return ""
 	}
 	return h.Path
 }
+
+func isNotHost(h pod.HTTPHeader) bool { return h.Name != "Host" }

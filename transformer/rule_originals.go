@@ -42,7 +42,8 @@ func keepReplaced(d *decision) (found []Finding) {
 			continue
 		}
 		for _, h := range d.holders {
-			if key, ok := h.unclaimed(func(key string) bool { return key == s.key && !s.has(h.originals[key]) }); ok {
+			lost := func(key string) bool { return key == s.key && !s.has(h.originals[key]) }
+			if key, ok := h.unclaimed(lost); ok {
 				found = append(found, containerFinding(reason.OriginalReplaced, s.path, s.container.Name,
 					"is %s since it was rewritten, and %s carries its original under `%s` (%s), which would be lost; the probe must have that path or that original again, or the entry must be removed from there",
 					s.current, h.name(), key, pod.HandlerOf(h.originals[key], &pod.HTTPGet{})))

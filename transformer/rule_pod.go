@@ -15,14 +15,19 @@ import (
 func checkTaken(d *decision) (found []Finding) {
 	for at, c := range d.containers() {
 		if d.answeredByUs() && c.Name == d.opts.ProbeProxy.Name {
-			found = append(found, containerFinding(reason.NameTaken, d.containerPath(at).Key("name"), c.Name, "%q is the name of the container to be added; one of the two must have another (`probeProxy.name`)", c.Name))
+			found = append(found, containerFinding(reason.NameTaken, d.containerPath(at).Key("name"), c.Name,
+				"%q is the name of the container to be added; one of the two must have another (`probeProxy.name`)", c.Name))
 		}
 		if !d.answeredByUs() && d.mesh.isProxy(c) {
 			continue
 		}
 		for i, p := range c.Ports {
-			if d.listensOn(d.inspection.answerer, int(p.ContainerPort)) && (p.Protocol == "" || p.Protocol == "TCP") {
-				found = append(found, containerFinding(reason.PortTaken, d.containerPath(at).Key("ports").Index(i).Key("containerPort"), c.Name, "%d is the port where rewritten probes are answered; the app must have another%s", p.ContainerPort, d.portCure()))
+			isTCP := p.Protocol == "" || p.Protocol == "TCP"
+			if isTCP && d.listensOn(d.inspection.answerer, int(p.ContainerPort)) {
+				path := d.containerPath(at).Key("ports").Index(i).Key("containerPort")
+				found = append(found, containerFinding(reason.PortTaken, path, c.Name,
+					"%d is the port where rewritten probes are answered; the app must have another%s",
+					p.ContainerPort, d.portCure()))
 			}
 		}
 	}
@@ -48,7 +53,10 @@ func checkOwnPort(d *decision) (found []Finding) {
 	}
 	for _, s := range d.rulings {
 		if s.reason == "aims-at-probe-port" || s.byEnvoy {
-			found = append(found, containerFinding(reason.PortTaken, s.path.Key(s.original.Kind(), "port"), s.container.Name, "%d is the port where rewritten probes are answered, and this probe says that the app listens there; the app must have another%s", s.port, d.portCure()))
+			path := s.path.Key(s.original.Kind(), "port")
+			found = append(found, containerFinding(reason.PortTaken, path, s.container.Name,
+				"%d is the port where rewritten probes are answered, and this probe says that the app listens there; the app must have another%s",
+				s.port, d.portCure()))
 		}
 	}
 	return found

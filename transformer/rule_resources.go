@@ -15,11 +15,13 @@ func checkResources(d *decision) (found []Finding) {
 	pod := d.resources
 	if pod.Unreadable != nil {
 		v, _ := d.in.Source(pod.Unreadable)
-		f := NewFinding(reason.ResourcesUnreadable, pod.Unreadable, "\"%v\" must be a quantity that is not negative, such as 500m or 1Gi; the pod's QoS class is not known, and probe-proxy gets a request of 10m CPU and 16Mi memory unless `probeProxy.resources` says otherwise", v)
+		f := NewFinding(reason.ResourcesUnreadable, pod.Unreadable,
+			"\"%v\" must be a quantity that is not negative, such as 500m or 1Gi; the pod's QoS class is not known, and probe-proxy gets a request of 10m CPU and 16Mi memory unless `probeProxy.resources` says otherwise", v)
 		f.Current = v
 		return []Finding{f}
 	}
-	if around := &d.in.Around; len(d.opts.ProbeProxy.Resources)+len(around.LimitRanges)+len(around.Quotas) == 0 && !pod.HasOwn {
+	ruled := len(d.in.Around.LimitRanges)+len(d.in.Around.Quotas) > 0
+	if !ruled && !pod.HasOwn && len(d.opts.ProbeProxy.Resources) == 0 {
 		return nil // the defaults keep the class
 	}
 	ours := resources.Filled(d.probeProxyResources(pod, d.toRewrite), d.in.Around.LimitRanges)
@@ -56,8 +58,11 @@ func checkProxyLimits(d *decision) []Finding {
 	}
 	ranges := d.in.Around.LimitRanges
 	i := slices.IndexFunc(ranges, resources.LimitRange.HasDefaults)
-	if _, proxy := d.proxyOf(d.mesh.isProxy); i >= 0 && proxy == nil && len(d.opts.IstioProxy.Resources) == 0 {
-		return []Finding{NewFinding(reason.ProxyLimits, d.spec, "LimitRange %q gives its defaults to the declared istio-proxy, and they replace what Istio's injector would give it; the functionConfig should have Istio's own, by default `istioProxy: {resources: {requests: {cpu: 100m, memory: 128Mi}, limits: {cpu: 2, memory: 1Gi}}}`", ranges[i].Name)}
+	_, proxy := d.proxyOf(d.mesh.isProxy)
+	if i < 0 || proxy != nil || len(d.opts.IstioProxy.Resources) > 0 {
+		return nil
 	}
-	return nil
+	return []Finding{NewFinding(reason.ProxyLimits, d.spec,
+		"LimitRange %q gives its defaults to the declared istio-proxy, and they replace what Istio's injector would give it; the functionConfig should have Istio's own, by default `istioProxy: {resources: {requests: {cpu: 100m, memory: 128Mi}, limits: {cpu: 2, memory: 1Gi}}}`",
+		ranges[i].Name)}
 }

@@ -161,10 +161,15 @@ func notCaptured(k *knowledge, s *site) leave {
 }
 
 func startsTooEarly(k *knowledge, s *site) leave {
-	if !s.at.Init && !k.answeredByUs() || k.lateIn(&k.inspection.facts, s, k.inspection.answerer) == "" {
+	if !s.at.Init && !k.answeredByUs() {
 		return leave{}
 	}
-	return skip(s, reason.StartsBeforeAnswerer, s.path, "container %q starts before the one that answers rewritten probes, so this one is left alone; %s", s.container.Name, k.startsEarlierCure(s))
+	if k.lateIn(&k.inspection.facts, s, k.inspection.answerer) == "" {
+		return leave{}
+	}
+	return skip(s, reason.StartsBeforeAnswerer, s.path,
+		"container %q starts before the one that answers rewritten probes, so this one is left alone; %s",
+		s.container.Name, k.startsEarlierCure(s))
 }
 
 // newerThanProxy leaves alone what the mesh's proxy would have to make but does not support.
@@ -173,7 +178,9 @@ func newerThanProxy(k *knowledge, s *site) leave {
 	if k.answeredByUs() || newer == "" {
 		return leave{}
 	}
-	return skip(s, reason.ProxyCannotAnswer, s.in(), "has `%s.%s`, which %s does not know; probe-proxy makes such a probe (`answeredBy: %s`)", s.original.Kind(), newer, k.inspection.answerer.who, AnsweredByProbeProxy)
+	return skip(s, reason.ProxyCannotAnswer, s.in(),
+		"has `%s.%s`, which %s does not know; probe-proxy makes such a probe (`answeredBy: %s`)",
+		s.original.Kind(), newer, k.inspection.answerer.who, AnsweredByProbeProxy)
 }
 
 // unknownFieldIn leaves alone what has a field that the planner does not know.

@@ -38,10 +38,18 @@ func (s *site) edits(want *pod.Handler) []field.Edit {
 			edits[i].Texts = s.texts
 		}
 	}
-	if h := s.current.HTTPGet; (s.foreign || s.inForm) && h != nil && h.Scheme != "" && want.HTTPGet != nil && want.HTTPGet.Scheme == "" {
+	if (s.foreign || s.inForm) && dropsScheme(s.current, want) {
 		edits = append(edits, field.Edit{Op: field.Delete, Path: s.path.Key(pod.KindHTTPGet, "scheme")})
 	}
 	return edits
+}
+
+// dropsScheme reports whether of two httpGet handlers only the first has a scheme.
+func dropsScheme(from, to *pod.Handler) bool {
+	if from.HTTPGet == nil || to.HTTPGet == nil {
+		return false
+	}
+	return from.HTTPGet.Scheme != "" && to.HTTPGet.Scheme == ""
 }
 
 // withTexts returns the edits that restore the original, with one for each field that has
@@ -50,8 +58,10 @@ func (s *site) withTexts(edits []field.Edit) []field.Edit {
 	kind := s.current.Kind()
 	now := field.As[field.Map](s.source, kind)
 	for _, text := range s.texts {
-		writes := func(e field.Edit) bool { return e.Op == field.Rename || e.Path[len(e.Path)-1].Key == text.Key }
-		named := slices.ContainsFunc(edits, writes)
+		named := slices.ContainsFunc(edits, func(e field.Edit) bool {
+			last := e.Path[len(e.Path)-1]
+			return e.Op == field.Rename || last.Key == text.Key
+		})
 		_, has := now.Get(text.Key)
 		if value, had := s.before(text.Key); has && had && !named {
 			path := s.path.Key(kind, text.Key)

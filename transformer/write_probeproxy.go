@@ -23,7 +23,11 @@ var ownedKeys = []string{
 // podIP is the env var by which probe-proxy knows where the app listens.
 var podIP = field.Map{
 	{Key: "name", Value: "POD_IP"},
-	{Key: "valueFrom", Value: field.Map{{Key: "fieldRef", Value: field.Map{{Key: "fieldPath", Value: "status.podIP"}}}}},
+	{Key: "valueFrom", Value: field.Map{
+		{Key: "fieldRef", Value: field.Map{
+			{Key: "fieldPath", Value: "status.podIP"},
+		}},
+	}},
 }
 
 // fixedContainer returns the container probe-proxy, as far as it is the same for all templates.
@@ -32,7 +36,11 @@ var podIP = field.Map{
 // that scrape every declared port would find one more.
 func fixedContainer(in *setting, native bool) field.Map {
 	s := in.opts.ProbeProxy
-	m := field.AppendSet(field.Map{{Key: "name", Value: s.Name}, {Key: "image", Value: s.ImageToRun()}}, "imagePullPolicy", s.ImagePullPolicy)
+	m := field.Map{
+		{Key: "name", Value: s.Name},
+		{Key: "image", Value: s.ImageToRun()},
+	}
+	m = field.AppendSet(m, "imagePullPolicy", s.ImagePullPolicy)
 	if native {
 		m = append(m, field.Entry{Key: "restartPolicy", Value: "Always"})
 	}
@@ -52,12 +60,15 @@ func fixedContainer(in *setting, native bool) field.Map {
 	if len(args) > 0 {
 		m = append(m, field.Entry{Key: "args", Value: args})
 	}
+	postStart := field.Entry{Key: prober.PostStart.Field(), Value: waitHook(in.answersOn())}
 	m = append(m,
 		field.Entry{Key: "env", Value: mergeEnv(field.List{podIP}, s.Env)},
-		field.Entry{Key: "lifecycle", Value: field.Map{{Key: prober.PostStart.Field(), Value: waitHook(in.answersOn())}}},
+		field.Entry{Key: "lifecycle", Value: field.Map{postStart}},
 	)
 	if s.LivenessProbe {
-		m = append(m, field.Entry{Key: "livenessProbe", Value: append(ownProbe(in, prober.HealthPath), field.Entry{Key: "timeoutSeconds", Value: livenessTimeout})})
+		liveness := ownProbe(in, prober.HealthPath)
+		liveness = append(liveness, field.Entry{Key: "timeoutSeconds", Value: livenessTimeout})
+		m = append(m, field.Entry{Key: "livenessProbe", Value: liveness})
 	}
 	if s.ReadinessProbe {
 		m = append(m, field.Entry{Key: "readinessProbe", Value: ownProbe(in, prober.ReadyPath)})

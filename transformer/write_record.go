@@ -41,7 +41,8 @@ func (w *draft) recordFor(toRewrite []*site, user, written field.KeyValues) Reco
 	slices.SortFunc(sorted, func(s, t *site) int { return strings.Compare(s.key, t.key) })
 	for _, s := range sorted {
 		if s.needsForm() {
-			r.Add(recordHandlers, field.Entry{Key: s.key, Value: field.Map{{Key: s.original.Kind(), Value: s.shortForm()}}})
+			handler := field.Map{{Key: s.original.Kind(), Value: s.shortForm()}}
+			r.Add(recordHandlers, field.Entry{Key: s.key, Value: handler})
 		}
 		if texts := w.textsOf(s); len(texts) > 0 {
 			r.Add(RecordTexts, field.Entry{Key: s.key, Value: texts.Map()})
@@ -79,7 +80,10 @@ func (w *draft) textsOf(s *site) field.KeyValues {
 	texts := slices.Clip(s.texts)
 	for _, t := range w.in.Texts {
 		key := t.Path[len(t.Path)-1].Key
-		if t.Path.HasPrefix(s.path) && (!s.alreadyRewritten || s.isOriginal(key)) || !s.alreadyRewritten && s.path.HasPrefix(t.Path) {
+		ofField := t.Path.HasPrefix(s.path)
+		ofHandler := s.path.HasPrefix(t.Path)
+		isWritten := !s.alreadyRewritten || ofField && s.isOriginal(key)
+		if isWritten && (ofField || ofHandler) {
 			texts = append(texts, field.KeyValue{Key: key, Value: t.Text})
 		}
 	}
