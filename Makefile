@@ -156,7 +156,7 @@ bench-sidecar: ## measure what the sidecar costs a pod
 
 .PHONY: bench-contention
 bench-contention: ## measure how many probes probe-proxy makes in time where others take all CPU; needs root and cgroups
-	$(GO) -C test/bench/sidecar run . -contention $(if $(KEEP),-o ../../../docs/operations.md) $(BENCHFLAGS)
+	$(GO) -C test/bench/sidecar run . -contention $(if $(KEEP),-o ../../../docs/performance.md) $(BENCHFLAGS)
 
 .PHONY: bench-agent
 bench-agent: ## measure what probe-agent costs a virtual machine, beside Istio's agent

@@ -100,7 +100,7 @@ func (w *draft) probeProxy(originals string, toRewrite []*site) field.Map {
 const livenessTimeout = 10
 
 // waitHook returns the hook that holds the next container back until probe-proxy listens.
-// It is no startupProbe, because of bugs of kubelets (docs/operations.md, "Start").
+// It is no startupProbe, because of bugs of kubelets (docs/harm.md, "Start").
 func waitHook(port int) field.Map {
 	command := field.List{prober.Program, prober.WaitCommand, portFlag + "=" + strconv.Itoa(port)}
 	return field.Map{{Key: "exec", Value: field.Map{{Key: "command", Value: command}}}}

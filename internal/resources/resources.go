@@ -295,7 +295,7 @@ func (p Pod) limitless(resource int) bool {
 
 // Defaults returns the resources with which probe-proxy leaves a pod's class and
 // its own requirements as they are. If others are configured, that is not possible in a
-// BestEffort pod. docs/operations.md has the reasons for the numbers.
+// BestEffort pod. docs/harm.md has the reasons for the numbers.
 func (p Pod) Defaults(tlsProbes int, configured bool) field.Map {
 	switch class := p.Class(); {
 	case p.Unreadable != nil:

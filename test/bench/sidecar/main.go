@@ -5,9 +5,9 @@
 //	go run . [-o ../../../docs/probe-proxy.md]
 //
 // With -contention it measures how many probes probe-proxy makes in time beside
-// containers that take all CPU, for the table of docs/operations.md.
+// containers that take all CPU, for the table of docs/performance.md.
 //
-//	go run . -contention [-o ../../../docs/operations.md]
+//	go run . -contention [-o ../../../docs/performance.md]
 //
 // The kubelet's own probers are the callers. All traffic is on loopback.
 package main
