@@ -31,34 +31,34 @@ const (
 type RewriteProbes struct {
 	APIVersion string         `json:"apiVersion" enum:"rewrite-probes.io/v1alpha1" required:"true" doc:"The version of this form."`
 	Kind       string         `json:"kind" enum:"RewriteProbes" required:"true" doc:"The kind of this form."`
-	Metadata   map[string]any `json:"metadata" doc:"Name and annotations, for the tool that calls the function; not read."`
-	Spec       Spec           `json:"spec" doc:"What to do."`
+	Metadata   map[string]any `json:"metadata" doc:"Name and annotations for the tool that calls the function. rewrite-probes does not read it."`
+	Spec       Spec           `json:"spec" doc:"What rewrite-probes does."`
 }
 
 // Spec says what is rewritten and who answers.
 type Spec struct {
 	transformer.Options
 	PodTemplates []PodTemplate `json:"podTemplates" doc:"Where kinds that rewrite-probes does not know have their pod templates."`
-	Select       *Selector     `json:"select" doc:"Only objects that match all that is given here are rewritten; all objects if absent."`
-	Exclude      *Selector     `json:"exclude" doc:"Objects that match all that is given here, such as kind and namespace, are left alone, even if select matches them."`
-	Strict       bool          `json:"strict" doc:"Whether warnings make the run fail too."`
+	Select       *Selector     `json:"select" doc:"rewrite-probes rewrites only objects that match every field here. The default is all objects."`
+	Exclude      *Selector     `json:"exclude" doc:"rewrite-probes skips objects that match every field here, such as kind and namespace, even if select matches them."`
+	Strict       bool          `json:"strict" doc:"true: warnings make the run fail too."`
 }
 
 // A PodTemplate says where a custom kind holds its pod template.
 type PodTemplate struct {
-	Group string `json:"group" doc:"The API group of the kind, without version; empty for core."`
+	Group string `json:"group" doc:"The API group of the kind, without version. Empty for core."`
 	Kind  string `json:"kind" required:"true" doc:"The kind."`
-	Path  string `json:"path" required:"true" form:"path" doc:"The path of the pod template, keys joined by dots, such as spec.worker.podTemplate; [] after a key stands for every item of its list, such as spec.jobs[].template; . is the object itself, if its labels and annotations are those of its pods. It must lead to a mapping with metadata and spec, as in a Pod, or to one that is itself a pod's spec, with a list containers. A kind may have several entries."`
+	Path  string `json:"path" required:"true" form:"path" doc:"The path of the pod template: keys joined by dots, such as spec.worker.podTemplate. [] after a key means every item of its list, such as spec.jobs[].template. . is the object itself, if its labels and annotations are also its pods'. The path must lead to a mapping with metadata and spec, as in a Pod, or to a pod's spec with a list containers. A kind may have several entries."`
 
-	Metadata string `json:"metadata" form:"path" optional:"true" doc:"The path of the mapping with the pods' labels and annotations, such as spec.podMetadata of a Prometheus. It is needed if path leads to a pod's spec, which has none. Up to its last [], it must begin like path."`
+	Metadata string `json:"metadata" form:"path" optional:"true" doc:"The path of the mapping with the pods' labels and annotations, such as spec.podMetadata of a Prometheus. It is required if path leads to a pod's spec, which has none. Up to its last [], it must begin like path."`
 }
 
 // A Selector matches an object that matches every part of it that is set.
 type Selector struct {
 	Kinds         []string `json:"kinds" doc:"Kinds, such as Deployment."`
-	Names         []string `json:"names" form:"pattern" doc:"Names; * and ? match as in a shell."`
-	Namespaces    []string `json:"namespaces" form:"pattern" doc:"Namespaces as the manifest writes them; * and ? match as in a shell."`
-	LabelSelector string   `json:"labelSelector" form:"labelSelector" doc:"A label selector as kubectl takes it, over the object's own labels, such as app=web,tier!=batch."`
+	Names         []string `json:"names" form:"pattern" doc:"Names. * and ? match as in a shell."`
+	Namespaces    []string `json:"namespaces" form:"pattern" doc:"Namespaces as the manifest writes them. * and ? match as in a shell."`
+	LabelSelector string   `json:"labelSelector" form:"labelSelector" doc:"A label selector in kubectl's form, such as app=web,tier!=batch. It selects by the object's own labels."`
 }
 
 // Default returns the config of a run without a functionConfig, whose defaults are the planner's.
