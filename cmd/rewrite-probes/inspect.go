@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -58,10 +59,11 @@ func (t *tool) explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain [PATH... | -]",
 		Short: "Show what would become of every probe, and why",
-		Long: `explain changes nothing. It lists every pod template with its probes and hooks: what
-they are, what they would become, or why they are left alone; who answers them, and which
-container and annotations are added for it. "rewrite-probes reasons KEY" has the cause and
-the fix of a reason. -o html makes one page for a browser, to attach to a review.
+		Long: `explain changes nothing. It lists every pod template with its probes and hooks: what each
+is, what it does today, what it would become or why it is left alone, and why it fails
+today. It says who answers them, and which container and annotations are added for it.
+"rewrite-probes reasons KEY" has the cause and the fix of a reason. -o html makes one page
+for a browser, to attach to a review; -o markdown makes tables for a pull request's comment.
 
 Like check it exits with 1 where it could not look: if there is no pod template, a chart
 that is not rendered, or a kustomization that is not built. With --allow-empty it does not.`,
@@ -74,10 +76,12 @@ that is not rendered, or a kustomization that is not built. With --allow-empty i
 		case "json":
 			return r.JSON(t.out, r.Summary(false))
 		case "html":
-			return r.HTML(t.out)
+			return r.HTML(t.out, strings.Join(cmd.Flags().Args(), " "), release.Version())
+		case "markdown":
+			return r.Markdown(t.out)
 		}
 		return r.Explain(t.out, t.verbose, t.colorOf(t.out))
-	}, "`FORMAT`: text, json or html", "text", "json", "html")
+	}, "`FORMAT`: text, json, html (a page for a browser) or markdown (for a pull request's comment)", "text", "json", "html", "markdown")
 	return cmd
 }
 

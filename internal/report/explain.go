@@ -38,8 +38,8 @@ func (c Color) paint(code, text string) string {
 }
 
 // Explain writes the report for people: the functionConfig; for every pod template a heading,
-// who answers, an aligned line for each probe, and what was found; then what was found
-// elsewhere, as Print does, a summary and what to do next.
+// who answers, an aligned line for each probe (what it does today, what it becomes, why), and
+// what was found; then what was found elsewhere, as Print does, a summary and what to do next.
 func (r *Report) Explain(w io.Writer, verbose bool, color Color) error {
 	var b strings.Builder
 	if r.Config != "" {
@@ -99,11 +99,7 @@ func explainTemplate(w io.Writer, t *Template, fixes *fixes, color Color) {
 	for _, note := range t.notes() {
 		fmt.Fprintln(w, color.paint(dim, "  "+note))
 	}
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, p := range t.Probes {
-		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", Printable(p.Container), p.ProbeType.Name(), Printable(p.Before), color.paint(stateColors[p.State], Printable(explainAfter(p))))
-	}
-	table.Flush()
+	explainProbes(w, t.Probes, color)
 	if len(t.Probes) == 0 && len(t.Findings) == 0 {
 		fmt.Fprintln(w, "  no probes and no hooks")
 	}
@@ -158,16 +154,39 @@ func (t *Template) answers() string {
 	return s
 }
 
-func explainAfter(p transformer.Verdict) string {
+// explainProbes writes the table of a template. Why comes last, since it is longer than all the rest.
+func explainProbes(w io.Writer, probes []transformer.Verdict, color Color) {
+	var b strings.Builder
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for i := range probes {
+		v := viewOf(&probes[i])
+		sign, paint := v.Class.sign()
+		columns := []string{
+			Printable(v.Container),
+			v.Probe,
+			Printable(v.Before),
+			color.paint(paint, sign+" "+v.Today),
+			color.paint(stateColors[v.State], Printable(v.After)),
+			Printable(v.Why),
+		}
+		fmt.Fprintln(table, "  "+strings.Join(columns, "\t"))
+	}
+	table.Flush()
+	for line := range strings.Lines(b.String()) {
+		fmt.Fprintln(w, strings.TrimRight(line, " \n"))
+	}
+}
+
+func explainAfter(p *transformer.Verdict) string {
 	switch p.State {
 	case transformer.Rewritten:
 		return "=  " + p.After
 	case transformer.WouldRewrite, transformer.WouldRestore:
 		return "-> " + p.After
 	case transformer.Refused:
-		return "refused: " + inWords(p.Reason) + mtls(p)
+		return "refused: " + inWords(p.Reason)
 	default:
-		return "left alone: " + inWords(p.Reason) + mtls(p)
+		return "left alone: " + inWords(p.Reason)
 	}
 }
 
@@ -178,17 +197,6 @@ func inWords(key reason.Key) string {
 		return words + " [" + key.String() + "]"
 	}
 	return strings.ReplaceAll(key.String(), "-", " ")
-}
-
-func mtls(p transformer.Verdict) string {
-	if p.StrictTLS == world.Unaffected {
-		return ""
-	}
-	words := string(p.StrictTLS) + " " + p.Where()
-	if p.If != "" {
-		words = "may be that it " + words
-	}
-	return " (" + words + ")"
 }
 
 // elsewhere returns the messages that are not shown with a pod template.

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -208,31 +209,65 @@ func TestThePageOfExplainEscapesWhatTheManifestsSay(t *testing.T) {
 		Templates: []Template{{
 			Object: &Object{Kind: "Pod", Name: "<b>", File: "a&b.yaml", Line: 2},
 			Plan: transformer.Plan{
-				Probes:   []transformer.Verdict{{Container: "<i>", ProbeType: "livez", Before: "httpGet :80/<x>", State: transformer.LeftAlone, Reason: reason.HostNetwork, StrictTLS: world.Fails}},
+				Probes:   []transformer.Verdict{{Container: "<i>", ProbeType: "livez", Before: "httpGet :80/<x>", State: transformer.LeftAlone, Reason: reason.HostNetwork, StrictTLS: world.Fails, Why: "no <certificate> `<y>`"}},
 				Findings: []transformer.Finding{{Severity: transformer.Info, Reason: reason.HostNetwork, Text: reason.Text{What: "<u>"}}},
 			},
 		}},
 		Messages: []Message{{Severity: transformer.Error, Reason: reason.Unreadable, Text: reason.Text{What: "<s>"}, Object: &Object{File: "<t>"}}},
 	}
 	var b bytes.Buffer
-	if err := r.HTML(&b); err != nil {
+	if err := r.HTML(&b, "apps", "v1"); err != nil {
 		t.Fatal(err)
 	}
 	page := b.String()
-	for _, raw := range []string{"<b>", "<i>", "<x>", "<u>", "<s>", "<t>", "a&b"} {
+	for _, raw := range []string{"<b>", "<i>", "<x>", "<u>", "<s>", "<t>", "<y>", "<certificate>", "a&b"} {
 		if strings.Contains(page, raw) {
 			t.Errorf("the page has %s as it is", raw)
 		}
 	}
 	// In every row a cell is below its heading.
-	_, table, _ := strings.Cut(page, "<table>\n")
+	_, table, _ := strings.Cut(page, "<thead>")
 	table, _, _ = strings.Cut(table, "</table>")
-	if want := "<tr><th>container<th>probe<th>before<th>after</tr>\n<tr class=\"left-alone\"><td>&lt;i&gt;<td>liveness<td><code>httpGet :80/&lt;x&gt;</code><td>left alone: host network (fails in the mesh)</tr>\n"; table != want {
+	want := `<tr><th>probe<th>today<th>why, or if what<th>after<th>diff</tr></thead>
+<tr class="left-alone" data-class="fail"><td>liveness <small>&lt;i&gt;</small><td><code>httpGet :80/&lt;x&gt;</code> <b class="fail today">✗ fails</b><td>no &lt;certificate&gt; <code>&lt;y&gt;</code><td class="after">left alone: host network<td></tr>
+`
+	if table != want {
 		t.Errorf("the table is\n%s\nwant\n%s", table, want)
 	}
 	for _, want := range []string{"<p>" + r.Summary(false) + "</p>", "&lt;b&gt;", "a&amp;b.yaml:2", "left alone: host network", "&lt;u&gt;", "&lt;t&gt;", `id="filter"`, "<script>", "</html>"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %s", want)
+		}
+	}
+}
+
+// A comment on a pull request is written by whoever can send the change: what it says must stay words.
+func TestMarkdown_escapes(t *testing.T) {
+	const hostile = "a|b`c`[x](http://evil)<img src=x>@team *b* # h"
+	r := &Report{
+		Templates: []Template{{
+			Object: &Object{Kind: "Pod", Name: hostile, Namespace: hostile},
+			Plan: transformer.Plan{
+				Known:    hostile,
+				Probes:   []transformer.Verdict{{Container: hostile, ProbeType: "livez", Before: hostile, After: hostile, State: transformer.WouldRewrite, StrictTLS: world.Fails, Why: hostile}},
+				Findings: []transformer.Finding{{Severity: transformer.Error, Reason: reason.PortTaken, Text: reason.Text{What: hostile}}},
+			},
+		}},
+	}
+	var b bytes.Buffer
+	if err := r.Markdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	outside := regexp.MustCompile("`[^`\n]*`").ReplaceAllString(b.String(), "") // of code spans
+	for _, live := range []string{"](", "<img", "@team", "*b*", "http://", "a|b"} {
+		if strings.Contains(strings.ReplaceAll(outside, `\`+live[:1], ""), live) {
+			t.Errorf("%q is live in\n%s", live, outside)
+		}
+	}
+	for line := range strings.Lines(b.String()) {
+		cells := strings.Count(strings.ReplaceAll(line, `\|`, ""), "|")
+		if strings.HasPrefix(line, "|") && cells != 6 {
+			t.Errorf("a row has %d bars: %s", cells, line)
 		}
 	}
 }
@@ -311,7 +346,7 @@ func TestWhyAProbeIsLeftAloneIsSaid(t *testing.T) {
 		}}}
 		var b bytes.Buffer
 		r.Explain(&b, false, false)
-		if !strings.Contains(b.String(), "\n  web  liveness  exec  left alone: "+want) {
+		if !strings.Contains(b.String(), "\n  web  liveness  exec  – unaffected  left alone: "+want) {
 			t.Errorf("%s:\n%s", key, &b)
 		}
 	}

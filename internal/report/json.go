@@ -17,7 +17,7 @@ func (r *Report) JSON(w io.Writer, summary string) error {
 		After         string `json:"after,omitempty"`
 		State         string `json:"state"`
 		Reason        string `json:"reason,omitempty"`
-		StrictMTLS    string `json:"strictMTLS"`
+		Today         string `json:"today"`         // what becomes of it if nothing is rewritten
 		Why           string `json:"why,omitempty"` // if it is not unaffected
 		If            string `json:"if,omitempty"`  // what it depends on, if that is not known
 		Line          int    `json:"line,omitempty"`

@@ -77,7 +77,7 @@ func TestEveryFormatIsWrittenDown(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := strings.ReplaceAll(b.String(), "\x1b", "ESC")
-		if _, rest, isPage := strings.Cut(text, " autofocus>\n"); isPage {
+		if _, rest, isPage := strings.Cut(text, "</style>\n"); isPage {
 			body, _, _ := strings.Cut(rest, `<p id="none"`)
 			text = "(the head of the page)\n" + body + "(the foot of the page)\n"
 		}
@@ -85,7 +85,8 @@ func TestEveryFormatIsWrittenDown(t *testing.T) {
 	}
 	add("explain", func(w io.Writer) error { return r.Explain(w, false, false) })
 	add("explain in color, verbose", func(w io.Writer) error { return r.Explain(w, true, true) })
-	add("page", r.HTML)
+	add("page", func(w io.Writer) error { return r.HTML(w, "apps", "v1") })
+	add("markdown", r.Markdown)
 	add("json", func(w io.Writer) error { return r.JSON(w, r.CheckSummary()) })
 	add("sarif", func(w io.Writer) error { return r.SARIF(w, "v1.2.3", sampleReasons) })
 	add("junit", r.JUnit)
@@ -123,7 +124,7 @@ func (failing) Write([]byte) (int, error) { return 0, errFull }
 func TestWhatCannotBeWrittenIsAnError(t *testing.T) {
 	r := everything()
 	for name, err := range map[string]error{
-		"explain": r.Explain(failing{}, false, false), "page": r.HTML(failing{}), "json": r.JSON(failing{}, ""), "sarif": r.SARIF(failing{}, "", nil), "junit": r.JUnit(failing{}),
+		"explain": r.Explain(failing{}, false, false), "page": r.HTML(failing{}, "", ""), "json": r.JSON(failing{}, ""), "sarif": r.SARIF(failing{}, "", nil), "junit": r.JUnit(failing{}),
 	} {
 		if !errors.Is(err, errFull) {
 			t.Errorf("%s: %v", name, err)

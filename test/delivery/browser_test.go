@@ -1,12 +1,18 @@
 package delivery
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
 	"html"
+	"image/png"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,87 +20,309 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
-// open returns the document of a page, once its scripts have run.
-func open(t *testing.T, page string) string {
+// browse runs a browser without a screen, and returns what it prints.
+func browse(t *testing.T, page string, flags ...string) string {
 	t.Helper()
 	chromium := testutil.Need(t, "chromium", "chromium-browser", "google-chrome")
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-		"--disable-background-networking", "--user-data-dir="+t.TempDir(), "--dump-dom", "file://"+page)
-	out, err := testutil.Output(cmd)
+	args := []string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+		"--disable-background-networking", "--user-data-dir=" + t.TempDir()}
+	args = append(args, flags...)
+	out, err := testutil.Output(exec.CommandContext(ctx, chromium, append(args, "file://"+page)...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(out)
 }
 
-// TestThePageOfExplainFilters types into the filter box of the page, and reads
-// what is shown then.
-func TestThePageOfExplainFilters(t *testing.T) {
+// explained returns the page of explain for the example, and where a file of it is.
+func explained(t *testing.T) (page, file string) {
+	t.Helper()
 	testutil.Need(t, "chromium", "chromium-browser", "google-chrome")
 	h := setUp(t)
 	page, err := h.run(h.source, filepath.Join(h.bin, "rewrite-probes"), "explain", "--config", "examples/app/rewrite-probes.yaml", "-o", "html", "examples/app")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if outside := regexp.MustCompile(`(?i)(src|href)=|url\(|@import|fetch\(`).FindString(page); outside != "" {
-		t.Errorf("the page must hold all that it needs, and has %q", outside)
+	return page, saved(t, page)
+}
+
+func saved(t *testing.T, page string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "probes.html")
+	if err := os.WriteFile(file, []byte(page), 0o666); err != nil {
+		t.Fatal(err)
 	}
-	const ask = `<script>
-const typed = %TYPED%, box = document.getElementById("filter");
-box.value = typed;
-box.dispatchEvent(new Event("input"));
-const seen = [...document.querySelectorAll("section")].filter(s => s.offsetParent !== null).map(s => s.querySelector("h2").firstChild.textContent.trim());
-document.documentElement.dataset.seen = seen.join(", ");
-document.documentElement.dataset.none = document.getElementById("none").offsetParent !== null;
-</script>
-</html>`
-	for typed, want := range map[string]string{
-		``:                  `data-seen="StatefulSet ledger, Deployment web" data-none="false"`,
-		`ledger`:            `data-seen="StatefulSet ledger" data-none="false"`,
-		`WEB.yaml liveness`: `data-seen="Deployment web" data-none="false"`,
-		`no such word`:      `data-seen="" data-none="true"`,
-	} {
-		file := filepath.Join(t.TempDir(), "probes.html")
-		script := strings.Replace(ask, "%TYPED%", `"`+typed+`"`, 1)
-		if !strings.HasSuffix(strings.TrimSpace(page), "</html>") {
-			t.Fatal("the page must end with </html>")
+	return file
+}
+
+// withScript returns the page with one more script at its end.
+func withScript(t *testing.T, page, script string) string {
+	t.Helper()
+	body, ended := strings.CutSuffix(strings.TrimSpace(page), "</html>")
+	if !ended {
+		t.Fatal("the page must end with </html>")
+	}
+	return body + "<script>" + script + "</script>\n</html>"
+}
+
+var rootTag = regexp.MustCompile(`<html[^>]*>`)
+
+// TestPage_filters presses and types what a reader would, and reads what is shown then.
+func TestPage_filters(t *testing.T) {
+	page, _ := explained(t)
+	const see = `
+const root = document.documentElement.dataset, shown = e => e.offsetParent !== null;
+root.seen = [...document.querySelectorAll(".workload")].filter(shown).map(w => w.querySelector("h3").firstChild.textContent.trim()).join(", ");
+root.rows = [...document.querySelectorAll("tr[data-class]")].filter(shown).length;
+root.none = shown(document.getElementById("none"));`
+	type filter struct{ pressed, typed string }
+	all := seen(t, page, see)
+	if all["seen"] != "StatefulSet ledger, Deployment web" || all["none"] != "false" {
+		t.Fatalf("without a filter everything must be shown: %v", all)
+	}
+	rows, _ := strconv.Atoi(all["rows"])
+	sum := 0
+	for _, class := range []string{"fail", "may-fail", "work", "left-alone"} {
+		got := seen(t, page, `document.querySelector("button[data-class=`+class+`]").click();`+see)
+		n, _ := strconv.Atoi(got["rows"])
+		if counted := regexp.MustCompile(`data-class="` + class + `"[^>]*>.*?</span> (\d+) `).FindStringSubmatch(page); counted == nil || counted[1] != got["rows"] {
+			t.Errorf("%s: the button says %v, and %s rows are shown", class, counted, got["rows"])
 		}
-		if err := os.WriteFile(file, []byte(strings.TrimSuffix(strings.TrimSpace(page), "</html>")+script), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		if dom := open(t, file); !strings.Contains(dom, want) {
-			t.Errorf("with %q typed, the page must have %s, and has %s", typed, want, regexp.MustCompile(`<html[^>]*>`).FindString(dom))
+		sum += n
+	}
+	if sum != rows || rows == 0 {
+		t.Errorf("the classes have %d rows together, and the page has %d", sum, rows)
+	}
+	for typed, want := range map[string]string{"ledger": "StatefulSet ledger", "WEB.yaml liveness": "Deployment web", "no such word": ""} {
+		got := seen(t, page, `const box = document.getElementById("filter"); box.value = "`+typed+`"; box.dispatchEvent(new Event("input"));`+see)
+		if got["seen"] != want || got["none"] != fmt.Sprint(want == "") {
+			t.Errorf("with %q typed, %q must be shown: %v", typed, want, got)
 		}
 	}
 }
 
-// TestThePageOfExplainFitsAPhone shows the page in a frame as wide as a phone, with a path that is a word longer than that.
-func TestThePageOfExplainFitsAPhone(t *testing.T) {
-	testutil.Need(t, "chromium", "chromium-browser", "google-chrome")
-	h := setUp(t)
-	page, err := h.run(h.source, filepath.Join(h.bin, "rewrite-probes"), "explain", "--config", "examples/app/rewrite-probes.yaml", "-o", "html", "examples/app")
-	if err != nil {
-		t.Fatal(err)
+// seen runs a script on the page, and returns the data of the root that it set.
+func seen(t *testing.T, page, script string) map[string]string {
+	t.Helper()
+	dom := browse(t, saved(t, withScript(t, page, script)), "--dump-dom")
+	data := make(map[string]string)
+	for _, m := range regexp.MustCompile(`data-(\w+)="([^"]*)"`).FindAllStringSubmatch(rootTag.FindString(dom), -1) {
+		data[m[1]] = html.UnescapeString(m[2])
 	}
+	if len(data) == 0 {
+		t.Fatalf("the script set nothing: %s", rootTag.FindString(dom))
+	}
+	return data
+}
+
+// TestPage_needsNothing looks for what would make a browser ask for anything, and lets the page say
+// itself what it asked for.
+func TestPage_needsNothing(t *testing.T) {
+	page, _ := explained(t)
+	if outside := regexp.MustCompile(`(?i)src=|<link|url\(|@import|fetch\(|https?:|ping=`).FindString(page); outside != "" {
+		t.Errorf("the page must hold all that it needs, and has %q", outside)
+	}
+	for _, href := range regexp.MustCompile(`href="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if strings.HasPrefix(href[1], "//") || strings.Contains(href[1], ":") {
+			t.Errorf("the page leads outside: %s", href[1])
+		}
+	}
+	got := seen(t, page, `document.documentElement.dataset.asked = performance.getEntriesByType("resource").length;`)
+	if got["asked"] != "0" {
+		t.Errorf("the page asked for %s things", got["asked"])
+	}
+}
+
+// TestPage_worksWithoutScripts has the browser run none: every row is shown, and no control that would do nothing.
+func TestPage_worksWithoutScripts(t *testing.T) {
+	page, _ := explained(t)
+	plain := regexp.MustCompile(`(?s)<script>.*?</script>`).ReplaceAllString(page, "")
+	if strings.Contains(plain, "onclick") {
+		t.Error("a script hides in an attribute")
+	}
+	got := seen(t, plain, `
+const root = document.documentElement.dataset;
+root.hidden = [...document.querySelectorAll("tr[data-class]")].filter(e => e.offsetParent === null).length;
+root.rows = document.querySelectorAll("tr[data-class]").length;
+root.controls = document.getElementById("controls").offsetParent !== null;`)
+	if got["hidden"] != "0" || got["rows"] == "0" || got["controls"] != "false" {
+		t.Errorf("without scripts: %v", got)
+	}
+}
+
+// TestPage_folds closes a namespace by the keyboard alone.
+func TestPage_folds(t *testing.T) {
+	page, _ := explained(t)
+	got := seen(t, page, `
+const root = document.documentElement.dataset, space = document.querySelector(".space"), row = space.querySelector("tr[data-class]");
+const before = row.checkVisibility();
+space.querySelector("summary").focus();
+root.focus = document.activeElement === space.querySelector("summary");
+space.querySelector("summary").click();
+root.open = before + "," + space.open;
+const reachable = e => e.tabIndex >= 0;
+root.reachable = [...document.querySelectorAll("button, input, summary, a[href]")].every(reachable);
+root.lang = document.documentElement.lang;`)
+	if got["focus"] != "true" || got["open"] != "true,false" || got["reachable"] != "true" || got["lang"] != "en" {
+		t.Errorf("got %v", got)
+	}
+}
+
+// TestPage_fitsItsWindow shows the page on a desk and on a phone, where a path is a word longer than that, and
+// compares where things are. A screenshot of each must not be empty.
+func TestPage_fitsItsWindow(t *testing.T) {
+	page, _ := explained(t)
 	const path = "/healthz"
 	if !strings.Contains(page, path) {
 		t.Fatalf("the page must have the path %s", path)
 	}
 	page = strings.ReplaceAll(page, path, "/"+strings.Repeat("health", 30))
-	file := filepath.Join(t.TempDir(), "phone.html")
-	const frame = `<!DOCTYPE html><html><iframe width="390" height="800" style="border:0" srcdoc="%PAGE%"></iframe><script>
+	const frame = `<!DOCTYPE html><html><iframe width="%WIDTH%" height="900" style="border:0" srcdoc="%PAGE%"></iframe><script>
 onload = () => {
-	const inside = document.querySelector("iframe").contentDocument, cells = [...inside.querySelector("tr:has(td)").cells];
-	document.documentElement.dataset.fits = inside.documentElement.scrollWidth <= inside.documentElement.clientWidth;
-	document.documentElement.dataset.stacked = cells.at(-1).getBoundingClientRect().top >= cells[2].getBoundingClientRect().bottom;
+	const inside = document.querySelector("iframe").contentDocument, root = document.documentElement.dataset;
+	const rows = [...inside.querySelectorAll("tr[data-class]")], left = (r, i) => Math.round(r.cells[i].getBoundingClientRect().left);
+	root.fits = inside.documentElement.scrollWidth <= inside.documentElement.clientWidth;
+	root.stacked = rows.every(r => r.cells[3].getBoundingClientRect().top >= r.cells[1].getBoundingClientRect().bottom);
+	root.columns = rows.every(r => [...r.cells].every((c, i) => left(r, i) === left(rows[0], i)));
 };
 </script></html>`
-	if err := os.WriteFile(file, []byte(strings.Replace(frame, "%PAGE%", html.EscapeString(page), 1)), 0o666); err != nil {
+	for width, want := range map[string]string{"390": `data-fits="true" data-stacked="true"`, "1280": `data-fits="true" data-stacked="false" data-columns="true"`} {
+		framed := strings.NewReplacer("%WIDTH%", width, "%PAGE%", html.EscapeString(page)).Replace(frame)
+		if dom := browse(t, saved(t, framed), "--dump-dom"); !strings.Contains(dom, want) {
+			t.Errorf("%s pixels wide: the page must be %s, and is %s", width, want, rootTag.FindString(dom))
+		}
+		shot := filepath.Join(t.TempDir(), "shot.png")
+		browse(t, saved(t, page), "--window-size="+width+",900", "--screenshot="+shot)
+		if colors := colorsOf(t, shot); colors < 20 {
+			t.Errorf("%s pixels wide: the screenshot has %d colours", width, colors)
+		}
+	}
+}
+
+// colorsOf returns how many colours a picture has.
+func colorsOf(t *testing.T, file string) int {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if dom := open(t, file); !strings.Contains(dom, `data-fits="true" data-stacked="true"`) {
-		t.Errorf("the page must be no wider than 390 pixels, with its cells below each other, and is %s", regexp.MustCompile(`<html[^>]*>`).FindString(dom))
+	picture, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	colors := make(map[[3]uint32]bool)
+	for y := range picture.Bounds().Dy() {
+		for x := range picture.Bounds().Dx() {
+			r, g, b, _ := picture.At(x, y).RGBA()
+			colors[[3]uint32{r, g, b}] = true
+		}
+	}
+	return len(colors)
+}
+
+// TestPage_prints makes a PDF of the page, and looks at what printing shows: all rows and edits, and no controls.
+func TestPage_prints(t *testing.T) {
+	page, file := explained(t)
+	pdf := filepath.Join(t.TempDir(), "probes.pdf")
+	browse(t, file, "--print-to-pdf="+pdf)
+	if data, err := os.ReadFile(pdf); err != nil || !bytes.HasPrefix(data, []byte("%PDF-")) || len(data) < 5000 {
+		t.Errorf("no PDF: %v, %d bytes", err, len(data))
+	}
+	got := seen(t, page, `
+dispatchEvent(new Event("beforeprint"));
+const root = document.documentElement.dataset;
+root.closed = document.querySelectorAll("details:not([open])").length;
+dispatchEvent(new Event("afterprint"));
+root.again = document.querySelectorAll("details:not([open])").length > 0;`)
+	if got["closed"] != "0" || got["again"] != "true" {
+		t.Errorf("got %v", got)
+	}
+	if !regexp.MustCompile(`@media print \{[^\n]*#controls \{ display: none`).MatchString(page) {
+		t.Error("the controls are printed")
+	}
+}
+
+// TestPage_hasContrast computes the contrast of every text with its ground, in the light and in the dark, as WCAG 2.1
+// defines it; its level AA asks for 4.5.
+func TestPage_hasContrast(t *testing.T) {
+	page, _ := explained(t)
+	for scheme, flag := range map[string]string{"light": "--blink-settings=preferredColorScheme=1", "dark": "--blink-settings=preferredColorScheme=0"} {
+		dom := browse(t, saved(t, withScript(t, page, `
+const texts = [...document.querySelectorAll("body *")].filter(e => e.checkVisibility() && [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()));
+document.documentElement.dataset.ground = getComputedStyle(document.body).backgroundColor;
+document.documentElement.dataset.inks = JSON.stringify([...new Set(texts.map(e => getComputedStyle(e).color))]);`)), "--dump-dom", flag)
+		root := rootTag.FindString(dom)
+		ground := luminance(t, html.UnescapeString(regexp.MustCompile(`data-ground="([^"]*)"`).FindStringSubmatch(root)[1]))
+		if (ground > 0.5) != (scheme == "light") {
+			t.Errorf("%s: the ground has the luminance %.2f", scheme, ground)
+		}
+		var inks []string
+		if err := json.Unmarshal([]byte(html.UnescapeString(regexp.MustCompile(`data-inks="([^"]*)"`).FindStringSubmatch(root)[1])), &inks); err != nil || len(inks) < 4 {
+			t.Fatalf("%v: %s", err, root)
+		}
+		for _, ink := range inks {
+			l := luminance(t, ink)
+			if contrast := (max(l, ground) + 0.05) / (min(l, ground) + 0.05); contrast < 4.5 {
+				t.Errorf("%s: %s has a contrast of %.2f", scheme, ink, contrast)
+			}
+		}
+	}
+}
+
+// luminance returns the relative luminance of a colour such as rgb(1, 2, 3), as WCAG 2.1 defines it.
+func luminance(t *testing.T, color string) float64 {
+	t.Helper()
+	m := regexp.MustCompile(`^rgb\((\d+), (\d+), (\d+)\)$`).FindStringSubmatch(color)
+	if m == nil {
+		t.Fatalf("the colour %q", color)
+	}
+	sum := 0.0
+	for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
+		n, _ := strconv.Atoi(m[i+1])
+		c := float64(n) / 255
+		if c <= 0.04045 {
+			sum += weight * c / 12.92
+		} else {
+			sum += weight * math.Pow((c+0.055)/1.055, 2.4)
+		}
+	}
+	return sum
+}
+
+// TestPage_isSmall has 80 workloads on the page.
+func TestPage_isSmall(t *testing.T) {
+	testutil.Need(t, "chromium", "chromium-browser", "google-chrome")
+	h := setUp(t)
+	var list strings.Builder
+	for i := range 80 {
+		fmt.Fprintf(&list, `---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web-%d, namespace: team-%d}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - name: app
+        image: shop/web:1.0
+        readinessProbe: {httpGet: {path: /ready, port: 8080}}
+        livenessProbe: {tcpSocket: {port: 8080}}
+        startupProbe: {httpGet: {path: /started, port: 8080}}
+`, i, i/10)
+	}
+	file := filepath.Join(t.TempDir(), "all.yaml")
+	if err := os.WriteFile(file, []byte(list.String()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	page, err := h.run(h.source, filepath.Join(h.bin, "rewrite-probes"), "explain", "--config", "none", "-o", "html", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows := strings.Count(page, "<tr class="); rows != 240 || len(page) >= 150_000 {
+		t.Errorf("the page has %d rows and %d bytes", rows, len(page))
 	}
 }

@@ -414,7 +414,7 @@ func checked(t *testing.T, input string, flags ...string) []string {
 	var report struct {
 		Templates []struct {
 			Probes []struct {
-				StrictMTLS string `json:"strictMTLS"`
+				StrictMTLS string `json:"today"`
 			} `json:"probes"`
 		} `json:"templates"`
 	}
