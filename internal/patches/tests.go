@@ -104,7 +104,7 @@ func IsExact(v field.Value) bool {
 	case field.List:
 		return !slices.ContainsFunc(v, func(v field.Value) bool { return !IsExact(v) })
 	case int:
-		return -limit <= v && v <= limit
+		return -limit <= int64(v) && int64(v) <= limit
 	case float64:
 		return -limit < v && v < limit
 	}
