@@ -64,7 +64,7 @@ func withScript(t *testing.T, page, script string) string {
 	if !ended {
 		t.Fatal("the page must end with </html>")
 	}
-	return body + "<script>" + script + "</script>\n</html>"
+	return body + "<script>{" + script + "}</script>\n</html>"
 }
 
 var rootTag = regexp.MustCompile(`<html[^>]*>`)
