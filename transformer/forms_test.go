@@ -65,7 +65,7 @@ func TestWhatTheEnvHasNoRoomForIsCarriedInOneAnnotation(t *testing.T) {
 		{"a protocol at the start", probe("httpGet: {protocol: HTTP2, path: /foo, port: 8001}"), carried(`"httpGet":{"protocol":"HTTP2","path":"/foo","port":8001}`), nil},
 		{"a protocol in the middle", probe("httpGet: {path: /foo, protocol: HTTP2, port: 8001}"), carried(`"httpGet":{"path":"/foo","protocol":"HTTP2","port":8001}`), nil},
 		{"a switch that says the default", podOf("annotations:\n  sidecar.istio.io/rewriteAppHTTPProbers: \"true\"\n", plain),
-			`{"annotations":{"sidecar.istio.io/rewriteAppHTTPProbers":"true"}}`, nil},
+			`{"annotations":{"sidecar.istio.io/rewriteAppHTTPProbers":"true"}}`, []option{injects(), answeredBy("probe-proxy")}},
 		{"a switch that is not touched", podOf("annotations:\n  sidecar.istio.io/rewriteAppHTTPProbers: \"true\"\n", plain), "", []option{inMesh("linkerd")}},
 		{"an excluded port that is ours too", podOf("annotations:\n  traffic.sidecar.istio.io/excludeInboundPorts: \"80,15099\"\n", plain),
 			`{"annotations":{"traffic.sidecar.istio.io/excludeInboundPorts":"80,15099"}}`, nil},

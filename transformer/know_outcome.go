@@ -43,6 +43,12 @@ func (k *knowledge) injectorRewrites() bool {
 	return f.Injected.Is == certain.Always && f.Rewrites.Is == certain.Always
 }
 
+// mayBeRewritten reports whether Istio's injector may rewrite the pod's probes.
+func (k *knowledge) mayBeRewritten() bool {
+	f := &k.inspection.facts
+	return k.mesh.name == istioData.name && f.Injected.May(true) && f.Rewrites.May(true)
+}
+
 // cannotRun returns why h, a probe-proxy, cannot answer in a pod, with or without a mesh; ""
 // if it can. An API server or a CRD that does not know native sidecars drops the
 // restartPolicy, so that the pod waits for the end of probe-proxy.

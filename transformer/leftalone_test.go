@@ -185,10 +185,45 @@ func TestATemplateWithNothingToRewriteHasNothingToSay(t *testing.T) {
 	}
 }
 
-func TestAnnotationsThatSayTrueAreNoOptOut(t *testing.T) {
-	r := plan(t, namespace("", `rewrite-probes.io/rewrite: "true"`)+podOf("annotations:\n  sidecar.istio.io/rewriteAppHTTPProbers: \"true\"\n  rewrite-probes.io/rewrite: \"1\"", app(httpProbe)))
+func TestOurAnnotationThatSaysTrueIsNoOptOut(t *testing.T) {
+	r := plan(t, namespace("", `rewrite-probes.io/rewrite: "true"`)+podOf("annotations:\n  rewrite-probes.io/rewrite: \"1\"", app(httpProbe)))
 	if len(r.Findings) != 0 || len(r.Edits) == 0 {
 		t.Errorf("%v", r.Findings)
+	}
+}
+
+// Whether such a pod is injected does not matter: if it is, Istio's injector rewrites the probes,
+// and if it is not, they work as they are.
+func TestAPodThatAsksForIstiosRewriterIsLeftToItInEveryWorld(t *testing.T) {
+	for _, value := range []string{"true", "True", "TRUE", "t", "T", "1"} {
+		const key = "sidecar.istio.io/rewriteAppHTTPProbers"
+		asks := podOf("annotations:\n  "+key+": \""+value+"\"\n", app(httpProbe))
+		unmarked := podOf("", app(httpProbe))
+		for name, c := range map[string]struct {
+			around string
+			opts   []option
+		}{
+			"nothing is known":             {"", nil},
+			"probe-proxy is to answer":     {"", []option{answeredBy("probe-proxy")}},
+			"the app is to answer":         {"", []option{answeredBy("app")}},
+			"the options deny it":          {"", []option{injectorRewritesNothing}},
+			"the Namespace says nothing":   {namespace("", ""), nil},
+			"the Namespace has a variable": {namespace("istio-injection: ${INJECTION}", ""), nil},
+			"injected":                     {namespace("istio-injection: enabled", ""), nil},
+			"injected by the options":      {"", []option{injects("*")}},
+		} {
+			before := c.around + inNamespace(asks)
+			r := plan(t, before, c.opts...)
+			wantReason(t, r, "injector-rewrites")
+			wantText(t, r, before)
+			if v := r.Probes[0]; v.State != transformer.LeftAlone || v.StrictTLS != world.Unaffected {
+				t.Errorf("%s, %s: %+v", value, name, v)
+			}
+			// What was rewritten before somebody asked for it goes back.
+			rewritten := plan(t, inNamespace(unmarked), answeredBy("probe-proxy")).text
+			rewritten = c.around + strings.Replace(rewritten, key+": \"false\"", key+": \""+value+"\"", 1)
+			wantText(t, plan(t, rewritten, c.opts...), before)
+		}
 	}
 }
 

@@ -85,9 +85,24 @@ func (d istio) optOut(v *view, said membership, open *world.Facts, report func(F
 	if f := d.passesProbes(v, said.injected); f != nil {
 		return f
 	}
+	return v.leftToInjector(open)
+}
+
+// leftToInjector returns a finding if Istio's injector rewrites the probes of the pod, so that no
+// probe needs us; nil if that is not certain. Where it is open whether the pod is injected, only the
+// pod's own annotation counts: it names Istio, and without an injection the probes work as they are.
+// The options say nothing about a pod that may be in another mesh.
+func (v *view) leftToInjector(open *world.Facts) *Finding {
 	_, done := v.annotations().Lookup(istioInjected)
-	if !done && open.Injected.Is == certain.Always && open.Rewrites.Is == certain.Always {
-		return new(NewFinding(reason.InjectorRewrites, nil, "Istio's injector rewrites the probes of this pod (%s)", open.Rewrites.At))
+	if done || open.Rewrites.Is != certain.Always {
+		return nil
+	}
+	const text = "Istio's injector rewrites the probes of this pod"
+	switch byPod, _ := strconv.ParseBool(v.userAnnotations.Get(istioRewrite)); {
+	case open.Injected.Is == certain.Always:
+		return new(NewFinding(reason.InjectorRewrites, nil, text+" (%s)", open.Rewrites.At))
+	case open.Injected.Is == certain.Maybe && byPod:
+		return new(NewFinding(reason.InjectorRewrites, nil, text+" if it injects its sidecar (%s)", open.Rewrites.At))
 	}
 	return nil
 }

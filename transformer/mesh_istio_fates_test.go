@@ -131,7 +131,7 @@ func TestIstioProxyAnswersPreStopHooksOnlyAsANativeSidecar(t *testing.T) {
 		{"of a native sidecar, which ends later still", injected, db + app(httpProbe), nil, false},
 		{"the same, beside a native one", annotated("true"), db + app(httpProbe), nil, true},
 		{"another hook", injected, app(httpProbe + "lifecycle: {preStop: {exec: {command: [x]}}}\n"), nil, true},
-		{"a hook that never works", injected, app(httpProbe + "lifecycle: {preStop: {tcpSocket: {port: 80}}}\n"), nil, true},
+		{"a hook that never works", injected, app(httpProbe + "lifecycle: {preStop: {tcpSocket: {port: 80}}}\n"), []option{injectorRewritesNothing}, true},
 		{"as the config says", injected, app(hook), []option{answeredBy("istio-proxy")}, true},
 	} {
 		before := podOf(c.metadata, c.spec)
@@ -143,7 +143,8 @@ func TestIstioProxyAnswersPreStopHooksOnlyAsANativeSidecar(t *testing.T) {
 		wantNoEdits(t, plan(t, r.text, c.opts...))
 		wantText(t, restore(t, r.text), before)
 		// What another configuration has given to istio-proxy is moved.
-		moved := plan(t, plan(t, before, answeredBy("istio-proxy")).text, c.opts...)
+		other := append([]option{answeredBy("istio-proxy")}, c.opts...)
+		moved := plan(t, plan(t, before, other...).text, c.opts...)
 		if moved.Answer.By != want || !strings.Contains(moved.text, "/drain") && strings.Contains(c.spec, "/drain") {
 			t.Errorf("%s: moved: %+v in\n%s", c.name, moved.Answer, moved.text)
 		}
@@ -470,7 +471,7 @@ func TestARewrittenProbeThatIsNotAnsweredFails(t *testing.T) {
 // A hook that no kubelet can make is no reason against istio-proxy.
 func TestAHookThatNeverWorksDoesNotDecideWhoAnswers(t *testing.T) {
 	for hook, by := range map[string]string{"tcpSocket": "istio-proxy", "httpGet": "probe-proxy"} {
-		r := plan(t, podOf(injected, app("livenessProbe: {httpGet: {port: 80}}\nlifecycle: {postStart: {"+hook+": {port: 80}}}")))
+		r := plan(t, podOf(injected, app("livenessProbe: {httpGet: {port: 80}}\nlifecycle: {postStart: {"+hook+": {port: 80}}}")), injectorRewritesNothing)
 		if r.Answer.By != by {
 			t.Errorf("%s: %+v, want %s", hook, r.Answer, by)
 		}

@@ -41,7 +41,15 @@ func TestNoProbeThatIstioMayServeIsLeftAloneInARewrittenPod(t *testing.T) {
 		{name: "a path that is to be substituted", reason: "variable", left: "livenessProbe: {httpGet: {port: 80, path: \"${BASE}/live\"}}", needed: true},
 		{name: "port number", reason: "port-invalid", left: "livenessProbe: {httpGet: {port: 70000}}"},
 		{name: "not captured", metadata: "annotations: {traffic.sidecar.istio.io/excludeInboundPorts: \"80\"}\n", reason: "port-not-captured", left: "livenessProbe: {httpGet: {port: 80}}"},
-		{name: "tcpSocket hook", reason: "hook-never-works", left: "lifecycle: {preStop: {tcpSocket: {port: 80}}}"},
+		{name: "tcpSocket hook", reason: "hook-never-works", left: "lifecycle: {preStop: {tcpSocket: {port: 80}}}", needed: true},
+		{name: "tcpSocket hook at the start", reason: "hook-never-works", left: "lifecycle: {postStart: {tcpSocket: {port: 80}}}", needed: true},
+		{name: "tcpSocket hook to another host", reason: "hook-never-works", left: "lifecycle: {preStop: {tcpSocket: {port: 80, host: 10.0.0.1}}}", needed: true},
+		{name: "tcpSocket hook to a port that is not captured", metadata: "annotations: {traffic.sidecar.istio.io/excludeInboundPorts: \"80\"}\n", reason: "hook-never-works", left: "lifecycle: {preStop: {tcpSocket: {port: 80}}}", needed: true},
+		{name: "tcpSocket hook without a port", reason: "hook-never-works", left: "lifecycle: {preStop: {tcpSocket: {port: web}}}"},
+		{name: "tcpSocket hook of a native sidecar", init: true, reason: "hook-never-works", left: "restartPolicy: Always\n  lifecycle: {preStop: {tcpSocket: {port: 80}}}", needed: true},
+		{name: "tcpSocket hook of an init container", init: true, reason: "hook-never-works", left: "lifecycle: {preStop: {tcpSocket: {port: 80}}}"},
+		{name: "tcpSocket probe to another host", reason: "host-set", left: "livenessProbe: {tcpSocket: {port: 80, host: 10.0.0.1}}", needed: true},
+		{name: "tcpSocket probe to another host, without a port", reason: "host-set", left: "livenessProbe: {tcpSocket: {port: web, host: 10.0.0.1}}"},
 		{name: "dangling", reason: "dangling", left: "livenessProbe: {httpGet: {path: /app-health/s/livez, port: 15020}}"},
 		{name: "init container", reason: "init-container", init: true, left: "livenessProbe: {httpGet: {port: 80}}"},
 		{name: "native sidecar", reason: "starts-before-answerer", init: true, left: "restartPolicy: Always\n  startupProbe: {httpGet: {port: 80}}", opts: []option{asContainer}, needed: true},
@@ -114,23 +122,17 @@ func TestARewriterThatIsOffOrNotThereIsNotNeeded(t *testing.T) {
 	}
 }
 
-// A cure that does nothing is none: an annotation wins over the functionConfig, which may
-// itself say that Istio's injector rewrites.
+// A cure that does nothing is none: the functionConfig may itself say that Istio's injector rewrites.
 func TestTheMessageNamesWhoSaysThatIstiosInjectorRewrites(t *testing.T) {
 	two := app(httpProbe) + "- name: s\n  image: s\n  livenessProbe: {httpGet: {port: 80}}\n"
 	const skip = "annotations: {rewrite-probes.io/skip-containers: s"
-	rewrites := func(on bool) option {
-		return func(o *transformer.Options) { o.Istio.InjectorRewrites = on }
-	}
 	for _, c := range []struct {
 		metadata string
 		opts     []option
 		said     string // "" if it is not known
 	}{
 		{metadata: skip + "}"},
-		{skip + ", sidecar.istio.io/rewriteAppHTTPProbers: \"true\"}", nil, "the annotation `sidecar.istio.io/rewriteAppHTTPProbers`"},
-		{skip + ", sidecar.istio.io/rewriteAppHTTPProbers: \"true\"}", []option{rewrites(false)}, "the annotation `sidecar.istio.io/rewriteAppHTTPProbers`"},
-		{skip + "}", []option{rewrites(true)}, "`istio.injectorRewrites` of the functionConfig"},
+		{skip + "}", []option{injectorRewrites}, "`istio.injectorRewrites` of the functionConfig"},
 	} {
 		f := wantReason(t, plan(t, podOf(c.metadata, two), c.opts...), "rewriter-needed")
 		cure, says := strings.Contains(textOf(f), "injectorRewrites: false"), strings.Contains(textOf(f), "serves it in an injected pod ("+c.said+")")

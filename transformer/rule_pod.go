@@ -75,18 +75,22 @@ func (k *knowledge) turnsRewriterOff() bool {
 
 // rewriterWords say what the mesh's own rewriter does with a probe that is left alone, and what
 // to do about that.
-func (k *knowledge) rewriterWords() (serves, cures string) {
+func (k *knowledge) rewriterWords(s *site) (serves, cures string) {
 	rewrites, off := k.inspection.facts.Rewrites, k.mesh.off
+	first := "rewrite this one too"
+	if s.isTCPHook() {
+		first = "make it an httpGet or exec hook"
+	}
 	optOut := fmt.Sprintf("opt the whole pod out (`%s: \"false\"`)", ownRewrite)
 	switch {
 	case k.mesh.serves != nil:
-		const text = "rewrite this one too, or %s; if that rewriter is off in the mesh, say so with the annotation `%s: %s`"
-		return "may serve it now", fmt.Sprintf(text, optOut, off.key, strconv.Quote(off.value))
+		const text = "%s, or %s; if that rewriter is off in the mesh, say so with the annotation `%s: %s`"
+		return "may serve it now", fmt.Sprintf(text, first, optOut, off.key, strconv.Quote(off.value))
 	case rewrites.Is != certain.Maybe:
-		return "serves it in an injected pod (" + rewrites.At + ")", "rewrite this one too, or " + optOut
+		return "serves it in an injected pod (" + rewrites.At + ")", first + ", or " + optOut
 	}
-	const text = "rewrite this one too, %s, or set `istio: {injectorRewrites: false}` in the functionConfig if Istio's injector rewrites no probes"
-	return "may serve it now", fmt.Sprintf(text, optOut)
+	const text = "%s, %s, or set `istio: {injectorRewrites: false}` in the functionConfig if Istio's injector rewrites no probes"
+	return "may serve it now", fmt.Sprintf(text, first, optOut)
 }
 
 // checkLeftAlone refuses to turn the mesh's own rewriter off while a probe stays as it
@@ -95,11 +99,11 @@ func checkLeftAlone(d *decision) (found []Finding) {
 	if !d.turnsRewriterOff() {
 		return nil
 	}
-	serves, cures := d.rewriterWords()
 	for _, s := range d.rulings {
 		if s.reason == "" || !d.servedByRewriter(s.site) {
 			continue
 		}
+		serves, cures := d.rewriterWords(s.site)
 		found = append(found, containerFinding(reason.RewriterNeeded, s.path, s.container.Name,
 			"is left alone (%s), and %s's injector, which %s, must rewrite nothing in this pod if other probes are rewritten here; %s", s.reason, d.mesh.title, serves, cures))
 	}
@@ -115,12 +119,33 @@ func (k *knowledge) servedByRewriter(s *site) bool {
 	if k.mesh.serves != nil {
 		return !s.neverWorks(s.original.Kind()) && k.isCaptured(s) && k.mesh.serves(s)
 	}
-	if s.neverWorks(s.original.Kind()) || !s.dropsHost() && !k.isCaptured(s) {
+	if !k.needsIstiosRewriter(s) {
 		return false
 	}
 	byProxy := answerer{who: AnsweredByIstioProxy}
 	serves := func(w world.World) bool { return w.Rewrites && k.runsBefore(w, s, byProxy) }
 	return slices.ContainsFunc(k.inspection.facts.Worlds(), serves)
+}
+
+// needsIstiosRewriter reports whether a probe or hook does not do what its author wants as it is,
+// and does if Istio's injector rewrites it.
+func (k *knowledge) needsIstiosRewriter(s *site) bool {
+	switch port, _ := s.original.Endpoint(); {
+	case port == nil || s.port == 0 && !pod.IsVariable(port.Str): // Istio records no original
+		return false
+	case s.isTCPHook():
+		return true
+	case s.neverWorks(s.original.Kind()):
+		return false
+	}
+	return s.dropsHost() || k.isCaptured(s)
+}
+
+// isTCPHook reports whether s is a tcpSocket hook, which the kubelet does not run. Istio's injector
+// makes an httpGet hook of it (since Istio 1.25, pkg/kube/inject/app_probe.go).
+func (s *site) isTCPHook() bool {
+	isRun := !s.at.Init || pod.IsSidecar(s.at, s.container)
+	return s.name.IsHook() && s.original.TCPSocket != nil && isRun
 }
 
 // isCaptured reports whether a probe goes to a port of the pod that the mesh captures, or may.

@@ -69,6 +69,9 @@ func hookNeverWorks(k *knowledge, s *site) leave {
 	if !s.name.IsHook() || kind == pod.KindHTTPGet {
 		return leave{}
 	}
+	if s.isTCPHook() && k.mayBeRewritten() {
+		return skip(s, reason.HookNeverWorks, s.in(), "the kubelet has no %s hooks: this one fails, unless Istio's injector makes an httpGet hook of it (Istio 1.25 and later)", kind)
+	}
 	return skip(s, reason.HookNeverWorks, s.in(), "the kubelet has no %s hooks: this one always fails", kind)
 }
 

@@ -14,7 +14,8 @@ func siteFor(name prober.ProbeType, h pod.Handler) *site {
 }
 
 func TestSiteRules_handler(t *testing.T) {
-	k := &knowledge{view: &view{setting: &setting{opts: &Options{Rewrite: []string{"httpGet"}}}}}
+	o := Options{Mesh: MeshAuto, Rewrite: []string{"httpGet"}}
+	k := &knowledge{view: &view{setting: &setting{opts: &o, mesh: meshOf(&o)}}}
 	get := pod.Handler{HTTPGet: &pod.HTTPGet{Port: field.Number(80)}}
 	for name, c := range map[string]struct {
 		rule siteRule
