@@ -39,17 +39,35 @@ type conn struct {
 	answered bool // guarded by mu
 }
 
-// newConn returns an accepted connection. It may be evicted unless its head has come with it.
+// newConn returns an accepted connection, with what has come on it.
 func newConn(s *Server, v *view, nc net.Conn) *conn {
-	c := &conn{Conn: nc, server: s, view: v, start: time.Now(), evicted: make(chan struct{})}
-	c.buf = buffers.Get().(*[smallHead]byte)
-	_ = c.SetReadDeadline(c.start.Add(headTime))
+	c := accepted(s, v, nc, time.Now())
 	if raw, ok := nc.(syscall.Conn); ok {
 		c.first = readNow(raw, c.buf[:])
 	}
+	return c.enter()
+}
+
+// newConnWith returns a connection that was accepted at start, on which first came, at most
+// smallHead bytes.
+func newConnWith(s *Server, v *view, nc net.Conn, first []byte, start time.Time) *conn {
+	c := accepted(s, v, nc, start)
+	c.first = copy(c.buf[:], first)
+	return c.enter()
+}
+
+func accepted(s *Server, v *view, nc net.Conn, start time.Time) *conn {
+	c := &conn{Conn: nc, server: s, view: v, start: start, evicted: make(chan struct{})}
+	c.buf = buffers.Get().(*[smallHead]byte)
+	_ = c.SetReadDeadline(c.start.Add(headTime))
+	return c
+}
+
+// enter makes the connection evictable unless its head has come with it.
+func (c *conn) enter() *conn {
 	switch head := c.buf[:c.first]; bytes.Index(head, endOfHead) {
 	case -1:
-		s.budget.enter(c, &s.budget.heads)
+		c.server.budget.enter(c, &c.server.budget.heads)
 	case len(head) - len(endOfHead):
 		req, err := parseHead(head[:len(head)-len(endOfHead)])
 		if err == nil && !req.hasBody() { // readRequest has the error
@@ -63,12 +81,13 @@ func newConn(s *Server, v *view, nc net.Conn) *conn {
 // connection is accepted: whoever floods the port with such requests is kept shorter than the
 // kubelet. The answer fits into the buffer of a fresh connection.
 func (c *conn) answeredAtOnce() bool {
-	if c.whole == nil || c.whole.target == metricsPath || c.view.find(c.server, c.whole) != nil {
+	answer, _ := c.view.atOnce(c.server, c.buf[:c.first])
+	if answer == nil {
 		return false
 	}
-	defer c.Close()
-	defer buffers.Put(c.buf)
-	c.answer(c.whole)
+	c.flush(answer)
+	c.Close()
+	buffers.Put(c.buf)
 	return true
 }
 
@@ -110,7 +129,7 @@ func (c *conn) answer(req *request) {
 	page := c.server.ownPage(req.target)
 	switch {
 	case e == nil && page == nil:
-		c.refuse(&badRequest{404, "no such probe"})
+		c.refuse(errNoProbe)
 	case req.method != "GET":
 		c.refuse(&badRequest{405, "only GET is allowed"})
 	case page != nil:
@@ -124,11 +143,36 @@ func (c *conn) answer(req *request) {
 
 const metricsPath = "/metrics"
 
+var (
+	healthy       = []byte("ok\n")
+	healthyAnswer = appendAnswer(200, len(healthy), healthy)
+	noProbeAnswer = errNoProbe.answer()
+)
+
+// atOnce returns the answer to a request that has come whole, has no body and needs nobody
+// but us. For any other it returns nil, and the entry that is probably called.
+func (v *view) atOnce(s *Server, head []byte) (answer []byte, called *entry) {
+	target, ok := plainTarget(head)
+	if !ok {
+		return nil, nil
+	}
+	if e, may := v.mayFind(s, target); may {
+		return nil, e
+	}
+	switch string(target) {
+	case metricsPath:
+		return nil, nil
+	case prober.HealthPath, prober.ReadyPath:
+		return healthyAnswer, nil
+	}
+	return noProbeAnswer, nil
+}
+
 // ownPage returns the page of the server's own at a path, nil if there is none.
 func (s *Server) ownPage(path string) func() []byte {
 	switch path {
 	case prober.HealthPath, prober.ReadyPath:
-		return func() []byte { return []byte("ok\n") }
+		return func() []byte { return healthy }
 	case metricsPath:
 		return s.metrics
 	}
@@ -299,8 +343,7 @@ func (c *conn) page(text []byte) {
 // refuse answers a request. If that may have more bytes than were read, it reads
 // them: closing a connection with unread bytes resets it, and the answer is lost.
 func (c *conn) refuse(bad *badRequest) {
-	body := "probe-proxy: " + bad.msg + "\n"
-	c.flush(appendAnswer(bad.status, len(body), []byte(body)))
+	c.flush(bad.answer())
 	if c.whole != nil {
 		return
 	}

@@ -42,6 +42,14 @@ type badRequest struct {
 
 func (e *badRequest) Error() string { return e.msg }
 
+// answer returns what the caller gets.
+func (e *badRequest) answer() []byte {
+	body := "probe-proxy: " + e.msg + "\n"
+	return appendAnswer(e.status, len(body), []byte(body))
+}
+
+var errNoProbe = &badRequest{404, "no such probe"}
+
 var errHeadTooLarge = &badRequest{431, fmt.Sprintf("request's head is too large: at most %d bytes and %d lines", maxHead, maxLines)}
 
 // readRequest reads a request's head. It is not parsed before it is complete, so that
@@ -102,6 +110,36 @@ func parseHead(head []byte) (*request, error) {
 	req.host = req.header.Get("Host")
 	delete(req.header, "Host")
 	return req, nil
+}
+
+// plainTarget returns the target of a GET of HTTP/1 without a body, if nothing else has come.
+// It parses no header.
+func plainTarget(head []byte) (target []byte, ok bool) {
+	if bytes.Index(head, endOfHead) != len(head)-len(endOfHead) {
+		return nil, false
+	}
+	line, rest, _ := bytes.Cut(head, []byte("\r\n"))
+	method, line, _ := bytes.Cut(line, []byte(" "))
+	target, proto, _ := bytes.Cut(line, []byte(" "))
+	if string(method) != "GET" || len(target) == 0 || string(proto) != "HTTP/1.1" {
+		return nil, false
+	}
+	for line := range bytes.SplitSeq(rest, []byte("\n")) {
+		if announcesBody(line) {
+			return nil, false
+		}
+	}
+	return target, true
+}
+
+// announcesBody reports whether a line of a head may say that a body follows.
+func announcesBody(line []byte) bool {
+	for _, name := range [...]string{"content-length", "transfer-encoding"} {
+		if len(line) >= len(name) && strings.EqualFold(string(line[:len(name)]), name) {
+			return true
+		}
+	}
+	return false
 }
 
 // requestLine reads the first line of a head.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/textproto"
@@ -30,6 +31,41 @@ func TestAHeadIsReadWhole(t *testing.T) {
 	req, err := parseHead([]byte(kubeletHead + "\r\nx-a:\t1 \r\nX-A: 2"))
 	if err != nil || !reflect.DeepEqual(req, want) {
 		t.Errorf("%+v, %v; want %+v", req, err, want)
+	}
+}
+
+// TestAPlainTargetIsThatOfAPlainRequest draws heads: what is answered without parsing its headers
+// is a GET that has no body, or has headers for which it would be refused.
+func TestAPlainTargetIsThatOfAPlainRequest(t *testing.T) {
+	first := []string{"GET /x HTTP/1.1", "GET /a%20b?c HTTP/1.1", "GET  HTTP/1.1", "GET /x HTTP/1.0", "GET /x HTTP/2.0", "POST /x HTTP/1.1", "get /x HTTP/1.1", "GET /x", "GET /x y HTTP/1.1", ""}
+	lines := []string{"Host: x", "Connection: close", "Content-Length: 5", "content-LENGTH:0", "Transfer-Encoding: chunked", "transfer-encoding : x", "X:\nContent-Length: 1", " Content-Length: 1", "A: content-length", "no colon"}
+	plain, parsed := 0, 0
+	for seed := range uint64(5000) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		head := first[r.IntN(len(first))]
+		for range r.IntN(4) {
+			head += "\r\n" + lines[r.IntN(len(lines))]
+		}
+		whole := head + "\r\n\r\n"
+		target, ok := plainTarget([]byte(whole))
+		if _, ok := plainTarget([]byte(whole + "x")); ok {
+			t.Fatalf("%q: what follows is not seen", whole)
+		}
+		req, err := parseHead([]byte(head))
+		switch {
+		case !ok && err == nil && !req.hasBody() && req.http11:
+			t.Errorf("%q is plain", whole)
+		case ok && err == nil && (req.hasBody() || req.method != "GET" || req.target != string(target)):
+			t.Errorf("%q: target %q, and the request is %+v", whole, target, req)
+		case ok && err == nil:
+			parsed++
+		}
+		if ok {
+			plain++
+		}
+	}
+	if plain < 500 || parsed < 300 {
+		t.Errorf("%d of the heads are plain, %d of these are requests", plain, parsed)
 	}
 }
 

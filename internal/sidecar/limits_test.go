@@ -16,6 +16,7 @@ func TestTheLimitsAreTheDocumentedOnes(t *testing.T) {
 		{"bytes of a small head, of any, and its lines", fmt.Sprint(smallHead, maxHead, maxLines), "4096 65536 128"},
 		{"calls of probes, of hooks, of one at most and at least", fmt.Sprint(maxProbes, maxHooks, maxOfKey, minOfKey), "64 24 32 2"},
 		{"connections, large heads, calls that wait, pages", fmt.Sprint(maxHeads, maxLarge, maxWaiting, maxPages), "256 16 256 4"},
+		{"connections accepted at once, served of a line, in lines", fmt.Sprint(acceptAtOnce, ofLine, maxInLines), "256 4 256"},
 		{"bytes of apps' heads, of one's at least, and the pause", fmt.Sprint(maxAppBytes, minKeyBytes, appPause), "3145728 524288 1ms"},
 		{"what handshakes may take, of one key at least and at most", fmt.Sprint(maxTLSBytes, minKeyTLSBytes, maxKeyTLSBytes), "8388608 1048576 3145728"},
 		{"before a caller is watched", watchAfter.String(), "20ms"},

@@ -1,6 +1,10 @@
 package sidecar
 
-import "syscall"
+import (
+	"net"
+	"os"
+	"syscall"
+)
 
 const tcpUserTimeout = 18 // TCP_USER_TIMEOUT of linux/tcp.h
 
@@ -22,4 +26,68 @@ func readNow(c syscall.Conn, b []byte) (n int) {
 		return true
 	})
 	return max(n, 0)
+}
+
+// acceptWaiting accepts up to atMost connections that wait already, reads what came with each
+// into buf, and passes both to serve. It returns whether more may wait.
+//
+// The connections are sockets, and nothing more: to register each with the runtime's poller, and
+// to start a goroutine for it, takes longer than to answer.
+func acceptWaiting(l net.Listener, atMost int, buf []byte, serve func(socket int, first []byte)) (more bool) {
+	waits, ok := l.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := waits.SyscallConn()
+	if err != nil {
+		return false
+	}
+	for range atMost {
+		socket := -1
+		_ = raw.Control(func(listener uintptr) { socket = acceptNow(int(listener)) })
+		if socket < 0 {
+			return false
+		}
+		n, err := syscall.Read(socket, buf)
+		if n <= 0 && err != syscall.EAGAIN {
+			drop(socket) // the caller has gone
+			continue
+		}
+		serve(socket, buf[:max(n, 0)])
+	}
+	return true
+}
+
+// answerNow sends an answer that fits into the buffer of a fresh connection, and ends it. Both
+// leave in one packet.
+func answerNow(socket int, answer []byte) {
+	_, _ = syscall.SendmsgN(socket, answer, nil, nil, syscall.MSG_MORE|syscall.MSG_NOSIGNAL)
+	_ = syscall.Close(socket)
+}
+
+// drop ends a connection with a reset.
+func drop(socket int) {
+	_ = syscall.SetsockoptLinger(socket, syscall.SOL_SOCKET, syscall.SO_LINGER, &syscall.Linger{Onoff: 1})
+	_ = syscall.Close(socket)
+}
+
+// acceptNow accepts a connection that waits. It returns -1 if none does, or there are no
+// file descriptors left: the next Accept says so.
+func acceptNow(listener int) int {
+	fd, _, err := syscall.Accept4(listener, syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC)
+	if err != nil {
+		return -1
+	}
+	return fd
+}
+
+// connOf returns the connection of a socket, nil if there are no file descriptors left.
+func connOf(fd int) net.Conn {
+	file := os.NewFile(uintptr(fd), "")
+	defer file.Close()
+	conn, err := net.FileConn(file)
+	if err != nil {
+		return nil
+	}
+	return conn
 }

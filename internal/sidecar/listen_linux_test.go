@@ -1,10 +1,19 @@
 package sidecar
 
 import (
+	"errors"
+	"io"
 	"log/slog"
 	"net"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
 func TestTheKernelBoundsWhatCallersMayTake(t *testing.T) {
@@ -107,4 +116,73 @@ func TestWhatHasComeIsReadWithoutWaiting(t *testing.T) {
 	if n := readNow(conn.(syscall.Conn), b[:]); n != 0 {
 		t.Errorf("%d bytes are read from a closed connection", n)
 	}
+}
+
+// TestCallsThatCameTogetherAreServedByEntry: before the server accepts, many callers call the
+// probe of an app that hangs, many ask for what needs no app, and then one calls another probe.
+func TestCallsThatCameTogetherAreServedByEntry(t *testing.T) {
+	hanging, app := listenLocal(t), listenLocal(t)
+	go testutil.ServeConns(hanging, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
+	go testutil.ServeConns(app, func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") })
+	s := New(slog.New(slog.DiscardHandler), "127.0.0.1", 0, map[string]*prober.Original{
+		"/app-health/hangs/livez": probeOf(hanging, 3600), "/app-health/app/livez": probeOf(app, 60),
+	}, nil)
+	l, err := Listen(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	call := func(path string) net.Conn { return dialLocal(t, l, "GET "+path+" HTTP/1.1\r\nHost: x\r\n\r\n") }
+	var calls []net.Conn
+	for range 3 * maxInLines {
+		calls = append(calls, call("/app-health/hangs/livez"))
+	}
+	want := map[net.Conn]string{call("/x"): "HTTP/1.1 404 ", call("/readyz"): "HTTP/1.1 200 ", call("/metrics"): "HTTP/1.1 200 ", call("/app-health/app/livez"): "HTTP/1.1 200 "}
+	want[dialLocal(t, l, "POST /x HTTP/1.1\r\n\r\n")] = "HTTP/1.1 404 "
+	go s.Serve(l)
+	for conn, want := range want {
+		if got, _ := io.ReadAll(conn); !strings.HasPrefix(string(got), want) {
+			t.Errorf("answer %q, want %q", got, want)
+		}
+	}
+	dropped := 0
+	for _, conn := range calls {
+		_ = conn.SetReadDeadline(time.Now().Add(time.Millisecond)) // a reset has come by now
+		if _, err := conn.Read(make([]byte, 1)); errors.Is(err, syscall.ECONNRESET) {
+			dropped++
+		}
+	}
+	if dropped < maxInLines {
+		t.Errorf("%d of %d calls are dropped, want %d or more", dropped, len(calls), maxInLines)
+	}
+}
+
+func probeOf(app net.Listener, timeout int) *prober.Original {
+	port := app.Addr().(*net.TCPAddr).Port
+	return &prober.Original{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(port), Scheme: "HTTP"}, TimeoutSeconds: timeout}
+}
+
+func listenLocal(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+// dialLocal connects with a listener and sends a text.
+func dialLocal(t *testing.T, l net.Listener, text string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(l.Addr().(*net.TCPAddr).Port)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	if _, err := io.WriteString(conn, text); err != nil {
+		t.Fatal(err)
+	}
+	return conn
 }

@@ -41,6 +41,23 @@ func (v *view) find(s *Server, req *request) *entry {
 	return nil
 }
 
+// mayFind reports whether find may have an entry for a request of a target, and which, unless
+// that depends on a header.
+func (v *view) mayFind(s *Server, target []byte) (e *entry, may bool) {
+	if v.osm != nil {
+		if string(target) == prober.OSMHealthcheckPath {
+			return nil, true
+		}
+		if e = v.osm[prober.OSMRoute{Port: v.number, Path: string(target)}]; e != nil {
+			return e, true
+		}
+	}
+	if v.common {
+		e = s.entries[string(target)]
+	}
+	return e, e != nil
+}
+
 // ServeOSM answers calls on l, a port of Open Service Mesh's form, until l is closed. On the
 // server's own port it answers those of Istio's form too, which has what the other cannot express.
 func (s *Server) ServeOSM(l net.Listener, port int, probers map[string]*prober.Original) {

@@ -4,6 +4,7 @@
 package sidecar
 
 import (
+	"bytes"
 	"errors"
 	"log/slog"
 	"maps"
@@ -119,6 +120,7 @@ func (s *Server) Serve(l net.Listener) {
 func (s *Server) serve(l net.Listener, v *view) {
 	w := &workers{next: make(chan *conn)}
 	defer close(w.next)
+	waiting := newLines(drop)
 	for {
 		nc, err := l.Accept()
 		if errors.Is(err, net.ErrClosed) {
@@ -130,14 +132,32 @@ func (s *Server) serve(l net.Listener, v *view) {
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}
-		c := newConn(s, v, nc)
-		if !c.answeredAtOnce() {
+		if c := newConn(s, v, nc); !c.answeredAtOnce() {
 			w.serve(c)
 		}
-		// It is served, or takes its place in a queue, before the next one comes: of
-		// a burst, no more are in memory than the budget allows.
-		runtime.Gosched()
+		for s.takeWaiting(l, v, w, waiting) {
+			time.Sleep(restTime)
+		}
 	}
+}
+
+// takeWaiting accepts connections that wait, answers those that it can answer at once, and serves
+// some of the others. It returns whether there are more.
+func (s *Server) takeWaiting(l net.Listener, v *view, w *workers, waiting *lines) bool {
+	more := acceptWaiting(l, acceptAtOnce, waiting.buf[:], func(socket int, first []byte) {
+		answer, called := v.atOnce(s, first)
+		if answer != nil {
+			answerNow(socket, answer)
+			return
+		}
+		waiting.add(called, inLine{socket, bytes.Clone(first), time.Now()})
+	})
+	waiting.serve(func(c inLine) {
+		if conn := connOf(c.socket); conn != nil {
+			w.serve(newConnWith(s, v, conn, c.first, c.start))
+		}
+	})
+	return more || waiting.len > 0
 }
 
 // workers serve the connections of a listener, each in a goroutine. One of them
@@ -148,12 +168,15 @@ type workers struct {
 	next chan *conn
 }
 
+// serve serves a connection, or has it take its place in a queue, before it returns: of a
+// burst, no more are in memory than the budget allows.
 func (w *workers) serve(c *conn) {
 	select {
 	case w.next <- c:
 	default:
 		go w.run(c)
 	}
+	runtime.Gosched()
 }
 
 func (w *workers) run(c *conn) {

@@ -170,8 +170,8 @@ func build(t *testing.T, dir, module, pkg string) (path string) {
 func (a *attack) against(t *testing.T, limit int, path, arg string) *result {
 	t.Helper()
 	g := newCgroup(t, limit)
-	if a.cpu && limit == memoryLimit {
-		g.limitCPU(t)
+	if a.cpu > 0 && limit == memoryLimit {
+		g.limitCPU(t, a.cpu)
 	}
 	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") }))
 	defer app.Close()

@@ -26,15 +26,19 @@ type attack struct {
 	run        func(ctx context.Context, addr string)
 	leaves     bool // the callers go before the SIGTERM
 	hooks      bool // the callers go after it; it waits for them, as a hook could be the kubelet's
-	cpu        bool // under the smallest limit of CPU that the function writes
+	cpu        int  // limit of the CPU, in thousandths; the function writes none below 100
 }
 
 const callers = 40 // of a hostile app's probe
 
 var (
-	request     = "GET " + evil + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
-	hookRequest = "GET " + evilHook + " HTTP/1.1\r\nHost: x\r\n\r\n"
+	request     = get(evil)
+	hookRequest = get(evilHook)
 )
+
+func get(path string) string {
+	return "GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+}
 
 var attacks = []*attack{
 	{name: "head of tiny lines", sent: "an app answers with 250 KiB of `a0:`, `a1:`, ...; 40 callers", entry: plain, app: tinyLines, run: callEvil},
@@ -54,9 +58,16 @@ var attacks = []*attack{
 	{name: "slow readers of /metrics, 78 entries", sent: "the same", entries: 77, run: slowReaders("/metrics")},
 	{name: "certificate bomb", sent: "an app's certificate has 127,000 empty URIs, 254 KB; 40 callers", entry: overTLS, app: secure(elliptic.P256(), 127_000, hang), run: callEvil},
 	{name: "certificate bomb below the bound", sent: "the same with 14,000 empty URIs, 28 KB", entry: overTLS, app: secure(elliptic.P256(), 14_000, hang), run: callEvil},
-	{name: "redirects over TLS, 100m", sent: "an app with keys of P-521 redirects over TLS without end; 40 callers; CPU limit 100m", entry: overTLS, app: secure(elliptic.P521(), 0, redirectsOn), run: callEvil, cpu: true},
+	{name: "redirects over TLS, 100m", sent: "an app with keys of P-521 redirects over TLS without end; 40 callers; CPU limit 100m", entry: overTLS, app: secure(elliptic.P521(), 0, redirectsOn), run: callEvil, cpu: 100},
 	{name: "slow handshakes", sent: "an app never answers a ClientHello; 40 callers", entry: overTLS, app: hang, run: callEvil},
-	{name: "TLS alerts, 100m", sent: "an app answers each ClientHello with an alert; 40 callers; CPU limit 100m", entry: overTLS, app: alerts, run: callEvil, cpu: true},
+	{name: "TLS alerts, 100m", sent: "an app answers each ClientHello with an alert; 40 callers; CPU limit 100m", entry: overTLS, app: alerts, run: callEvil, cpu: 100},
+	{name: "an unknown path, 100m", sent: "2,000 new connections a second, each asks for a path that no probe has; CPU limit 100m", run: flood(2000, get("/x")), cpu: 100},
+	{name: "healthz, 100m", sent: "the same for `/healthz`", run: flood(2000, get("/healthz")), cpu: 100},
+	{name: "metrics, 100m", sent: "the same for `/metrics`", run: flood(2000, get("/metrics")), cpu: 100},
+	{name: "a probe, 100m", sent: "the same for the probe of another app, which answers", entry: plain, app: answers, run: flood(2000, request), cpu: 100},
+	{name: "half requests, 100m", sent: "2,000 new connections a second, each with half a request; CPU limit 100m", run: flood(2000, "GET /"), cpu: 100},
+	{name: "an unknown path, 50m", sent: "1,100 new connections a second, each asks for a path that no probe has; CPU limit 50m", run: flood(1100, get("/x")), cpu: 50},
+	{name: "healthz, 50m", sent: "the same for `/healthz`", run: flood(1100, get("/healthz")), cpu: 50},
 	{name: "hooks of callers that are gone", sent: "24 calls of a hook that hangs, with one byte after the request; the callers go", entry: plain, app: hang, run: callHooks(time.Second), leaves: true},
 	{name: "hooks of callers that stay", sent: "the same; the callers go 2 s after the SIGTERM, from when on its end is measured", entry: plain, app: hang, run: callHooks(time.Minute), hooks: true},
 }
@@ -70,6 +81,12 @@ func grpcProbe(port int) *prober.Original {
 // Hostile apps.
 
 func hang(c net.Conn) { io.Copy(io.Discard, c) }
+
+// answers is a good app.
+func answers(c net.Conn) {
+	c.Read(make([]byte, 4<<10))
+	io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+}
 
 func tinyLines(c net.Conn) {
 	var b bytes.Buffer

@@ -26,17 +26,18 @@ type cgroup struct {
 	cpu                string // the file that takes processes into the cgroup for the CPU, if there is another
 }
 
-// limitCPU sets for the cgroup a limit of 100m, the smallest that the function writes.
-func (g *cgroup) limitCPU(t *testing.T) {
+// limitCPU sets for the cgroup a limit of so many thousandths of a CPU.
+func (g *cgroup) limitCPU(t *testing.T, thousandths int) {
 	t.Helper()
-	dir, quota, text := g.dir, "cpu.max", "10000 100000"
+	micros := strconv.Itoa(thousandths * 100) // in each 100 ms
+	dir, quota, text := g.dir, "cpu.max", micros+" 100000"
 	if g.limit == "memory.limit_in_bytes" {
 		var err error
 		if dir, err = os.MkdirTemp("/sys/fs/cgroup/cpu", "attack-"); err != nil {
 			t.Skipf("no cgroup for the CPU: %v", err)
 		}
 		t.Cleanup(func() { _ = os.Remove(dir) })
-		quota, text = "cpu.cfs_quota_us", "10000" // the period is 100 ms by default
+		quota, text = "cpu.cfs_quota_us", micros // the period is 100 ms by default
 		g.cpu = filepath.Join(dir, "cgroup.procs")
 	}
 	if err := os.WriteFile(filepath.Join(dir, quota), []byte(text), 0o644); err != nil {
