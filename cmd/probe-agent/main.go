@@ -139,7 +139,11 @@ func serve(o *options, config *vmconfig.Config, once func(context.Context) error
 		Alive:      systemd.Alive,
 		AliveEvery: systemd.AliveEvery(),
 	}
-	log.Info("probing", "version", release.Version(), "group", config.Namespace+"/"+config.Name, "ip", o.node.IP, "probe", describe(&config.Probe))
+	log.Info("probing",
+		"version", release.Version(),
+		"group", config.Namespace+"/"+config.Name,
+		"ip", o.node.IP,
+		"probe", describe(&config.Probe))
 	systemd.Ready()
 	states := make(chan error)
 	go probe.Run(ctx, &config.Probe, once, func(unhealthy error) {
@@ -155,7 +159,9 @@ func serve(o *options, config *vmconfig.Config, once func(context.Context) error
 	return exitOK
 }
 
-func (o *options) connector(ctx context.Context, config *vmconfig.Config, log *slog.Logger) func(context.Context) (net.Conn, error) {
+func (o *options) connector(
+	ctx context.Context, config *vmconfig.Config, log *slog.Logger,
+) func(context.Context) (net.Conn, error) {
 	if o.insecure {
 		return func(ctx context.Context) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "tcp", o.istiod.Address)

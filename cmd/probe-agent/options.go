@@ -126,10 +126,12 @@ func (o *options) checkConnection() error {
 // checkInsecure checks that plaintext stays on the machine.
 func (o *options) checkInsecure(host string) error {
 	addr, _ := netip.ParseAddr(host)
+	forTLS := o.istiod.CA + o.istiod.ServerName
+	forIdentity := o.enrolment.Token + o.enrolment.State + o.files.Cert + o.files.Key
 	switch {
 	case host != "localhost" && !addr.IsLoopback():
 		return fmt.Errorf("--insecure with --istiod %q: plaintext is spoken to a loopback address only", o.istiod.Address)
-	case o.istiod.CA+o.istiod.ServerName+o.enrolment.Token+o.enrolment.State+o.files.Cert+o.files.Key != "":
+	case forTLS != "", forIdentity != "":
 		return errors.New("--insecure excludes --ca, --server-name, --token, --state, --cert and --key")
 	}
 	return nil

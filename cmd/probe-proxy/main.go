@@ -277,7 +277,9 @@ func check(stdout, stderr io.Writer) int {
 
 // printProbes prints the probes as a table. It returns bad with the entries from
 // which no probe can be made.
-func printProbes(stdout io.Writer, probers map[string]*prober.Original, bad []*prober.EntryError) ([]*prober.EntryError, error) {
+func printProbes(
+	stdout io.Writer, probers map[string]*prober.Original, bad []*prober.EntryError,
+) ([]*prober.EntryError, error) {
 	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "CONTAINER\tTYPE\tPROBE\tTIMEOUT\tPATH")
 	for _, key := range slices.Sorted(maps.Keys(probers)) {

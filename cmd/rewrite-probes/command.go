@@ -54,7 +54,14 @@ functionConfig cannot be read, or a file cannot be written.`,
 	}
 	root.SetFlagErrorFunc(flagHint)
 	root.SetVersionTemplate("rewrite-probes {{.Version}}\n")
-	readers := []*cobra.Command{t.checkCommand(), t.explainCommand(), t.restoreCommand(), t.vmCommand(), t.envoyCommand(), t.patchesCommand()}
+	readers := []*cobra.Command{
+		t.checkCommand(),
+		t.explainCommand(),
+		t.restoreCommand(),
+		t.vmCommand(),
+		t.envoyCommand(),
+		t.patchesCommand(),
+	}
 	policy := t.policyCommand()
 	t.addFlags(root, readers...)
 	for _, name := range []string{"config", "mesh"} {
@@ -173,7 +180,9 @@ func reasonsCommand(std streams) *cobra.Command {
 			}
 			for _, r := range reason.All() {
 				if len(keys) == 0 || slices.Contains(keys, r.Key.String()) {
-					if _, err := fmt.Fprintf(std.out, "%s (%s)\n  cause: %s\n  fix:   %s\n", r.Key, r.Severity, r.Cause, r.FixOrNothing()); err != nil {
+					const form = "%s (%s)\n  cause: %s\n  fix:   %s\n"
+					_, err := fmt.Fprintf(std.out, form, r.Key, r.Severity, r.Cause, r.FixOrNothing())
+					if err != nil {
 						return err
 					}
 				}

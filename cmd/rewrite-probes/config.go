@@ -110,7 +110,8 @@ func findConfig(args []string) (found string, err error) {
 		near := nearestConfig(arg)
 		if i > 0 && realPath(near) != realPath(found) {
 			const none = "no " + configName
-			return "", &usageError{fmt.Errorf("%s has %s, and %s has %s: give --config FILE or --config none, or run the command for each", args[0], cmp.Or(found, none), arg, cmp.Or(near, none))}
+			return "", &usageError{fmt.Errorf("%s has %s, and %s has %s: give --config FILE or --config none, or run the command for each",
+				args[0], cmp.Or(found, none), arg, cmp.Or(near, none))}
 		}
 		found = near
 	}

@@ -32,7 +32,10 @@ func whenUsed(expr string) func() *regexp.Regexp {
 // of Helm or Ansible, and cannot be read as manifests: [manifest.Read], which returned s and
 // err, has failed on a text, or an action that is valid YAML makes a mapping a key.
 func isTemplate(s *manifest.Stream, text []byte, err error) bool {
-	if errors.Is(err, manifest.ErrNotText) || !bytes.Contains(text, []byte("{{")) || !action().Match(text) {
+	if errors.Is(err, manifest.ErrNotText) {
+		return false
+	}
+	if !bytes.Contains(text, []byte("{{")) || !action().Match(text) {
 		return false
 	}
 	return err != nil || slices.ContainsFunc(s.Objects(), func(o *manifest.Object) bool {
@@ -46,8 +49,12 @@ func isTemplate(s *manifest.Stream, text []byte, err error) bool {
 // without probes, such as the replacements of a kustomization. If it can, no mapping has an
 // apiVersion: the values of a chart have none, even if one of them is called kind.
 func holdsNoObject(s *manifest.Stream, text []byte, err error) bool {
-	if err != nil {
-		return errors.Is(err, manifest.ErrEmpty) || !kindKey().Match(text) || list().Match(text) && !namesProbe().Match(text)
+	switch {
+	case err == nil:
+	case errors.Is(err, manifest.ErrEmpty), !kindKey().Match(text):
+		return true
+	default:
+		return list().Match(text) && !namesProbe().Match(text)
 	}
 	return !s.IsResourceList() &&
 		!slices.ContainsFunc(s.Objects(), func(o *manifest.Object) bool { return o.APIVersion() != "" })

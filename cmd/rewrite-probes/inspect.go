@@ -39,7 +39,7 @@ Exit codes: 0 nothing was found, 1 something was found, 2 the command line is wr
 		isUnreleased := func(m report.Message) bool { return m.Reason.Doc().OfOutput } // nothing is written
 		r.Messages = append(slices.DeleteFunc(r.Messages, isUnreleased), pipeline.Check(r)...)
 	}
-	t.inspects(cmd, judge, func(r *report.Report, format string) error {
+	show := func(r *report.Report, format string) error {
 		switch format {
 		case "json":
 			return r.JSON(t.out, r.CheckSummary())
@@ -51,7 +51,13 @@ Exit codes: 0 nothing was found, 1 something was found, 2 the command line is wr
 		report.PrintParts(t.err, r.Messages, t.verbose, t.colorOf(t.err))
 		fmt.Fprintln(t.err, "rewrite-probes check: "+r.CheckSummary())
 		return nil
-	}, "`FORMAT` of what was found: text (on stderr); json, sarif or junit (a test case for each probe; all on stdout)", "text", "json", "sarif", "junit")
+	}
+	t.inspects(cmd, inspection{
+		judge:   judge,
+		show:    show,
+		usage:   "`FORMAT` of what was found: text (on stderr); json, sarif or junit (a test case for each probe; all on stdout)",
+		formats: []string{"text", "json", "sarif", "junit"},
+	})
 	return cmd
 }
 
@@ -71,7 +77,7 @@ that is not rendered, or a kustomization that is not built. With --allow-empty i
   kustomize build . | rewrite-probes explain -
   rewrite-probes explain -o html deploy/ >probes.html`,
 	}
-	t.inspects(cmd, func(*report.Report) {}, func(r *report.Report, format string) error {
+	show := func(r *report.Report, format string) error {
 		switch format {
 		case "json":
 			return r.JSON(t.out, r.Summary(false))
@@ -81,32 +87,46 @@ that is not rendered, or a kustomization that is not built. With --allow-empty i
 			return r.Markdown(t.out)
 		}
 		return r.Explain(t.out, t.verbose, t.colorOf(t.out))
-	}, "`FORMAT`: text, json, html (a page for a browser) or markdown (for a pull request's comment)", "text", "json", "html", "markdown")
+	}
+	t.inspects(cmd, inspection{
+		judge:   func(*report.Report) {}, // it explains all that was found
+		show:    show,
+		usage:   "`FORMAT`: text, json, html (a page for a browser) or markdown (for a pull request's comment)",
+		formats: []string{"text", "json", "html", "markdown"},
+	})
 	return cmd
+}
+
+// An inspection is what a command does with what a run has found.
+type inspection struct {
+	judge   func(r *report.Report)
+	show    func(r *report.Report, format string) error
+	usage   string   // of the flag for the format
+	formats []string // the first is the default
 }
 
 // inspects makes a command look at all that it is given, change nothing, judge it, and show
 // what it found in one of the formats.
-func (t *tool) inspects(cmd *cobra.Command, judge func(r *report.Report), show func(r *report.Report, format string) error, usage string, formats ...string) {
+func (t *tool) inspects(cmd *cobra.Command, its inspection) {
 	var format choice
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		p, r, err := t.runPipeline(cmd, pipeline.Inspect, args)
 		if err != nil {
 			return err
 		}
-		judge(r)
+		its.judge(r)
 		if !t.allowEmpty {
 			addUnseen(p, r)
 		}
 		report.Sort(r.Messages)
-		if err := show(r, format.value); err != nil {
+		if err := its.show(r, format.value); err != nil {
 			return err
 		}
 		return verdict(r)
 	}
 	cmd.Flags().BoolVar(&t.allowEmpty, "allow-empty", false,
 		"accept input without pod templates, charts that are not rendered, and kustomizations that are not built")
-	format.add(cmd, "output", "o", usage, formats...)
+	format.add(cmd, "output", "o", its.usage, its.formats...)
 }
 
 // addUnseen reports as errors what the run could not see: a gate must not be green

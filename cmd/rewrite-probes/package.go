@@ -146,7 +146,7 @@ func (p *pkg) passOver(path string, s *manifest.Stream, text []byte, err error) 
 		p.note(path, reason.NoManifest, "is the input of another function, as its functionConfig says, and is passed over")
 	case !holdsNoObject(s, text, err):
 		return false
-	case err == nil && filepath.Ext(path) != ".json" && slices.ContainsFunc(s.Objects(), workload.HasProbe) && chartOf(path) == "": // else they belong to the chart
+	case err == nil && isStrayManifest(path, s):
 		p.note(path, reason.HelmTemplate,
 			"has what looks like probes, but is no Kubernetes object, which has apiVersion and kind; it is passed over; "+madeOfIt)
 	case errors.Is(err, manifest.ErrNotText):
@@ -241,8 +241,18 @@ func (t *tool) readInput(cmd *cobra.Command, args []string) (*pkg, *config.Rewri
 	return p, c, err
 }
 
+// isStrayManifest reports whether a stream has probes in what is no object, and does not belong to
+// a chart.
+func isStrayManifest(path string, s *manifest.Stream) bool {
+	return filepath.Ext(path) != ".json" &&
+		slices.ContainsFunc(s.Objects(), workload.HasProbe) &&
+		chartOf(path) == ""
+}
+
 // runPipeline reads what the arguments name and takes it through the pipeline.
-func (t *tool) runPipeline(cmd *cobra.Command, mode pipeline.Mode, args []string) (*pkg, *report.Report, error) {
+func (t *tool) runPipeline(
+	cmd *cobra.Command, mode pipeline.Mode, args []string,
+) (*pkg, *report.Report, error) {
 	p, c, err := t.readInput(cmd, args)
 	if err != nil {
 		return nil, nil, err

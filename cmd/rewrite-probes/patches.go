@@ -118,7 +118,11 @@ func (t *tool) patches(cmd *cobra.Command, f *patchFlags, args []string) error {
 	t.print(r.Messages)
 	failed := verdict(r)
 	if failed == nil {
-		failed = t.emitPatches(f, form, set, home, args)
+		if home == nil {
+			failed = t.printPatches(set, form, f.resource, args)
+		} else {
+			failed = t.putPatches(f, set, home)
+		}
 	}
 	fmt.Fprintf(t.err, "%s: %s\n", cmd.CommandPath(), r.Summary(false))
 	return failed
@@ -152,7 +156,8 @@ func (f *patchFlags) home(cmd *cobra.Command) (*manifest.Object, error) {
 	if len(found) != 1 {
 		return nil, fmt.Errorf("%s: must have one kustomization, Component, HelmRelease, Application or Kustomization of Flux for --into, and has %d; FILE:NAME names one of several", file, len(found))
 	}
-	if form := patches.FormOf(found[0]); cmd.Flags().Changed("output") && form != patches.Form(f.form.value) {
+	form := patches.FormOf(found[0])
+	if cmd.Flags().Changed("output") && form != patches.Form(f.form.value) {
 		return nil, &usageError{fmt.Errorf("-o %s does not fit %s, which takes -o %s", f.form.value, found[0], form)}
 	}
 	return found[0], nil
@@ -171,16 +176,18 @@ func hooksOf(home *manifest.Object) (func(*manifest.Object) bool, error) {
 	}, err
 }
 
-// emitPatches prints the patches, or does with the file of --into what the flags ask for.
-func (t *tool) emitPatches(f *patchFlags, form patches.Form, set *patches.Set, home *manifest.Object, args []string) error {
-	if home == nil {
-		resource := f.resource
-		if resource == "" && !isStdin(args) {
-			resource = args[0]
-		}
-		_, err := t.out.Write(set.Text(form, resource))
-		return err
+// printPatches prints the patches of a resource, which by default is the first argument.
+func (t *tool) printPatches(set *patches.Set, form patches.Form, resource string, args []string) error {
+	if resource == "" && !isStdin(args) {
+		resource = args[0]
 	}
+	_, err := t.out.Write(set.Text(form, resource))
+	return err
+}
+
+// putPatches puts the patches into the object of --into, and does with its file what the flags
+// ask for.
+func (t *tool) putPatches(f *patchFlags, set *patches.Set, home *manifest.Object) error {
 	edits, changes, err := set.Into(home)
 	if err == nil {
 		err = home.Apply(edits)

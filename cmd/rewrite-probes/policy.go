@@ -43,8 +43,11 @@ rewrite and probeProxy.name.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&o.Actions, "action", []string{policy.Warn, policy.Audit}, "`ACTION` on an object in which something is found: "+strings.Join(policy.Actions(), ", ")+"; may be given again")
-	f.StringVar(&o.Engine, "engine", policy.Kubernetes, "`ENGINE` that runs the policy: "+strings.Join(policy.Engines(), ", "))
+	actions := strings.Join(policy.Actions(), ", ")
+	engines := strings.Join(policy.Engines(), ", ")
+	f.StringSliceVar(&o.Actions, "action", []string{policy.Warn, policy.Audit},
+		"`ACTION` on an object in which something is found: "+actions+"; may be given again")
+	f.StringVar(&o.Engine, "engine", policy.Kubernetes, "`ENGINE` that runs the policy: "+engines)
 	f.StringVar(&o.Name, "name", "rewrite-probes", "`NAME` of the policy for pods; the other's is NAME-workloadgroups")
 	completeFlag(cmd, "action", policy.Actions())
 	completeFlag(cmd, "engine", policy.Engines())

@@ -17,7 +17,8 @@ func attributes(path string) map[string]string {
 	const most = 64 << 10 // the kernel's limit of both
 	names, value := make([]byte, most), make([]byte, most)
 	n, _ := syscall.Listxattr(path, names)
-	for _, name := range strings.FieldsFunc(string(names[:max(n, 0)]), func(c rune) bool { return c == 0 }) {
+	isEnd := func(c rune) bool { return c == 0 }
+	for _, name := range strings.FieldsFunc(string(names[:max(n, 0)]), isEnd) {
 		n, err := syscall.Getxattr(path, name, value)
 		found[name] = fmt.Sprint(string(value[:max(n, 0)]), err)
 	}

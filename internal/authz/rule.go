@@ -50,15 +50,19 @@ func (r *Rule) matches(action Action, q *Request) certain.Certainty {
 	if q.TCP && action == Allow && r.isHTTP() {
 		return certain.Never
 	}
-	from, to, when := certain.Of(len(r.From) == 0), certain.Of(len(r.To) == 0), certain.Always
+	from := certain.Of(len(r.From) == 0)
 	for _, f := range r.From {
 		from = max(from, q.all(f.Source))
 	}
+	to := certain.Of(len(r.To) == 0)
 	for _, t := range r.To {
 		to = max(to, q.all(t.Operation))
 	}
+	when := certain.Always
 	for _, w := range r.When {
-		when = min(when, q.condition(w.Key, w.Values, false), q.condition(w.Key, w.NotValues, true))
+		isIn := q.condition(w.Key, w.Values, false)
+		isNotIn := q.condition(w.Key, w.NotValues, true)
+		when = min(when, isIn, isNotIn)
 	}
 	return min(from, to, when)
 }

@@ -97,7 +97,10 @@ func (c *RewriteProbes) set(given []Setting, p *problems) {
 	for _, s := range given {
 		key := keyNamed(s.Key)
 		if key == nil {
-			p.add(field.NewPath("data", s.Key), "unknown key; %s", cmp.Or(spelling.DidYouMean(s.Key, keyNames()), "allowed are "+strings.Join(keyNames(), ", ")))
+			names := keyNames()
+			allowed := "allowed are " + strings.Join(names, ", ")
+			hint := cmp.Or(spelling.DidYouMean(s.Key, names), allowed)
+			p.add(field.NewPath("data", s.Key), "unknown key; %s", hint)
 			continue
 		}
 		if err := key.set(c, s.Value); err != nil {

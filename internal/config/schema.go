@@ -26,8 +26,10 @@ func Schema() []byte {
 // left out, but for false.
 func object(entries ...any) (m field.Map) {
 	for i := 0; i < len(entries); i += 2 {
-		if v := reflect.ValueOf(entries[i+1]); v.IsValid() && (!v.IsZero() || v.Kind() == reflect.Bool) {
-			m = append(m, field.Entry{Key: entries[i].(string), Value: entries[i+1]})
+		key, value := entries[i].(string), entries[i+1]
+		v := reflect.ValueOf(value)
+		if v.IsValid() && (!v.IsZero() || v.Kind() == reflect.Bool) {
+			m = append(m, field.Entry{Key: key, Value: value})
 		}
 	}
 	return m
@@ -64,7 +66,8 @@ func valueSchema(v reflect.Value, tag reflect.StructTag) field.Map {
 	case t.Kind() == reflect.Bool:
 		return object("type", "boolean", "default", v.Interface())
 	case t.Kind() == reflect.Int:
-		return object("type", "integer", "default", v.Interface(), "minimum", number(tag.Get("min")), "maximum", number(tag.Get("max")))
+		low, high := number(tag.Get("min")), number(tag.Get("max"))
+		return object("type", "integer", "default", v.Interface(), "minimum", low, "maximum", high)
 	}
 	return object("type", "string", "enum", allowed(tag), "default", v.Interface())
 }

@@ -84,8 +84,13 @@ func parseLabelSelector(s string) (all []requirement, ok bool) {
 		if m == nil {
 			return nil, false
 		}
-		absent, key, operator, value, in, values, comma := m[1], m[2], m[3], m[4], m[5], m[6], m[7]
-		r := requirement{key: cmp.Or(absent, key), negate: absent != "" || operator == "!=" || in == "notin"}
+		absent, key, comma := m[1], m[2], m[7]
+		operator, value := m[3], m[4]
+		in, values := m[5], m[6]
+		r := requirement{
+			key:    cmp.Or(absent, key),
+			negate: absent != "" || operator == "!=" || in == "notin",
+		}
 		switch {
 		case operator != "":
 			r.values = []string{value}

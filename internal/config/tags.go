@@ -106,7 +106,8 @@ func (p *problems) checkValue(path field.Path, v reflect.Value, tag reflect.Stru
 	case reflect.Interface: // auto, or a boolean, which YAML may write in quotes
 		p.checkText(path, fmt.Sprint(v.Interface()), tag)
 	case reflect.Int:
-		if low, high := number(tag.Get("min")), number(tag.Get("max")); v.Int() < int64(low) || v.Int() > int64(high) {
+		low, high := number(tag.Get("min")), number(tag.Get("max"))
+		if n := int(v.Int()); n < low || n > high {
 			p.add(path, "\"%d\" must be a number from %d to %d", v.Int(), low, high)
 		}
 	}

@@ -31,11 +31,12 @@ func Operations(object Value, edits []Edit) (tests, changes []Operation, after V
 func sortShifts(shifts []Edit) {
 	slices.Reverse(shifts) // of several at one place, the first is in front in the end
 	slices.SortStableFunc(shifts, func(p, q Edit) int {
-		last := len(p.Path) - 1
 		if len(p.Path) != len(q.Path) {
 			return len(q.Path) - len(p.Path)
 		}
-		return cmp.Or(int(q.Path[last].Index-p.Path[last].Index), int(q.Op-p.Op))
+		last := len(p.Path) - 1
+		apart := q.Path[last].Index - p.Path[last].Index
+		return cmp.Or(int(apart), int(q.Op-p.Op))
 	})
 }
 

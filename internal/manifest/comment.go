@@ -13,7 +13,8 @@ import (
 func (o *Object) CommentLine(prefix string) int {
 	s := o.stream
 	start := 0
-	if i, _ := slices.BinarySearchFunc(s.objects, o, func(a, b *Object) int { return cmp.Compare(a.start, b.start) }); i > 0 {
+	byStart := func(a, b *Object) int { return cmp.Compare(a.start, b.start) }
+	if i, _ := slices.BinarySearchFunc(s.objects, o, byStart); i > 0 {
 		start = s.objects[i-1].end
 	}
 	text := s.in[start:o.end]

@@ -20,7 +20,8 @@ func newLazy[T any](read func(*manifest.Object) (T, *field.Metadata)) lazy[T] {
 func (l *lazy[T]) in(namespace string) []located[T] {
 	for _, o := range l.unread {
 		if v, m := l.read(o); m != nil {
-			l.all[m.Namespace] = append(l.all[m.Namespace], located[T]{placeOf(o), o.Kind() + " " + m.Name, v})
+			found := located[T]{placeOf(o), o.Kind() + " " + m.Name, v}
+			l.all[m.Namespace] = append(l.all[m.Namespace], found)
 		}
 	}
 	l.unread = nil

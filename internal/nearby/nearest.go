@@ -43,9 +43,10 @@ type origin struct {
 // in its own file is not known; "" if the file is not known either, as that of a Go value.
 func (o *origin) String() string {
 	if o.words == "" {
-		if o.words = notedFile(o.Object); o.words == "" && o.Stream().Name() != "" && !o.Stream().IsResourceList() {
-			o.words = o.Stream().Name() + ":" + strconv.Itoa(o.Line())
-		}
+		o.words = notedFile(o.Object)
+	}
+	if s := o.Stream(); o.words == "" && s.Name() != "" && !s.IsResourceList() {
+		o.words = s.Name() + ":" + strconv.Itoa(o.Line())
 	}
 	return o.words
 }
@@ -113,7 +114,8 @@ func around[T any](all []located[T], at place) []located[T] {
 	for _, o := range all {
 		least = min(least, at.rank(o.place))
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(o located[T]) bool { return at.rank(o.place) > max(1, least) })
+	isFarther := func(o located[T]) bool { return at.rank(o.place) > max(1, least) }
+	return slices.DeleteFunc(slices.Clone(all), isFarther)
 }
 
 // nearest returns those objects to which none of the same key is nearer.
@@ -125,5 +127,6 @@ func nearest[T any](all []located[T], from place, key func(located[T]) string) [
 			best[k] = d
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(o located[T]) bool { return from.rank(o.place) > best[key(o)] })
+	isFarther := func(o located[T]) bool { return from.rank(o.place) > best[key(o)] }
+	return slices.DeleteFunc(slices.Clone(all), isFarther)
 }

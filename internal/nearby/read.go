@@ -34,9 +34,14 @@ func metadataOf(o *manifest.Object) *field.Metadata {
 	return nil
 }
 
+// A reader reads what plans depend on of an object; m is nil if the object does not count.
+type reader[T any] = func(*manifest.Object) (v T, m *field.Metadata)
+
 // withSpec returns a reader of objects whose spec must be valid; of makes the value of one,
 // and returns false if it does not count.
-func withSpec[S, T any](of func(m *field.Metadata, spec *S, at *origin) (T, bool)) func(*manifest.Object) (v T, m *field.Metadata) {
+func withSpec[S, T any](
+	of func(m *field.Metadata, spec *S, at *origin) (T, bool),
+) reader[T] {
 	return func(o *manifest.Object) (v T, m *field.Metadata) {
 		spec, m, ok := new(S), metadataOf(o), false
 		if _, err := o.Decode(specPath, spec); err == nil && m != nil {
@@ -101,7 +106,9 @@ type serviceEntrySpec struct {
 // serviceEntry makes a Service of a ServiceEntry that selects pods: Istio takes the protocols of
 // their ports from it in the same way.
 func serviceEntry(m *field.Metadata, spec *serviceEntrySpec, at *origin) (surroundings.Service, bool) {
-	v := surroundings.Service{IsEntry: true, Name: m.Name, Namespace: m.Namespace, Selector: spec.WorkloadSelector.Labels, At: at}
+	v := surroundings.Service{
+		IsEntry: true, Name: m.Name, Namespace: m.Namespace, Selector: spec.WorkloadSelector.Labels, At: at,
+	}
 	for _, p := range spec.Ports {
 		target := field.IntOrString{Int: int64(cmp.Or(p.TargetPort, p.Number))}
 		v.Ports = append(v.Ports, surroundings.ServicePort{AppProtocol: p.Protocol, Port: p.Number, TargetPort: target})
@@ -152,7 +159,9 @@ func linkerdServer(m *field.Metadata, spec *linkerdServerSpec, at *origin) (v su
 	if spec.PodSelector == nil {
 		return v, false
 	}
-	return surroundings.LinkerdServer{Name: m.Name, Namespace: m.Namespace, PodSelector: *spec.PodSelector, Port: spec.Port, At: at}, true
+	return surroundings.LinkerdServer{
+		Name: m.Name, Namespace: m.Namespace, PodSelector: *spec.PodSelector, Port: spec.Port, At: at,
+	}, true
 }
 
 type httpRouteSpec struct {
@@ -211,7 +220,11 @@ type mtls struct {
 
 // isValid reports whether Istio's API takes the mode.
 func (m mtls) isValid() bool {
-	return slices.Contains([]string{"", "UNSET", surroundings.MTLSStrict, surroundings.MTLSPermissive, surroundings.MTLSDisable}, m.Mode)
+	switch m.Mode {
+	case "", "UNSET", surroundings.MTLSStrict, surroundings.MTLSPermissive, surroundings.MTLSDisable:
+		return true
+	}
+	return false
 }
 
 type peerAuthenticationSpec struct {
@@ -220,7 +233,9 @@ type peerAuthenticationSpec struct {
 	PortLevelMTLS map[string]mtls `json:"portLevelMtls"`
 }
 
-func peerAuthentication(m *field.Metadata, spec *peerAuthenticationSpec, at *origin) (surroundings.PeerAuthentication, bool) {
+func peerAuthentication(
+	m *field.Metadata, spec *peerAuthenticationSpec, at *origin,
+) (surroundings.PeerAuthentication, bool) {
 	p := surroundings.PeerAuthentication{
 		Name: m.Name, Namespace: m.Namespace, MatchLabels: spec.Selector.MatchLabels, Mode: spec.MTLS.Mode, At: at,
 	}
@@ -246,10 +261,14 @@ type authorizationPolicySpec struct {
 }
 
 // authorizationPolicy makes a policy that is enforced in a sidecar.
-func authorizationPolicy(m *field.Metadata, spec *authorizationPolicySpec, at *origin) (surroundings.AuthorizationPolicy, bool) {
+func authorizationPolicy(
+	m *field.Metadata, spec *authorizationPolicySpec, at *origin,
+) (surroundings.AuthorizationPolicy, bool) {
+	isOfGateway := len(spec.TargetRef)+len(spec.TargetRefs) > 0
 	dryRun, _ := strconv.ParseBool(m.Annotations.Get("istio.io/dry-run"))
-	return surroundings.AuthorizationPolicy{
+	p := surroundings.AuthorizationPolicy{
 		Name: m.Name, Namespace: m.Namespace, MatchLabels: spec.Selector.MatchLabels,
 		Action: cmp.Or(spec.Action, authz.Allow), Rules: spec.Rules, At: at,
-	}, len(spec.TargetRef) == 0 && len(spec.TargetRefs) == 0 && !dryRun
+	}
+	return p, !isOfGateway && !dryRun
 }

@@ -133,8 +133,13 @@ func Removal(o *manifest.Object) (edits []field.Edit) {
 		return edits
 	}
 	path := at.list
-	for len(path) > 1 && isAlone(o, path[:len(path)-1]) && !slices.Equal(path[:len(path)-1], field.NewPath("spec", "source")) {
-		path = path[:len(path)-1]
+	source := field.NewPath("spec", "source")
+	for len(path) > 1 {
+		above := path[:len(path)-1]
+		if !isAlone(o, above) || slices.Equal(above, source) {
+			break
+		}
+		path = above
 	}
 	return []field.Edit{{Op: field.Delete, Path: path}}
 }
@@ -168,7 +173,8 @@ func differences(before, after field.List) (words []string) {
 			words = append(words, key+": gone")
 		}
 	}
-	if len(words) == 0 && !slices.EqualFunc(before, after, func(v, w field.Value) bool { return describe(v) == describe(w) }) {
+	areSame := func(v, w field.Value) bool { return describe(v) == describe(w) }
+	if len(words) == 0 && !slices.EqualFunc(before, after, areSame) {
 		words = append(words, "the order of the patches")
 	}
 	return words

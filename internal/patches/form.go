@@ -24,7 +24,13 @@ const (
 
 // Forms returns all forms, the default first.
 func Forms() []string {
-	return []string{string(Kustomization), string(Component), string(ArgoCD), string(FluxKustomization), string(HelmRelease)}
+	return []string{
+		string(Kustomization),
+		string(Component),
+		string(ArgoCD),
+		string(FluxKustomization),
+		string(HelmRelease),
+	}
 }
 
 // homes says what objects of each form are, and where their patches are.
@@ -80,9 +86,14 @@ func (s *Set) Text(form Form, resource string) []byte {
 			{Key: "resources", Value: field.List{resource}}, {Key: "patches", Value: items},
 		}
 	case Component:
-		v = field.Map{{Key: "apiVersion", Value: version + "v1alpha1"}, {Key: "kind", Value: "Component"}, {Key: "patches", Value: items}}
+		v = field.Map{
+			{Key: "apiVersion", Value: version + "v1alpha1"},
+			{Key: "kind", Value: "Component"},
+			{Key: "patches", Value: items},
+		}
 	case HelmRelease:
-		v = field.Map{{Key: "spec", Value: field.Map{{Key: "postRenderers", Value: field.List{postRenderer(items)}}}}}
+		spec := field.Map{{Key: "postRenderers", Value: field.List{postRenderer(items)}}}
+		v = field.Map{{Key: "spec", Value: spec}}
 	default:
 		path := pathOf(form)
 		var inner field.Value = items

@@ -106,7 +106,9 @@ func (s *Set) guards() (selectors []field.Map) {
 	if len(shared) > 0 {
 		selectors = append(selectors, guard(shared))
 	}
-	slices.SortFunc(own, func(a, b GroupKind) int { return cmp.Compare(a.Group+a.Kind, b.Group+b.Kind) })
+	slices.SortFunc(own, func(a, b GroupKind) int {
+		return cmp.Compare(a.Group+a.Kind, b.Group+b.Kind)
+	})
 	for _, g := range own {
 		selectors = append(selectors, guard([]GroupKind{g}))
 	}
@@ -175,8 +177,13 @@ func (t Target) unnamed() Target {
 }
 
 func (t Target) compare(u Target) int {
-	return cmp.Or(cmp.Compare(t.Group, u.Group), cmp.Compare(t.Version, u.Version), cmp.Compare(t.Kind, u.Kind),
-		cmp.Compare(t.Namespace, u.Namespace), cmp.Compare(t.Name, u.Name))
+	return cmp.Or(
+		cmp.Compare(t.Group, u.Group),
+		cmp.Compare(t.Version, u.Version),
+		cmp.Compare(t.Kind, u.Kind),
+		cmp.Compare(t.Namespace, u.Namespace),
+		cmp.Compare(t.Name, u.Name),
+	)
 }
 
 // item returns an item of a list of patches. Its operations are YAML, a line each, below a comment:

@@ -91,7 +91,9 @@ func Built(object field.Value) field.Value {
 	if v, _ := metadata.Get("annotations"); v != nil || metadata == nil {
 		return object
 	}
-	return field.Merge(o, field.Map{{Key: "metadata", Value: append(slices.Clip(metadata), field.Entry{Key: "annotations", Value: field.Map{}})}})
+	none := field.Entry{Key: "annotations", Value: field.Map{}}
+	metadata = append(slices.Clip(metadata), none)
+	return field.Merge(o, field.Map{{Key: "metadata", Value: metadata}})
 }
 
 // IsExact reports whether kustomize keeps every number of a value when it patches its object: it

@@ -16,9 +16,12 @@ func (r *run) planGroup(o *manifest.Object, meta *field.Metadata) (report.Templa
 	if err != nil {
 		return report.Template{}, err
 	}
-	t := r.template(o, field.NewPath("spec"), func() transformer.Plan { return vm.Restore(g) }, func(texts []field.Text) transformer.Plan {
-		g.Texts = texts
-		return vm.Plan(g, r.spec.Rewrite)
+	t := r.template(o, field.NewPath("spec"), planning{
+		restore: func() transformer.Plan { return vm.Restore(g) },
+		rewrite: func(texts []field.Text) transformer.Plan {
+			g.Texts = texts
+			return vm.Plan(g, r.spec.Rewrite)
+		},
 	})
 	t.Machines = true
 	return t, nil

@@ -37,7 +37,9 @@ func (p *patching) note(r transformer.Reads) {
 // Patches takes the streams through the pipeline as Run does, and returns as patches what Run would
 // change. The streams stay as they are. What sends reports false for is not in the build that is
 // patched.
-func Patches(streams []*manifest.Stream, c *config.RewriteProbes, sends func(*manifest.Object) bool) (*patches.Set, *report.Report) {
+func Patches(
+	streams []*manifest.Stream, c *config.RewriteProbes, sends func(*manifest.Object) bool,
+) (*patches.Set, *report.Report) {
 	r := newRun(streams, c, Rewrite)
 	r.patching = &patching{kinds: r.guarded()}
 	for o := range r.objects() {
@@ -177,7 +179,8 @@ func (r *run) patch(o *manifest.Object, plans []report.Template, edits []field.E
 		all = append(all, patches.Reading{Fields: reads.Fields, Names: reads.Names}.Tests(before))
 	}
 	comment := o.String() + ": " + cmp.Or(report.Line(plans), "nothing to rewrite, as long as this holds")
-	p := patches.Patch{Target: target(o), Comment: comment, Operations: append(patches.Merged(append(all, tests)...), changes...)}
+	tested := patches.Merged(append(all, tests)...)
+	p := patches.Patch{Target: target(o), Comment: comment, Operations: append(tested, changes...)}
 	if len(p.Operations) > 0 {
 		r.patching.set.Patches = append(r.patching.set.Patches, p)
 	}
@@ -201,7 +204,8 @@ func (r *run) patchSurroundings(sends func(*manifest.Object) bool) {
 	p := r.patching
 	kinds := r.guardedAround()
 	for o := range r.objects() {
-		if !sends(o) || !slices.Contains(kinds, patches.GroupKind{Group: o.Group(), Kind: o.Kind()}) || o.Name() == "" {
+		kind := patches.GroupKind{Group: o.Group(), Kind: o.Kind()}
+		if !sends(o) || o.Name() == "" || !slices.Contains(kinds, kind) {
 			continue
 		}
 		object := r.exact(o)

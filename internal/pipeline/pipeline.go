@@ -112,7 +112,14 @@ func newRun(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) *run
 	if err != nil {
 		panic(err)
 	}
-	r := &run{planner: planner, mode: mode, spec: &c.Spec, selects: c.Spec.Selection(), streams: streams, texts: make(map[string]any)}
+	r := &run{
+		planner: planner,
+		mode:    mode,
+		spec:    &c.Spec,
+		selects: c.Spec.Selection(),
+		streams: streams,
+		texts:   make(map[string]any),
+	}
 	for _, t := range c.Spec.PodTemplates {
 		pattern, _ := field.Parse(t.Path) // validated with the config
 		metadata, _ := field.Parse(t.Metadata)
@@ -237,7 +244,9 @@ func (r *run) apply(o *manifest.Object, plans []report.Template, edits []field.E
 
 // plans returns a plan for each pod template of an object and the templates, or
 // the one plan for a group of virtual machines.
-func (r *run) plans(o *manifest.Object, class workload.Class, meta *field.Metadata) ([]report.Template, []workload.Template, error) {
+func (r *run) plans(
+	o *manifest.Object, class workload.Class, meta *field.Metadata,
+) ([]report.Template, []workload.Template, error) {
 	if class == workload.Machines {
 		p, err := r.planGroup(o, meta)
 		return []report.Template{p}, nil, err
@@ -261,9 +270,12 @@ func (r *run) plan(o *manifest.Object, owner *field.Metadata, ref workload.Templ
 	if err != nil {
 		return report.Template{}, err
 	}
-	t := r.template(o, ref.Path, func() transformer.Plan { return r.planner.Restore(in) }, func(texts []field.Text) transformer.Plan {
-		in.Texts = texts
-		return r.planner.Plan(in)
+	t := r.template(o, ref.Path, planning{
+		restore: func() transformer.Plan { return r.planner.Restore(in) },
+		rewrite: func(texts []field.Text) transformer.Plan {
+			in.Texts = texts
+			return r.planner.Plan(in)
+		},
 	})
 	if r.patching != nil {
 		r.patching.note(r.planner.Reads(&in, &t.Plan))
@@ -272,16 +284,23 @@ func (r *run) plan(o *manifest.Object, owner *field.Metadata, ref workload.Templ
 	return t, nil
 }
 
-// template returns the plan of one of the planners, with what the report shows beside it.
-func (r *run) template(o *manifest.Object, path field.Path, restore func() transformer.Plan, rewrite func([]field.Text) transformer.Plan) report.Template {
+// A planning makes the plan of one template: the one that restores it, or the one that rewrites
+// it and notes the texts.
+type planning struct {
+	restore func() transformer.Plan
+	rewrite func(texts []field.Text) transformer.Plan
+}
+
+// template returns the plan that the mode asks for, with what the report shows beside it.
+func (r *run) template(o *manifest.Object, path field.Path, p planning) report.Template {
 	t := report.Template{Object: r.refer(o), Path: path}
 	switch {
 	case r.mode == Restore:
-		t.Plan = restore()
+		t.Plan = p.restore()
 	case r.patching != nil:
-		t.Plan = rewrite(nil) // nobody restores what is patched
+		t.Plan = p.rewrite(nil) // nobody restores what is patched
 	default:
-		t.Plan = transformer.WithTexts(rewrite, o.Texts)
+		t.Plan = transformer.WithTexts(p.rewrite, o.Texts)
 	}
 	if r.mode == Inspect && !inList(o) {
 		for _, p := range t.Probes {
@@ -297,8 +316,8 @@ func (r *run) input(o *manifest.Object, owner *field.Metadata, ref workload.Temp
 	in := transformer.Input{
 		Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *owner,
 		NamespaceName: owner.Namespace, Around: *around,
-		Path: ref.Path, Metadata: ref.Metadata, JobLike: ref.JobLike, Shape: ref.Shape, OnlyEdits: r.mode != Inspect, Source: o.Value,
-		Unrecorded: r.patching != nil,
+		Path: ref.Path, Metadata: ref.Metadata, JobLike: ref.JobLike, Shape: ref.Shape,
+		OnlyEdits: r.mode != Inspect, Source: o.Value, Unrecorded: r.patching != nil,
 	}
 	var into any = &in.Template
 	if ref.Shape.BareSpec {
@@ -330,7 +349,13 @@ func (r *run) refer(o *manifest.Object) *report.Object {
 		return r.ref
 	}
 	source := o.Stream().Name()
-	r.ref = &report.Object{Source: source, APIVersion: o.APIVersion(), Kind: o.Kind(), Namespace: o.Namespace(), Name: o.Name()}
+	r.ref = &report.Object{
+		Source:     source,
+		APIVersion: o.APIVersion(),
+		Kind:       o.Kind(),
+		Namespace:  o.Namespace(),
+		Name:       o.Name(),
+	}
 	r.ref.File, r.ref.Index = o.File()
 	if !inList(o) {
 		r.ref.File, r.ref.Index, r.ref.Line = source, r.index, o.Line()
@@ -395,7 +420,10 @@ func (r *run) shared(text string, v any) any {
 	return first
 }
 
-var doneReasons = map[transformer.State]reason.Key{transformer.WouldRewrite: reason.Rewritten, transformer.WouldRestore: reason.Restored}
+var doneReasons = map[transformer.State]reason.Key{
+	transformer.WouldRewrite: reason.Rewritten,
+	transformer.WouldRestore: reason.Restored,
+}
 
 // reportRewritten adds a message for every probe that was changed, for the
 // results of a ResourceList.
@@ -408,7 +436,9 @@ func (r *run) reportRewritten(plans []report.Template) {
 			}
 			m := report.NewMessage(key, reason.Text{}) // the field and its values are the text
 			m.Object, m.Container = r.ref, p.Container
-			m.Field, m.Current, m.Proposed = r.shared(p.Field.String(), p.Field).(field.Path), r.shared(p.Before, p.Before), r.shared(p.After, p.After)
+			m.Field = r.shared(p.Field.String(), p.Field).(field.Path)
+			m.Current = r.shared(p.Before, p.Before)
+			m.Proposed = r.shared(p.After, p.After)
 			r.out.Messages = append(r.out.Messages, m)
 		}
 	}

@@ -161,7 +161,9 @@ func (r *run) notePathUses(o *manifest.Object, templates []workload.Template) {
 		if use.object == nil {
 			use.object, use.ref = o, r.refer(o)
 		}
-		use.found = slices.ContainsFunc(templates, func(t workload.Template) bool { return slices.Equal(t.Path.Pattern(), c.Pattern) })
+		use.found = slices.ContainsFunc(templates, func(t workload.Template) bool {
+			return slices.Equal(t.Path.Pattern(), c.Pattern)
+		})
 	}
 }
 

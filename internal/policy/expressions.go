@@ -105,7 +105,8 @@ func sites() []string {
 			if h == "httpGet" {
 				path = `string(h.?path.orValue('/'))`
 			}
-			all = append(all, at+".?"+h+".optMap(h, [[string(c.name), '"+t.Field()+"', "+key+", '"+h+"', "+host+", "+path+", "+number+"]]).orValue([])")
+			probe := []string{"string(c.name)", "'" + t.Field() + "'", key, "'" + h + "'", host, path, number}
+			all = append(all, at+".?"+h+".optMap(h, [["+strings.Join(probe, ", ")+"]]).orValue([])")
 		}
 	}
 	return all

@@ -44,7 +44,8 @@ func groupExpressions(c *config.RewriteProbes) field.Map {
 		if i < 0 {
 			own = append(own, t)
 		} else if m := mistakes[i]; m.handler == "" || slices.Contains(c.Spec.Rewrite, m.handler) {
-			findings = append(findings, "("+t.expression+").map(f, f + "+quoted(": "+m.message+" ["+m.key.String()+"]")+")")
+			text := quoted(": " + m.message + " [" + m.key.String() + "]")
+			findings = append(findings, "("+t.expression+").map(f, f + "+text+")")
 		}
 	}
 	rewritten := "^" + prober.Key("[^/]+", prober.Readiness) + "$"

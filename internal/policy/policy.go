@@ -105,17 +105,28 @@ func onlyNamespaces(s *config.Selector) bool {
 // objects returns the objects that the engine needs.
 func objects(c *config.RewriteProbes, o Options) []field.Map {
 	neverInjected := list(transformer.PolicyFacts(c.Spec.Options)["NeverInjected"].([]string)...)
-	pods := append(rule("", "v1", "pods", "CREATE"), field.Entry{Key: "namespaceSelector", Value: field.Map{{Key: "matchExpressions", Value: field.List{field.Map{
-		{Key: "key", Value: "kubernetes.io/metadata.name"}, {Key: "operator", Value: "NotIn"}, {Key: "values", Value: neverInjected},
-	}}}}})
+	notNeverInjected := field.Map{
+		{Key: "key", Value: "kubernetes.io/metadata.name"},
+		{Key: "operator", Value: "NotIn"},
+		{Key: "values", Value: neverInjected},
+	}
+	selector := field.Map{{Key: "matchExpressions", Value: field.List{notNeverInjected}}}
+	pods := rule("", "v1", "pods", "CREATE")
+	pods = append(pods, field.Entry{Key: "namespaceSelector", Value: selector})
 	groups := rule("networking.istio.io", "*", "workloadgroups", "CREATE", "UPDATE")
-	return append(o.guard(o.Name, pods, podExpressions(c)), o.guard(o.Name+"-workloadgroups", groups, groupExpressions(c))...)
+	return slices.Concat(
+		o.guard(o.Name, pods, podExpressions(c)),
+		o.guard(o.Name+"-workloadgroups", groups, groupExpressions(c)),
+	)
 }
 
 // rule returns the constraints that match what is done to a resource.
 func rule(group, version, resource string, operations ...string) field.Map {
 	return field.Map{{Key: "resourceRules", Value: field.List{field.Map{
-		{Key: "apiGroups", Value: list(group)}, {Key: "apiVersions", Value: list(version)}, {Key: "operations", Value: list(operations...)}, {Key: "resources", Value: list(resource)},
+		{Key: "apiGroups", Value: list(group)},
+		{Key: "apiVersions", Value: list(version)},
+		{Key: "operations", Value: list(operations...)},
+		{Key: "resources", Value: list(resource)},
 	}}}}
 }
 
@@ -138,19 +149,36 @@ func (o Options) guard(name string, match, expressions field.Map) []field.Map {
 	if slices.Contains(o.Actions, Deny) {
 		failure = "Fail"
 	}
-	actions := field.List(each(o.Actions, func(a string) field.Value { return strings.ToUpper(a[:1]) + a[1:] }))
-	policy := append(field.Map{{Key: "failurePolicy", Value: failure}, {Key: "matchConstraints", Value: match}}, expressions...)
-	object := func(apiVersion, kind string, spec field.Map) field.Map {
-		meta := field.Map{{Key: "name", Value: name}, {Key: "labels", Value: field.Map{{Key: "app.kubernetes.io/managed-by", Value: "rewrite-probes"}}}}
-		return field.Map{{Key: "apiVersion", Value: apiVersion}, {Key: "kind", Value: kind}, {Key: "metadata", Value: meta}, {Key: "spec", Value: spec}}
+	capital := func(a string) field.Value { return strings.ToUpper(a[:1]) + a[1:] }
+	actions := field.Entry{Key: "validationActions", Value: field.List(each(o.Actions, capital))}
+	policy := field.Map{
+		{Key: "failurePolicy", Value: failure},
+		{Key: "matchConstraints", Value: match},
 	}
+	policy = append(policy, expressions...)
 	if o.Engine == Kyverno {
-		return []field.Map{object("policies.kyverno.io/v1", "ValidatingPolicy", slices.Insert(policy, 0, field.Entry{Key: "validationActions", Value: actions}))}
+		spec := append(field.Map{actions}, policy...)
+		return []field.Map{object("policies.kyverno.io/v1", "ValidatingPolicy", name, spec)}
 	}
 	const group = "admissionregistration.k8s.io/v1"
+	binding := field.Map{{Key: "policyName", Value: name}, actions}
 	return []field.Map{
-		object(group, "ValidatingAdmissionPolicy", policy),
-		object(group, "ValidatingAdmissionPolicyBinding", field.Map{{Key: "policyName", Value: name}, {Key: "validationActions", Value: actions}}),
+		object(group, "ValidatingAdmissionPolicy", name, policy),
+		object(group, "ValidatingAdmissionPolicyBinding", name, binding),
+	}
+}
+
+// object returns an object that this program has made.
+func object(apiVersion, kind, name string, spec field.Map) field.Map {
+	labels := field.Map{{Key: "app.kubernetes.io/managed-by", Value: "rewrite-probes"}}
+	return field.Map{
+		{Key: "apiVersion", Value: apiVersion},
+		{Key: "kind", Value: kind},
+		{Key: "metadata", Value: field.Map{
+			{Key: "name", Value: name},
+			{Key: "labels", Value: labels},
+		}},
+		{Key: "spec", Value: spec},
 	}
 }
 
@@ -158,5 +186,8 @@ func (o Options) guard(name string, match, expressions field.Map) []field.Map {
 // in which * and ? match as in a shell.
 func anyOf(patterns []string) string {
 	wildcards := strings.NewReplacer(`\*`, "[^/]*", `\?`, "[^/]")
-	return "^(" + strings.Join(each(patterns, func(p string) string { return wildcards.Replace(regexp.QuoteMeta(p)) }), "|") + ")$"
+	forms := each(patterns, func(p string) string {
+		return wildcards.Replace(regexp.QuoteMeta(p))
+	})
+	return "^(" + strings.Join(forms, "|") + ")$"
 }

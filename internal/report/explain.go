@@ -95,7 +95,8 @@ func (r *Report) next() string {
 }
 
 func explainTemplate(w io.Writer, t *Template, fixes *fixes, color Color) {
-	fmt.Fprintln(w, strings.TrimRight(color.paint(bold, t.Object.String())+"  "+place(t.Object.File, t.Object.Line), " "))
+	title := color.paint(bold, t.Object.String()) + "  " + place(t.Object.File, t.Object.Line)
+	fmt.Fprintln(w, strings.TrimRight(title, " "))
 	for _, note := range t.notes() {
 		fmt.Fprintln(w, color.paint(dim, "  "+note))
 	}

@@ -89,7 +89,8 @@ func (v *pageView) knownOnce() string {
 
 // isNotSeen reports whether a reason is about what nobody looked at.
 func isNotSeen(key reason.Key) bool {
-	return key.Doc().Gate != "" || slices.ContainsFunc(reason.All(), func(d reason.Doc) bool { return d.Gate == key && key != "" })
+	isGateOf := func(d reason.Doc) bool { return key != "" && d.Gate == key }
+	return key.Doc().Gate != "" || slices.ContainsFunc(reason.All(), isGateOf)
 }
 
 // pageFuncs are what the template calls. Each that returns text returns it escaped.

@@ -56,19 +56,47 @@ func (r *Report) JSON(w io.Writer, summary string) error {
 	for _, t := range r.Templates {
 		row := template{Object: t.Object, Path: t.Path.String(), Known: t.Known, Probes: []probe{}}
 		if a := t.Answer; a.By != "" {
-			row.Answer = &answer{a.By, a.Mesh, a.Port, a.Because, a.AddsContainer, make(map[string]string)}
+			row.Answer = &answer{
+				By:              a.By,
+				Mesh:            a.Mesh,
+				Port:            a.Port,
+				Because:         a.Because,
+				AddsContainer:   a.AddsContainer,
+				AddsAnnotations: make(map[string]string),
+			}
 			for _, p := range a.AddsAnnotations {
 				row.Answer.AddsAnnotations[p.Key] = p.Value
 			}
 		}
 		for i, p := range t.Probes {
-			row.Probes = append(row.Probes, probe{p.Container, p.Init, p.ProbeType.Name(), p.Field.String(),
-				p.Before, p.After, string(p.State), p.Reason.String(), string(p.StrictTLS), p.Why, p.If, t.Line(i)})
+			row.Probes = append(row.Probes, probe{
+				Container:     p.Container,
+				InitContainer: p.Init,
+				Probe:         p.ProbeType.Name(),
+				Field:         p.Field.String(),
+				Before:        p.Before,
+				After:         p.After,
+				State:         string(p.State),
+				Reason:        p.Reason.String(),
+				Today:         string(p.StrictTLS),
+				Why:           p.Why,
+				If:            p.If,
+				Line:          t.Line(i),
+			})
 		}
 		out.Templates = append(out.Templates, row)
 	}
 	for _, m := range r.Messages {
-		out.Messages = append(out.Messages, message{string(m.Severity), m.Reason.String(), m.What(), Printable(m.Text.Why), Printable(m.Fix()), m.Object, m.Line, m.Field.String()})
+		out.Messages = append(out.Messages, message{
+			Severity: string(m.Severity),
+			Reason:   m.Reason.String(),
+			Message:  m.What(),
+			Why:      Printable(m.Text.Why),
+			Fix:      Printable(m.Fix()),
+			Object:   m.Object,
+			Line:     m.Line,
+			Field:    m.Field.String(),
+		})
 	}
 	return writeJSON(w, out)
 }

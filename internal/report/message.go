@@ -171,7 +171,8 @@ func (r *results) refer(o *Object) {
 	}
 	if o.Kind != "" {
 		ref := make(field.Map, 0, 4)
-		ref = append(ref, field.Entry{Key: "apiVersion", Value: o.APIVersion}, field.Entry{Key: "kind", Value: o.Kind})
+		ref = append(ref, field.Entry{Key: "apiVersion", Value: o.APIVersion})
+		ref = append(ref, field.Entry{Key: "kind", Value: o.Kind})
 		if o.Namespace != "" {
 			ref = append(ref, field.Entry{Key: "namespace", Value: o.Namespace})
 		}
@@ -185,7 +186,9 @@ func (r *results) refer(o *Object) {
 // Sort puts errors first, then warnings, then infos, each in input order:
 // kpt shows only the first four.
 func Sort(messages []Message) {
-	slices.SortStableFunc(messages, func(a, b Message) int { return cmp.Compare(a.Severity.Rank(), b.Severity.Rank()) })
+	slices.SortStableFunc(messages, func(a, b Message) int {
+		return cmp.Compare(a.Severity.Rank(), b.Severity.Rank())
+	})
 }
 
 // Count returns how many messages have the severity.

@@ -73,7 +73,8 @@ func (m *Message) alike() string {
 	case m.Reason.Doc().SameFix:
 		return m.Reason.String()
 	case m.Reason == reason.UnknownKind: // the fix names the field, without indexes
-		return strings.Join([]string{m.Reason.String(), m.Object.APIVersion, m.Object.Kind, m.Field.Pattern().String()}, " ")
+		kind := m.Object.APIVersion + " " + m.Object.Kind
+		return m.Reason.String() + " " + kind + " " + m.Field.Pattern().String()
 	case m.If != "":
 		return m.Reason.String() + " " + m.If
 	}

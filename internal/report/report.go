@@ -216,7 +216,9 @@ func (r *Report) subjects() string {
 // CheckSummary returns one line about what check found.
 func (r *Report) CheckSummary() string {
 	found := cmp.Or(r.problems(), "0 errors, 0 warnings")
-	return fmt.Sprintf("%s, %s, %s; %s", r.subjects(), Plural(r.number("probe", ""), "probe"), Plural(r.number("hook", ""), "hook"), found)
+	probes := Plural(r.number("probe", ""), "probe")
+	hooks := Plural(r.number("hook", ""), "hook")
+	return fmt.Sprintf("%s, %s, %s; %s", r.subjects(), probes, hooks, found)
 }
 
 // problems words how many errors and warnings there are; "" if there are none.

@@ -19,33 +19,61 @@ var sarifLevels = map[transformer.Severity]string{
 // on the lines of a change. It has the part of the format that code scanning reads.
 // The reason keys are its rules.
 func (r *Report) SARIF(w io.Writer, version string, reasons []reason.Doc) error {
-	text := func(s string) field.Map { return field.Map{{Key: "text", Value: s}} }
-	results, rules, used := field.List{}, field.List{}, make(map[reason.Key]bool)
-	for _, m := range r.Messages {
-		used[m.Reason] = true
-		result := field.Map{{Key: "ruleId", Value: m.Reason.String()}, {Key: "level", Value: sarifLevels[m.Severity]}, {Key: "message", Value: text(m.Sentence())}}
-		file := m.about().File
-		if file == "" && len(r.Templates) > 0 {
-			file = r.Templates[0].Object.File // code scanning requires a place for every result
-		}
-		if file != "" {
-			at := field.Map{{Key: "artifactLocation", Value: field.Map{{Key: "uri", Value: fileURI(file)}}}}
-			if m.Line > 0 {
-				at = append(at, field.Entry{Key: "region", Value: field.Map{{Key: "startLine", Value: m.Line}}})
-			}
-			result = append(result, field.Entry{Key: "locations", Value: field.List{field.Map{{Key: "physicalLocation", Value: at}}}})
-		}
-		results = append(results, result)
+	results, rules := field.List{}, field.List{}
+	used := make(map[reason.Key]bool)
+	for i := range r.Messages {
+		used[r.Messages[i].Reason] = true
+		results = append(results, r.sarifResult(&r.Messages[i]))
 	}
 	for _, d := range reasons {
 		if used[d.Key] {
-			rules = append(rules, field.Map{{Key: "id", Value: d.Key.String()}, {Key: "shortDescription", Value: text(d.Cause)}, {Key: "help", Value: text(d.FixOrNothing())}})
+			rules = append(rules, field.Map{
+				{Key: "id", Value: d.Key.String()},
+				{Key: "shortDescription", Value: sarifText(d.Cause)},
+				{Key: "help", Value: sarifText(d.FixOrNothing())},
+			})
 		}
 	}
-	driver := field.Map{{Key: "name", Value: "rewrite-probes"}, {Key: "version", Value: version}, {Key: "rules", Value: rules}}
-	run := field.Map{{Key: "tool", Value: field.Map{{Key: "driver", Value: driver}}}, {Key: "results", Value: results}}
-	log := field.Map{{Key: "$schema", Value: "https://json.schemastore.org/sarif-2.1.0.json"}, {Key: "version", Value: "2.1.0"}, {Key: "runs", Value: field.List{run}}}
+	driver := field.Map{
+		{Key: "name", Value: "rewrite-probes"},
+		{Key: "version", Value: version},
+		{Key: "rules", Value: rules},
+	}
+	run := field.Map{
+		{Key: "tool", Value: field.Map{{Key: "driver", Value: driver}}},
+		{Key: "results", Value: results},
+	}
+	log := field.Map{
+		{Key: "$schema", Value: "https://json.schemastore.org/sarif-2.1.0.json"},
+		{Key: "version", Value: "2.1.0"},
+		{Key: "runs", Value: field.List{run}},
+	}
 	return writeJSON(w, json.RawMessage(field.AppendJSON(nil, log)))
+}
+
+func sarifText(s string) field.Map { return field.Map{{Key: "text", Value: s}} }
+
+func (r *Report) sarifResult(m *Message) field.Map {
+	result := field.Map{
+		{Key: "ruleId", Value: m.Reason.String()},
+		{Key: "level", Value: sarifLevels[m.Severity]},
+		{Key: "message", Value: sarifText(m.Sentence())},
+	}
+	file := m.about().File
+	if file == "" && len(r.Templates) > 0 {
+		file = r.Templates[0].Object.File // code scanning requires a place for every result
+	}
+	if file == "" {
+		return result
+	}
+	artifact := field.Map{{Key: "uri", Value: fileURI(file)}}
+	at := field.Map{{Key: "artifactLocation", Value: artifact}}
+	if m.Line > 0 {
+		region := field.Map{{Key: "startLine", Value: m.Line}}
+		at = append(at, field.Entry{Key: "region", Value: region})
+	}
+	location := field.Map{{Key: "physicalLocation", Value: at}}
+	return append(result, field.Entry{Key: "locations", Value: field.List{location}})
 }
 
 // fileURI returns the URI reference of a file: relative paths stay relative,

@@ -1,17 +1,12 @@
 package resources
 
-import (
-	"iter"
-
-	"github.com/rewrite-probes/rewrite-probes/internal/field"
-	"github.com/rewrite-probes/rewrite-probes/internal/pod"
-)
+import "github.com/rewrite-probes/rewrite-probes/internal/field"
 
 // Deciding returns the fields of a pod spec that decide what [Pod.Defaults] returns: while they
 // have these values, or are absent, it returns the same, whatever else changes. Most pods have a
 // container that decides alone: one with a request or a limit, and no limit of CPU, makes its pod
 // Burstable and limitless.
-func Deciding(spec field.Path, containers iter.Seq2[pod.Ref, *pod.Container], ranges []LimitRange, source func(field.Path) field.Map) []field.Path {
+func Deciding(spec field.Path, containers Containers, ranges []LimitRange, source Source) []field.Path {
 	own := spec.Key("resources")
 	all := []field.Path{own}
 	for at := range containers {

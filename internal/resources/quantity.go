@@ -64,8 +64,16 @@ func (q quantity) String() string {
 
 // quantityUnits holds the units of quantities, as thousandths: powers of two and of ten.
 var quantityUnits = map[string]struct{ two, ten int }{
-	"n": {0, -6}, "u": {0, -3}, "m": {0, 0}, "": {0, 3}, "k": {0, 6}, "M": {0, 9}, "G": {0, 12}, "T": {0, 15}, "P": {0, 18}, "E": {0, 21},
-	"Ki": {10, 3}, "Mi": {20, 3}, "Gi": {30, 3}, "Ti": {40, 3}, "Pi": {50, 3}, "Ei": {60, 3},
+	"n": {0, -6},
+	"u": {0, -3},
+	"m": {0, 0},
+	"":  {0, 3},
+	"k": {0, 6}, "Ki": {10, 3},
+	"M": {0, 9}, "Mi": {20, 3},
+	"G": {0, 12}, "Gi": {30, 3},
+	"T": {0, 15}, "Ti": {40, 3},
+	"P": {0, 18}, "Pi": {50, 3},
+	"E": {0, 21}, "Ei": {60, 3},
 }
 
 // IsQuantity reports whether a manifest's value is a quantity that is not negative.

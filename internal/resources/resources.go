@@ -81,10 +81,14 @@ func (p Pod) outgrows(with Pod) string {
 	before, after := p.podLevel(), with.podLevel()
 	need, needWith := p.sum().requests, with.sum().requests
 	for i, name := range computeResources {
-		if limit := after.limits[i]; limit.set && before.requests[i].milli <= before.limits[i].milli && after.requests[i].milli > limit.milli {
+		limit := after.limits[i]
+		didFit := before.requests[i].milli <= before.limits[i].milli
+		if limit.set && didFit && after.requests[i].milli > limit.milli {
 			return fmt.Sprintf("the pod's own request of %s is filled in as %s with what a LimitRange gives to probe-proxy, and its limit is %s", name, after.requests[i], limit)
 		}
-		if request := p.own.requests[i]; request.set && need[i].milli <= request.milli && needWith[i].milli > request.milli {
+		request := p.own.requests[i]
+		wasEnough := need[i].milli <= request.milli
+		if request.set && wasEnough && needWith[i].milli > request.milli {
 			return fmt.Sprintf("the pod's own request of %s %s is less than what its containers have with what a LimitRange gives to probe-proxy", request, name)
 		}
 	}
@@ -175,9 +179,19 @@ func (r Requirements) class() Class {
 	return Guaranteed
 }
 
+type (
+	// Containers are those of a pod, with their places.
+	Containers = iter.Seq2[pod.Ref, *pod.Container]
+	// A Source returns the mapping at a path as its author wrote it; nil if there is none.
+	Source = func(field.Path) field.Map
+)
+
 // Read reads the requirements of a pod spec at a path, and of its containers. One that is
 // filled in later is not counted if it has none of its own.
-func Read(spec field.Path, containers iter.Seq2[pod.Ref, *pod.Container], ranges []LimitRange, filledLater func(*pod.Container) bool, source func(field.Path) field.Map) *Pod {
+func Read(
+	spec field.Path, containers Containers, ranges []LimitRange,
+	filledLater func(*pod.Container) bool, source Source,
+) *Pod {
 	p := new(Pod)
 	read := func(path field.Path) Requirements {
 		r, bad := readRequirements(source(path))
@@ -187,7 +201,9 @@ func Read(spec field.Path, containers iter.Seq2[pod.Ref, *pod.Container], ranges
 		return r
 	}
 	own := source(spec.Key("resources"))
-	p.HasOwn = len(field.As[field.Map](own, "requests"))+len(field.As[field.Map](own, "limits")) > 0
+	requests := field.As[field.Map](own, "requests")
+	limits := field.As[field.Map](own, "limits")
+	p.HasOwn = len(requests)+len(limits) > 0
 	if p.HasOwn {
 		p.own = read(spec.Key("resources"))
 	}
@@ -257,7 +273,10 @@ func (p Pod) Changed(with Pod) (key, how string) {
 		for _, side := range []struct {
 			key      string
 			was, now quantity
-		}{{"requests.", before.requests[i], after.requests[i]}, {"limits.", before.limits[i], after.limits[i]}} {
+		}{
+			{"requests.", before.requests[i], after.requests[i]},
+			{"limits.", before.limits[i], after.limits[i]},
+		} {
 			switch {
 			case side.was == side.now:
 			case !side.now.set:

@@ -48,8 +48,15 @@ func within(n int, a, b string) bool {
 	switch {
 	case n == 0 || a == "" || b == "":
 		return max(len(a), len(b)) <= n
-	case within(n-1, a[1:], b), within(n-1, a, b[1:]), within(n-1, a[1:], b[1:]):
+	case within(n-1, a[1:], b), within(n-1, a, b[1:]):
+		return true
+	case within(n-1, a[1:], b[1:]):
 		return true
 	}
-	return len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] && within(n-1, a[2:], b[2:])
+	return areSwapped(a, b) && within(n-1, a[2:], b[2:])
+}
+
+// areSwapped reports whether the first two letters of a are those of b in the other order.
+func areSwapped(a, b string) bool {
+	return len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0]
 }

@@ -47,9 +47,20 @@ const (
 // isGKE reports whether the Ingress is certainly one of GKE's. There, one without a class
 // is too.
 func (v *Ingress) isGKE() bool {
-	return v.Class == "gce" || v.Class == "gce-internal" || v.Class == "" && slices.ContainsFunc(v.Annotations, func(a field.KeyValue) bool {
-		return a.Key == "kubernetes.io/ingress.global-static-ip-name" || strings.HasPrefix(a.Key, "networking.gke.io/") || strings.HasPrefix(a.Key, "ingress.gcp.kubernetes.io/")
-	})
+	switch v.Class {
+	case "gce", "gce-internal":
+		return true
+	case "":
+		return slices.ContainsFunc(v.Annotations, isGKEs)
+	}
+	return false
+}
+
+// isGKEs reports whether only GKE's controller reads an annotation.
+func isGKEs(a field.KeyValue) bool {
+	return a.Key == "kubernetes.io/ingress.global-static-ip-name" ||
+		strings.HasPrefix(a.Key, "networking.gke.io/") ||
+		strings.HasPrefix(a.Key, "ingress.gcp.kubernetes.io/")
 }
 
 func (v *Ingress) isAzure() bool {
@@ -57,8 +68,11 @@ func (v *Ingress) isAzure() bool {
 }
 
 func (k *IngressBackend) leadsTo(v *Service, p *ServicePort) bool {
+	if k.Service.Name != v.Name || v.IsEntry {
+		return false
+	}
 	port := k.Service.Port
-	return k.Service.Name == v.Name && !v.IsEntry && (port.Name != "" && port.Name == p.Name || port.Number == p.Port)
+	return port.Name != "" && port.Name == p.Name || port.Number == p.Port
 }
 
 // takesPath reports whether the controller of the Ingress takes the health check of its load

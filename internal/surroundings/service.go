@@ -88,7 +88,10 @@ func (s *Surroundings) ExposedElsewhere(pods *Pods, port int) (service string) {
 
 // leading returns a Service that selects the pods, as far as is demanded, and one of whose
 // ports that count leads to a port of the pods; nil if there is none.
-func leading(services []Service, demanded certain.Certainty, pods *Pods, port int, counts func(*Service, *ServicePort) bool) *Service {
+func leading(
+	services []Service, demanded certain.Certainty, pods *Pods, port int,
+	counts func(*Service, *ServicePort) bool,
+) *Service {
 	for i := range services {
 		v := &services[i]
 		leads := func(p ServicePort) bool { return p.leadsTo(pods.Spec, port) && counts(v, &p) }

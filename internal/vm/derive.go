@@ -51,7 +51,10 @@ func (b *builder) isDerived() bool {
 	_, from := b.g.Metadata.Annotations.Lookup(fromAnnotation)
 	noted := b.record.Section(recordDerived)
 	p, err := probeIn(noted)
-	return from && noted != nil && err == nil && b.original != nil && reflect.DeepEqual(effective(b.original), effective(p))
+	if !from || noted == nil || err != nil || b.original == nil {
+		return false
+	}
+	return reflect.DeepEqual(effective(b.original), effective(p))
 }
 
 // find returns the readiness probe that a reference names, and where it is.

@@ -113,7 +113,8 @@ func (b *builder) recognise() {
 	h := b.probe.HTTPGet
 	if b.config.entry == nil || h.Path != b.config.key {
 		_, of, ok := prober.ParseKey(h.Path)
-		b.dangling = ok && of == prober.Readiness && h.Port == field.Number(b.config.statusPort) && b.config.probers[h.Path] == nil
+		isForAgent := h.Port == field.Number(b.config.statusPort)
+		b.dangling = ok && of == prober.Readiness && isForAgent && b.config.probers[h.Path] == nil
 		return
 	}
 	e := b.config.entry
@@ -214,7 +215,9 @@ func (b *builder) plan(why reason.Key) transformer.Plan {
 	if b.target != nil && !b.failed() {
 		plan.Answer.By, plan.Answer.Port = answeredBy, b.config.statusPort
 	}
-	slices.SortStableFunc(b.findings, func(x, y transformer.Finding) int { return x.Severity.Rank() - y.Severity.Rank() })
+	slices.SortStableFunc(b.findings, func(x, y transformer.Finding) int {
+		return x.Severity.Rank() - y.Severity.Rank()
+	})
 	plan.Findings = b.findings
 	if b.original == nil && b.probe == nil {
 		return plan
@@ -230,14 +233,16 @@ func (b *builder) plan(why reason.Key) transformer.Plan {
 			v.State = transformer.Refused
 		}
 	case b.target != nil:
-		v.State, v.Reason, v.After = transformer.Rewritten, "", fmt.Sprintf(":%d%s", b.config.statusPort, b.key())
+		v.State, v.Reason = transformer.Rewritten, ""
+		v.After = fmt.Sprintf(":%d%s", b.config.statusPort, b.key())
 		if len(plan.Edits) > 0 {
 			v.State = transformer.WouldRewrite
 		}
 	case b.isRewritten || b.original == nil:
 		v.State, v.Before, v.After = transformer.WouldRestore, describe(b.probe), describe(b.original)
 	case b.derived != nil && len(plan.Edits) > 0:
-		v.State, v.Reason, v.Before, v.After = transformer.WouldRewrite, "", describe(nil), describe(b.original)
+		v.State, v.Reason = transformer.WouldRewrite, ""
+		v.Before, v.After = describe(nil), describe(b.original)
 	}
 	plan.Probes = []transformer.Verdict{v}
 	return plan
@@ -248,7 +253,12 @@ func (b *builder) key() string { return prober.Key(b.g.Metadata.Name, prober.Rea
 
 // handlerOf returns the handler of a probe as that of a container.
 func handlerOf(p *vmconfig.Probe) *pod.Handler {
-	return &pod.Handler{Exec: (*pod.Exec)(p.Exec), HTTPGet: p.HTTPGet, TCPSocket: p.TCPSocket, GRPC: p.GRPC}
+	return &pod.Handler{
+		Exec:      (*pod.Exec)(p.Exec),
+		HTTPGet:   p.HTTPGet,
+		TCPSocket: p.TCPSocket,
+		GRPC:      p.GRPC,
+	}
 }
 
 func describe(p *vmconfig.Probe) string {

@@ -26,8 +26,12 @@ func errorAt(path field.Path, format string, args ...any) error {
 // Validate checks that an agent can use the configuration. An error is a
 // *[FieldError].
 func (c *Config) Validate() error {
-	for _, f := range [][2]string{{"name", c.Name}, {"namespace", c.Namespace}, {"serviceAccount", cmp.Or(c.ServiceAccount, "default")}} {
-		if err := checkName(f[0], f[1]); err != nil {
+	for _, f := range []struct{ field, name string }{
+		{"name", c.Name},
+		{"namespace", c.Namespace},
+		{"serviceAccount", cmp.Or(c.ServiceAccount, "default")},
+	} {
+		if err := checkName(f.field, f.name); err != nil {
 			return err
 		}
 	}
@@ -87,7 +91,11 @@ func (p *Probe) Validate(path field.Path) error {
 		set, err = append(set, "`tcpSocket`"), checkPort(path.Key("tcpSocket", "port"), p.TCPSocket.Port)
 	}
 	if p.GRPC != nil {
-		set, err = append(set, "`grpc`"), cmp.Or(checkUnset(path.Key("grpc", "mode"), p.GRPC.Mode), checkPort(path.Key("grpc", "port"), p.GRPC.Port))
+		set = append(set, "`grpc`")
+		err = cmp.Or(
+			checkUnset(path.Key("grpc", "mode"), p.GRPC.Mode),
+			checkPort(path.Key("grpc", "port"), p.GRPC.Port),
+		)
 	}
 	if p.Exec != nil {
 		set, err = append(set, "`exec`"), checkCommand(path.Key("exec", "command"), p.Exec.Command)

@@ -103,7 +103,8 @@ func Unseen(o *manifest.Object, templates []Template) []Holder {
 	var probes []field.Path
 	EachProbe(o, func(path field.Path) {
 		spec, _ := podSpecOf(path)
-		if spec == nil || !isField(path) || !slices.ContainsFunc(seen, func(s field.Path) bool { return slices.Equal(s, spec) }) {
+		wasRead := slices.ContainsFunc(seen, func(s field.Path) bool { return slices.Equal(s, spec) })
+		if spec == nil || !isField(path) || !wasRead {
 			probes = append(probes, slices.Clone(path))
 		}
 	})
@@ -117,10 +118,15 @@ func podSpecOf(probe field.Path) (spec, container field.Path) {
 	if n := len(container); n > 0 && container[n-1].Key == "lifecycle" {
 		container = container[:n-1]
 	}
-	if n := len(container); n > 1 && container[n-1].IsIndex && (container[n-2].Key == "containers" || container[n-2].Key == "initContainers") {
-		spec = container[: n-2 : n-2]
+	n := len(container)
+	if n < 2 || !container[n-1].IsIndex {
+		return nil, container
 	}
-	return spec, container
+	switch container[n-2].Key {
+	case "containers", "initContainers":
+		return container[: n-2 : n-2], container
+	}
+	return nil, container
 }
 
 // A Holder is a part of an object with probes that nobody looked at.

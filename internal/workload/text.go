@@ -91,7 +91,12 @@ func ChangesProbe(patch field.Value) bool {
 		}
 		return slices.ContainsFunc(v, func(e field.Entry) bool {
 			isProbe := slices.Contains(probeFields, e.Key) || slices.Contains(hookFields, e.Key)
-			return isProbe && setsHandler(e.Value) || e.Key != "grpc" && slices.Contains(dialing, e.Key) && e.Value != nil || ChangesProbe(e.Value)
+			isHandler := e.Key != "grpc" && slices.Contains(dialing, e.Key)
+			switch {
+			case isProbe && setsHandler(e.Value), isHandler && e.Value != nil:
+				return true
+			}
+			return ChangesProbe(e.Value)
 		})
 	case field.List:
 		return slices.ContainsFunc(v, ChangesProbe)

@@ -69,7 +69,9 @@ func (e *Enrolment) Certificate(ctx context.Context) (*tls.Certificate, error) {
 	case err == nil:
 		e.use(cert, time.Now())
 		e.told = agent.Text{}
-		e.Log.Info("istiod issued a certificate", "identity", cert.Leaf.URIs[0].String(), "expires", cert.Leaf.NotAfter.Format(time.RFC3339))
+		e.Log.Info("istiod issued a certificate",
+			"identity", cert.Leaf.URIs[0].String(),
+			"expires", cert.Leaf.NotAfter.Format(time.RFC3339))
 	case e.cert == nil:
 		return nil, fmt.Errorf("enrolment: %w", err)
 	case e.told.Another(err.Error()):
@@ -181,7 +183,8 @@ func redact(text, token string) string {
 
 // request returns an IstioCertificateRequest for the key.
 func (e *Enrolment) request(key *ecdsa.PrivateKey) []byte {
-	id := &url.URL{Scheme: "spiffe", Host: e.TrustDomain, Path: "/ns/" + e.Namespace + "/sa/" + cmp.Or(e.ServiceAccount, "default")}
+	account := cmp.Or(e.ServiceAccount, "default")
+	id := &url.URL{Scheme: "spiffe", Host: e.TrustDomain, Path: "/ns/" + e.Namespace + "/sa/" + account}
 	csr, _ := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{URIs: []*url.URL{id}}, key)
 	b := wire.AppendBytes(nil, 1, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: csr}))
 	b = protowire.AppendTag(b, 3, protowire.VarintType)

@@ -47,7 +47,14 @@ func newSession(conn net.Conn, call *wire.Request, node *Node) *session {
 		_ = conn.Close()
 		return &session{err: err}
 	}
-	s := &session{conn: conn, stream: stream, began: time.Now(), out: make(chan error, 1), going: make(chan struct{}), ended: make(chan struct{})}
+	s := &session{
+		conn:   conn,
+		stream: stream,
+		began:  time.Now(),
+		out:    make(chan error, 1),
+		going:  make(chan struct{}),
+		ended:  make(chan struct{}),
+	}
 	go s.read()
 	go s.send()
 	return s
