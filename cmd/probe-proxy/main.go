@@ -18,10 +18,12 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"text/tabwriter"
 	"time"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/release"
@@ -103,7 +105,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 }
 
 func fail(stderr io.Writer, code int, err error) int {
-	fmt.Fprintf(stderr, "probe-proxy: %v\n", err)
+	fmt.Fprintf(stderr, "probe-proxy: %s\n", field.Printable(err.Error()))
 	return code
 }
 
@@ -267,7 +269,7 @@ func check(stdout, stderr io.Writer) int {
 	}
 	bad, err = printProbes(stdout, probers, bad)
 	for _, e := range bad {
-		fmt.Fprintf(stderr, "probe-proxy: entry %s\n", clipped(e.Error()))
+		fmt.Fprintf(stderr, "probe-proxy: entry %s\n", field.Printable(clipped(e.Error())))
 	}
 	if err != nil || len(bad) > 0 {
 		return exitFailure
@@ -293,7 +295,15 @@ func printProbes(
 		if probeType.IsHook() {
 			timeout = "none"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", container, probeType, p, timeout, key)
+		printRow(w, container, string(probeType), p.String(), timeout, key)
 	}
 	return bad, w.Flush()
+}
+
+// printRow prints texts of the env var, and nothing that a terminal would obey.
+func printRow(w io.Writer, cells ...string) {
+	for i, cell := range cells {
+		cells[i] = field.Printable(cell)
+	}
+	fmt.Fprintln(w, strings.Join(cells, "\t"))
 }

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/sidecar"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil/golden"
@@ -225,6 +226,28 @@ func TestRefusalsSayWhatIsAllowed(t *testing.T) {
 				t.Errorf("%q", &stderr)
 			}
 		})
+	}
+}
+
+// TestCheckWritesNothingThatATerminalObeys: the texts of the env var are those of a manifest.
+func TestCheckWritesNothingThatATerminalObeys(t *testing.T) {
+	const hostile = `a\u001b[2J\u009b\u202e\n\tb`
+	const get = `{"httpGet":{"path":"/` + hostile + `","port":80}}`
+	for _, env := range []string{
+		`{"/app-health/` + hostile + `/livez":` + get + `}`,
+		`{"/app-health/` + hostile + `/livez":{"grpc":{"port":80,"service":"` + hostile + `"}}}`,
+		`{"` + hostile + `":null}`,
+		`{"/app-health/a/livez":{"httpGet":{"scheme":"` + hostile + `","port":80}}}`,
+		`{"/app-health/a/livez":{"` + hostile + `":1}}`,
+		"{\x1b[2J", "\u009b",
+	} {
+		t.Setenv(prober.EnvName, env)
+		var stdout, stderr bytes.Buffer
+		run([]string{"check"}, &stdout, &stderr)
+		got := stdout.String() + stderr.String()
+		if strings.ContainsAny(got, "\x1b\u009b\u202e\t") || strings.Count(got, "\n") > 2 || got == "" {
+			t.Errorf("%s: %q", env, got)
+		}
 	}
 }
 

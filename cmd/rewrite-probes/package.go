@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
@@ -236,7 +237,7 @@ func (t *tool) readInput(cmd *cobra.Command, args []string) (*pkg, *config.Rewri
 	}
 	c, err := t.load(p, args)
 	if err == nil && p.config != t.config && p.config != "" { // what a flag says is known
-		fmt.Fprintln(t.err, cmd.CommandPath()+": functionConfig: "+report.Printable(p.config))
+		fmt.Fprintln(t.err, cmd.CommandPath()+": functionConfig: "+field.Printable(p.config))
 	}
 	return p, c, err
 }

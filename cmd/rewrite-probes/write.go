@@ -10,7 +10,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
 // writeFile writes a new text to a file that had the old one when it was read. Owner and
@@ -106,4 +106,4 @@ func reasonOf(err error) error {
 }
 
 // oneLine puts a message on one line.
-func oneLine(s string) string { return report.Printable(strings.Join(strings.Fields(s), " ")) }
+func oneLine(s string) string { return field.Printable(strings.Join(strings.Fields(s), " ")) }

@@ -43,7 +43,7 @@ func (c Color) paint(code, text string) string {
 func (r *Report) Explain(w io.Writer, verbose bool, color Color) error {
 	var b strings.Builder
 	if r.Config != "" {
-		fmt.Fprintf(&b, "functionConfig: %s\n\n", Printable(r.Config))
+		fmt.Fprintf(&b, "functionConfig: %s\n\n", field.Printable(r.Config))
 	}
 	elsewhere := folded(r.elsewhere(), verbose)
 	fixes := newFixes(elsewhere)
@@ -115,10 +115,10 @@ func explainTemplate(w io.Writer, t *Template, fixes *fixes, color Color) {
 // is added for it.
 func (t *Template) notes() (notes []string) {
 	if t.Known != "" {
-		notes = append(notes, Printable(t.Known))
+		notes = append(notes, field.Printable(t.Known))
 	}
 	if s := t.answers(); s != "" {
-		notes = append(notes, Printable(s))
+		notes = append(notes, field.Printable(s))
 	}
 	return notes
 }
@@ -163,12 +163,12 @@ func explainProbes(w io.Writer, probes []transformer.Verdict, color Color) {
 		v := viewOf(&probes[i])
 		sign, paint := v.Class.sign()
 		columns := []string{
-			Printable(v.Container),
+			field.Printable(v.Container),
 			v.Probe,
-			Printable(v.Before),
+			field.Printable(v.Before),
 			color.paint(paint, sign+" "+v.Today),
-			color.paint(stateColors[v.State], Printable(v.After)),
-			Printable(v.Why),
+			color.paint(stateColors[v.State], field.Printable(v.After)),
+			field.Printable(v.Why),
 		}
 		fmt.Fprintln(table, "  "+strings.Join(columns, "\t"))
 	}

@@ -133,7 +133,7 @@ func classNames() []class {
 	return names
 }
 
-func escaped(s string) string { return template.HTMLEscapeString(Printable(s)) }
+func escaped(s string) string { return template.HTMLEscapeString(field.Printable(s)) }
 
 // rich returns a text escaped, with what is in back-quotes in code style.
 func rich(s string) string {

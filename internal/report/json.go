@@ -3,6 +3,8 @@ package report
 import (
 	"encoding/json"
 	"io"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
 // JSON writes the report for machines: the templates with their probes, the
@@ -91,8 +93,8 @@ func (r *Report) JSON(w io.Writer, summary string) error {
 			Severity: string(m.Severity),
 			Reason:   m.Reason.String(),
 			Message:  m.What(),
-			Why:      Printable(m.Text.Why),
-			Fix:      Printable(m.Fix()),
+			Why:      field.Printable(m.Text.Why),
+			Fix:      field.Printable(m.Fix()),
 			Object:   m.Object,
 			Line:     m.Line,
 			Field:    m.Field.String(),

@@ -3,6 +3,7 @@ package report
 import (
 	"strings"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -21,5 +22,5 @@ func Line(templates []Template) string {
 			parts = append(parts, a)
 		}
 	}
-	return Printable(strings.Join(parts, "; "))
+	return field.Printable(strings.Join(parts, "; "))
 }

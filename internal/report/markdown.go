@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
 // Markdown writes the report for the comment on a pull request: what the classes of probes
@@ -99,7 +101,7 @@ func markdownMessages(b *strings.Builder, messages []Message) {
 
 // code returns a text as a code span of a table's cell.
 func code(s string) string {
-	s = Printable(s)
+	s = field.Printable(s)
 	switch {
 	case s == "":
 		return ""
@@ -117,7 +119,7 @@ var markdownEscapes = strings.NewReplacer(
 
 // prose returns a sentence escaped; what is in back-quotes is a code span.
 func prose(s string) string {
-	parts := strings.Split(Printable(s), "`")
+	parts := strings.Split(field.Printable(s), "`")
 	for i, part := range parts {
 		if i%2 == 1 && i < len(parts)-1 {
 			parts[i] = code(part)

@@ -27,7 +27,7 @@ type Object struct {
 }
 
 // String returns the object's kind and name, such as Deployment default/web.
-func (o Object) String() string { return Printable(string(o.appendTo(nil))) }
+func (o Object) String() string { return field.Printable(string(o.appendTo(nil))) }
 
 func (o *Object) appendTo(b []byte) []byte {
 	return field.AppendName(b, o.Kind, o.Namespace, o.Name)
@@ -76,9 +76,9 @@ func (m *Message) about() Object {
 // place returns a file with the line, as far as they are known.
 func place(file string, line int) string {
 	if file == "" || line == 0 {
-		return Printable(file)
+		return field.Printable(file)
 	}
-	return Printable(file) + ":" + strconv.Itoa(line)
+	return field.Printable(file) + ":" + strconv.Itoa(line)
 }
 
 // Sentence returns the message without severity and place, in one line.
@@ -109,7 +109,7 @@ func (m *Message) appendKey(b []byte) string {
 	if m.Reason.String() != "" {
 		b = append(append(append(b, " ["...), m.Reason.String()...), ']')
 	}
-	return Printable(string(b))
+	return field.Printable(string(b))
 }
 
 // text returns the message's text, made if it has none of its own. That of a change is made
@@ -122,7 +122,7 @@ func (m *Message) text() reason.Text {
 }
 
 // What returns the first part of the message's text.
-func (m *Message) What() string { return Printable(m.text().What) }
+func (m *Message) What() string { return field.Printable(m.text().What) }
 
 // Fix returns what to do: the fix that the message names, or that of its reason; "" if
 // there is nothing to do.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -118,10 +119,10 @@ func (f *fixes) print(w io.Writer, messages []Message, color Color) {
 // printBelow writes why, and the fix if no other message has it, below a message.
 func (f *fixes) printBelow(w io.Writer, m *Message, indent string) {
 	if why := m.Text.Why; why != "" {
-		fmt.Fprintf(w, "%swhy: %s\n", indent, Printable(reason.Sentence(why)))
+		fmt.Fprintf(w, "%swhy: %s\n", indent, field.Printable(reason.Sentence(why)))
 	}
 	if fix := m.Fix(); fix != "" && f.count[fix] == 1 {
-		fmt.Fprintf(w, "%sfix: %s\n", indent, Printable(reason.Sentence(fix)))
+		fmt.Fprintf(w, "%sfix: %s\n", indent, field.Printable(reason.Sentence(fix)))
 	}
 }
 
@@ -130,7 +131,7 @@ func (f *fixes) printShared(w io.Writer) {
 	for _, fix := range f.order {
 		if fix != "" && f.count[fix] > 1 {
 			slices.Sort(f.keys[fix])
-			fmt.Fprintf(w, "fix [%s]: %s\n", strings.Join(f.keys[fix], ", "), Printable(reason.Sentence(fix)))
+			fmt.Fprintf(w, "fix [%s]: %s\n", strings.Join(f.keys[fix], ", "), field.Printable(reason.Sentence(fix)))
 		}
 	}
 }

@@ -253,16 +253,6 @@ func TestWhoAnswersIsSaidAsFarAsItIsKnown(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatIsSeenAsItIsIsPrintedAsItIs(t *testing.T) {
-	for in, want := range map[string]string{
-		"": "", "web": "web", "żółw 日本 \"'`<&\\": "żółw 日本 \"'`<&\\", "\n": `\n`, "a\x1b[31mb\x00": `a\x1b[31mb\x00`, "\xff\xfea": `\xff\xfea`, "a\u202eb": `a\u202eb`, "\ufffd": "\ufffd", "\u00a0": `\u00a0`,
-	} {
-		if got := Printable(in); got != want {
-			t.Errorf("%q is printed as %q, want %q", in, got, want)
-		}
-	}
-}
-
 // A run that is not verbose shows infos nowhere else: they are dropped with their results.
 func TestResultsDropInfosThatNothingElseShows(t *testing.T) {
 	for _, verbose := range []bool{false, true} {

@@ -1,10 +1,8 @@
-package report
+package field
 
 import (
 	"strconv"
 	"strings"
-
-	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
 // Printable returns s with escapes, as in Go, for all that would not be seen as it is:
@@ -12,7 +10,7 @@ import (
 // files come from anyone who can send a change: they must not be able to begin a line, or
 // to write to a terminal or to a CI job's log what these take for commands.
 func Printable(s string) string {
-	if field.IsPrintableASCII(s) {
+	if IsPrintableASCII(s) {
 		return s
 	}
 	quoted := strconv.Quote(s)

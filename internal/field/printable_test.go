@@ -1,0 +1,13 @@
+package field
+
+import "testing"
+
+func TestOnlyWhatIsSeenAsItIsIsPrintedAsItIs(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "", "web": "web", "żółw 日本 \"'`<&\\": "żółw 日本 \"'`<&\\", "\n": `\n`, "a\x1b[31mb\x00": `a\x1b[31mb\x00`, "\xff\xfea": `\xff\xfea`, "a\u202eb": `a\u202eb`, "\ufffd": "\ufffd", "\u00a0": `\u00a0`,
+	} {
+		if got := Printable(in); got != want {
+			t.Errorf("%q is printed as %q, want %q", in, got, want)
+		}
+	}
+}
