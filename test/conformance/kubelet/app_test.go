@@ -77,6 +77,11 @@ func grpcTimeout(v string) string {
 // frames remembers the frames of HTTP/2 with which a request is made, and whether
 // they come before the settings, which are sent late. Then it answers.
 func frames(answer string) behaviour {
+	return framesWith("\x00\x00\x00\x04\x00\x00\x00\x00\x00", answer)
+}
+
+// framesWith is frames with a SETTINGS frame.
+func framesWith(settings, answer string) behaviour {
 	return conns(func(a *app, conn net.Conn) {
 		const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 		conn.SetDeadline(time.Now().Add(5 * time.Second))
@@ -89,7 +94,7 @@ func frames(answer string) behaviour {
 			mu.Lock()
 			defer mu.Unlock()
 			when = "after the settings"
-			io.WriteString(conn, "\x00\x00\x00\x04\x00\x00\x00\x00\x00")
+			io.WriteString(conn, settings)
 		})
 		var lines []string
 		for head := make([]byte, 9); ; {

@@ -104,6 +104,7 @@ func generate() []*scenario {
 	s.compressedScenarios()
 	s.grpcTLSScenarios()
 	s.hooks()
+	s.details()
 	return s.all
 }
 
