@@ -168,6 +168,9 @@ func (c leftAlone) check(t *testing.T, severity transformer.Severity) {
 	if v := r.Probes[0]; v.State != transformer.LeftAlone || v.Reason.String() != c.reason || v.StrictTLS != c.outcome || v.After != "" {
 		t.Errorf("verdict %+v, want %s, %s", v, c.reason, c.outcome)
 	}
+	if cause := r.Findings[0].Reason.Doc().Cause; !strings.Contains(c.yaml, "lifecycle") && c.outcome == world.Unaffected && strings.Contains(cause, "without a mesh") {
+		t.Errorf("a mesh changes nothing for the probe, no failure is counted, and the cause of %s is %q", c.reason, cause)
+	}
 	if r.text != c.yaml {
 		t.Errorf("must be left alone:\n%s", r.text)
 	}

@@ -114,6 +114,43 @@ func TestAUsersOwnProbeOfTheProbePortIsLeftAlone(t *testing.T) {
 	}
 }
 
+// The message promises the number of the port, which the reader compares with the functionConfig.
+func TestAtProbePort_number(t *testing.T) {
+	for _, probe := range []string{"httpGet: {port: 15099}", "httpGet: {port: own}", "tcpSocket: {port: own}", "grpc: {port: 15099}"} {
+		r := plan(t, podOf("", "containers:\n- name: app\n  image: a\n  ports: [{name: own, containerPort: 15099}]\n  livenessProbe: {"+probe+"}\n"))
+		if f := wantReason(t, r, "aims-at-probe-port"); !strings.Contains(textOf(f), "asks port 15099, ") {
+			t.Errorf("%s: %s", probe, textOf(f))
+		}
+	}
+}
+
+// Whoever does what the fix of a dangling probe says has a probe that works: rewritten by a run, or
+// by Istio's injector. The annotation of an earlier run would keep both off it.
+func TestDangling_fix(t *testing.T) {
+	const annotation = "sidecar.istio.io/rewriteAppHTTPProbers"
+	before := podOf(injected, app(httpProbe))
+	rewritten := plan(t, before, answeredBy("probe-proxy")).text
+	first, after, found := strings.Cut(rewritten, "  initContainers:\n")
+	if !found || !strings.Contains(first, annotation) {
+		t.Fatalf("got\n%s", rewritten)
+	}
+	_, containers, _ := strings.Cut(after, "  containers:\n")
+	lost := first + "  containers:\n" + containers
+	for text, named := range map[string]bool{lost: true, strings.Replace(lost, annotation, "a", 1): false} {
+		f := wantReason(t, plan(t, text), "dangling")
+		if strings.Contains(f.Text.Fix, annotation) != named || !strings.HasPrefix(f.Text.Fix, "Write the original probe back") {
+			t.Errorf("the fix is %q for\n%s", f.Text.Fix, text)
+		}
+	}
+	_, probe, _ := strings.Cut(before, "livenessProbe:")
+	head, _, _ := strings.Cut(lost, "livenessProbe:")
+	restored := head + "livenessProbe:" + probe
+	wantReason(t, plan(t, restored), "istio-opt-out")
+	if r := plan(t, strings.Replace(restored, annotation, "a", 1)); len(r.Edits) == 0 {
+		t.Errorf("not rewritten:\n%s", r.text)
+	}
+}
+
 func TestANativeSidecarThatStartsBeforeTheAnswererIsNotHungInInit(t *testing.T) {
 	before := podOf(injected, "initContainers:\n- name: db\n  image: db\n  restartPolicy: Always\n  startupProbe: {httpGet: {port: 1}}\n"+app(httpProbe))
 	r := plan(t, before, answeredBy("istio-proxy"), injectorRewritesNothing)

@@ -43,7 +43,13 @@ func isLost(k *knowledge, s *site) leave {
 	if !s.isDangling() {
 		return leave{}
 	}
-	return skip(s, reason.Dangling, s.path, danglingText)
+	l := skip(s, reason.Dangling, s.path, danglingText)
+	fix := "Write the original probe back"
+	if k.annotations().Get(istioRewrite) == "false" {
+		fix += ", and delete the annotation `" + istioRewrite + ": \"false\"`: with it, Istio's injector does not rewrite the probe either"
+	}
+	*l.finding = l.finding.Fix("%s", fix)
+	return l
 }
 
 // notRewritten is a rule of restoring.
@@ -152,8 +158,7 @@ func atProbePort(k *knowledge, s *site) leave {
 	if !k.listensOn(k.inspection.answerer, s.port) || s.byEnvoy {
 		return leave{}
 	}
-	port, _ := s.original.Endpoint()
-	return skip(s, reason.AimsAtProbePort, s.in("port"), "%s is the port of the rewritten probes, and the probe is not one of them", port)
+	return skip(s, reason.AimsAtProbePort, s.in("port"), "asks port %d, where rewritten probes are answered, but it is not one of them", s.port)
 }
 
 func notCaptured(k *knowledge, s *site) leave {

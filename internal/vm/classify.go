@@ -14,7 +14,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 )
 
-const danglingText = "looks like a rewritten probe, but the annotation `" + ConfigAnnotation + "` has no original for it; it must be given its original back"
+const danglingText = "looks rewritten, but the annotation `" + ConfigAnnotation + "` does not store its original"
 
 // classify decides whether the probe is rewritten, and returns the reason if it
 // is not.

@@ -37,6 +37,7 @@ func TestAvoidedIn(t *testing.T) {
 		"All is in order here.":              1,
 		"Nobody knows of which probe it is.": 2,
 		"Set another port.":                  0,
+		"It leaves the others to fail.":      1,
 		"Open Service Mesh leaves it open.":  1,
 	} {
 		if got := avoidedIn(text); len(got) != want {
