@@ -80,7 +80,7 @@ func targetOf(t *testing.T, app *httptest.Server, kind string) *Target {
 }
 
 // Nothing of a certificate is parsed beyond the bound, in both versions of TLS and in all that
-// speak it; 64 KiB of it are charged for what they may take.
+// speak it; 40 KiB of it are charged for what they may take.
 func TestHandshakeOfAHugeCertificate(t *testing.T) {
 	for name, version := range map[string]uint16{"1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13} {
 		app := tlsApp(t, certificateOfURIs(t, 127_000), version, func(http.ResponseWriter, *http.Request) {})
@@ -92,7 +92,7 @@ func TestHandshakeOfAHugeCertificate(t *testing.T) {
 			a := target.Probe(ctx, &Call{Host: "x", Start: time.Now()})
 			cancel()
 			runtime.ReadMemStats(&after)
-			if a.Verdict(target.Hook) != Failure || kind != "grpc" && !strings.Contains(a.Reason, "TLS handshake is larger than 64 KiB") {
+			if a.Verdict(target.Hook) != Failure || kind != "grpc" && !strings.Contains(a.Reason, "TLS handshake is larger than 40 KiB") {
 				t.Errorf("TLS %s, %s: %+v", name, kind, a)
 			}
 			if took := after.TotalAlloc - before.TotalAlloc; took > 8<<20 { // gRPC dials several times

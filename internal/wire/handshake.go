@@ -9,10 +9,9 @@ import (
 
 const (
 	// maxHandshake bounds what a peer may send before a TLS handshake is done: four times
-	// 16 KiB. Public chains are a few KB: of those that answer on QUIC's 272,000 domains,
-	// two in three fit into the 3.6 KB that a server may send at first (Nawrocki et al., "On
-	// the Interplay between TLS Certificates and QUIC Performance", CoNEXT 2022).
-	maxHandshake = 64 << 10
+	// the largest chain of 14 public sites in github.com/C2SP/x509-limbo (limbo/_assets/online
+	// at commit 8a2e6f4), which is microsoft.com's with 9,805 bytes in three certificates.
+	maxHandshake = 40 << 10
 	// parseCost is the most memory that crypto/tls takes for a byte of a certificate: an
 	// empty URI in a subjectAltName has two bytes, and becomes a url.URL with its pointer.
 	parseCost = 68
@@ -26,7 +25,7 @@ const (
 )
 
 var (
-	errHandshakeTooBig = errors.New("TLS handshake is larger than 64 KiB")
+	errHandshakeTooBig = errors.New("TLS handshake is larger than 40 KiB")
 	errHandshakeRoom   = errors.New("TLS handshakes are too large, or too many at a time")
 )
 
