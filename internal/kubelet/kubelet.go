@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/textproto"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -35,17 +36,46 @@ type Call struct {
 	Early func(status int)
 	Meter wire.Meter // of what the app's answers take
 
-	open net.Conn    // to the app
-	stop func() bool // ends the watch of the context for it
+	open   net.Conn    // to the app
+	closes *closes     // of the target of open
+	stop   func() bool // ends the watch of the context for it
 }
 
 // Close closes the connection that probing left open. Call it after the
 // answer has been sent, so that the caller does not wait for it.
 func (c *Call) Close() {
 	c.unwatch()
-	if c.open != nil {
-		_ = c.open.Close() // the kubelet ignores such errors too
+	if c.open == nil {
+		return
 	}
+	if tcp, ok := c.open.(*net.TCPConn); ok && !c.closes.usual(time.Now()) {
+		_ = tcp.SetLinger(0)
+	}
+	_ = c.open.Close() // the kubelet ignores such errors too
+	c.open = nil
+}
+
+// usualCloses is how many connections of a target are closed in the usual way in a second. A
+// kubelet opens fewer. Each is a minute in TIME-WAIT on Linux, and of all ports of a pod, 28,000,
+// callers could so use those to one port of the app: further connections are reset.
+const usualCloses = 50
+
+// closes counts the connections that were closed in the present second.
+type closes struct {
+	mu     sync.Mutex
+	second int64
+	n      int
+}
+
+// usual reports whether a connection may be closed in the usual way.
+func (c *closes) usual(now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if second := now.Unix(); second != c.second {
+		c.second, c.n = second, 0
+	}
+	c.n++
+	return c.n <= usualCloses
 }
 
 func (c *Call) unwatch() {
@@ -70,7 +100,7 @@ func (t *Target) dial(ctx context.Context, call *Call, port string) (net.Conn, e
 	if err != nil {
 		return nil, err
 	}
-	call.open = conn
+	call.open, call.closes = conn, &t.closes
 	call.stop = context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })
 	return conn, nil
 }
@@ -131,6 +161,7 @@ const maxBody = 10 << 10
 type Target struct {
 	host    string // at which the app is dialled
 	probe   func(ctx context.Context, call *Call) *Answer
+	closes  closes
 	Hook    bool          // it is a lifecycle hook
 	Timeout time.Duration // how long a probe may take; 0 for hooks: the caller alone decides
 }

@@ -98,6 +98,44 @@ func TestACallThatComesTooLateIsATimeout(t *testing.T) {
 	}
 }
 
+// TestManyProbesLeaveFewSocketsBehind: an app sees the usual end of some connections, and a reset
+// of the others, which leaves no socket in TIME-WAIT.
+func TestManyProbesLeaveFewSocketsBehind(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	target, err := NewTarget("127.0.0.1", live, probers(field.Number(l.Addr().(*net.TCPAddr).Port))["tcpSocket"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	const probes = 400
+	began := time.Now()
+	ended := 0
+	for range probes {
+		call := &Call{Start: time.Now()}
+		if a := target.Probe(t.Context(), call); a.Status != 200 {
+			t.Fatalf("%+v, want 200", a)
+		}
+		c, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		call.Close()
+		if _, err := c.Read(make([]byte, 1)); err == io.EOF {
+			ended++
+		} else if !errors.Is(err, syscall.ECONNRESET) {
+			t.Fatal(err)
+		}
+		c.Close()
+	}
+	seconds := int(time.Since(began)/time.Second) + 2
+	if ended < min(usualCloses, probes) || ended > seconds*usualCloses {
+		t.Errorf("%d of %d connections ended in the usual way, in %d seconds", ended, probes, seconds)
+	}
+}
+
 func TestATCPProbeEndsItsConnection(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
