@@ -159,7 +159,7 @@ func TestATextIsPutBackByOneEdit(t *testing.T) {
 		original := podOf("", app("ports: [{name: web, containerPort: 80}]\nlivenessProbe:\n  "+handler))
 		text := plan(t, original, port(15097)).text
 		wantText(t, restore(t, text), original)
-		wantText(t, restore(t, strings.Replace(text, "livez\n            port: 15097", "livez\n            port: web", 1)), original)
+		wantText(t, restore(t, strings.Replace(text, "livez\n            port: 15097", "livez\n            port: 15020", 1)), original)
 	}
 }
 

@@ -1,11 +1,13 @@
 package transformer_test
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 // TestOriginalsAreFoundWhateverThePort: a template was rewritten while one
@@ -74,11 +76,80 @@ func TestNoOriginalIsRemovedWhileAProbeThatItMayBelongToLooksRewritten(t *testin
 			}
 		}
 	}
-	// Equal originals are not ambiguous, and neither is a port by name.
+	// Equal originals are not ambiguous.
 	same := strings.Replace(one, "initContainers:\n", "initContainers:\n"+strings.Replace(sidecar, "name: probe-proxy", "name: other", 1), 1)
 	wantText(t, restore(t, same), podOf("", app(httpProbe)))
-	named := strings.Replace(one, "livez\n            port: 15020", "livez\n            port: web", 1)
-	wantText(t, restore(t, named), podOf("", app(httpProbe)))
+}
+
+// A setter, an overlay or an update of a package may give a rewritten probe a port or a scheme: those
+// of the app.
+func TestAnEditedPortOrSchemeBecomesThatOfTheOriginal(t *testing.T) {
+	const ports = "ports: [{containerPort: 8001, name: http}, {containerPort: 9001, name: web}]\n"
+	moved := func(o *transformer.Options) { o.Port = 15031 }
+	for name, c := range map[string]struct {
+		probe      string // a livenessProbe
+		from, port string // what is edited in its rewritten form
+		want       string // the livenessProbe then; "" if the edit is none
+		opts, next []option
+	}{
+		"a number":                  {probe: "{httpGet: {path: /x, port: 8001}}", port: "9001", want: "{httpGet: {path: /x, port: 9001}}"},
+		"a name":                    {probe: "{httpGet: {path: /x, port: 8001}}", port: "web", want: "{httpGet: {path: /x, port: web}}"},
+		"a number for a name":       {probe: "{httpGet: {path: /x, port: http}}", port: "9001", want: "{httpGet: {path: /x, port: 9001}}"},
+		"another name":              {probe: "{httpGet: {path: /x, port: http}}", port: "web", want: "{httpGet: {path: /x, port: web}}"},
+		"of a tcpSocket":            {probe: "{tcpSocket: {port: http}}", port: "9001", want: "{tcpSocket: {port: 9001}}"},
+		"of gRPC":                   {probe: "{grpc: {port: 8001, service: a}}", port: "9001", want: "{grpc: {port: 9001, service: a}}"},
+		"of HTTPS":                  {probe: "{httpGet: {path: /x, port: 8001, scheme: HTTPS}}", port: "9001", want: "{httpGet: {path: /x, port: 9001, scheme: HTTPS}}"},
+		"with a scheme":             {probe: "{httpGet: {path: /x, port: 8001}}", port: "9001, scheme: HTTPS", want: "{httpGet: {path: /x, port: 9001, scheme: HTTPS}}"},
+		"a scheme alone":            {probe: "{httpGet: {path: /x, port: http}}", port: "15099, scheme: HTTPS", want: "{httpGet: {path: /x, port: http, scheme: HTTPS}}"},
+		"a port that none declares": {probe: "{httpGet: {path: /x, port: 8001}}", port: "7000", want: "{httpGet: {path: /x, port: 7000}}"},
+		"of istio-proxy":            {probe: "{httpGet: {path: /x, port: 8001}}", port: "9001", want: "{httpGet: {path: /x, port: 9001}}", opts: []option{answeredBy("istio-proxy")}},
+		"of istio-proxy, by name":   {probe: "{httpGet: {path: /x, port: 8001}}", port: "web", want: "{httpGet: {path: /x, port: web}}", opts: []option{answeredBy("istio-proxy")}},
+		"in another mesh":           {probe: "{httpGet: {path: /x, port: 8001}}", port: "9001", want: "{httpGet: {path: /x, port: 9001}}", opts: []option{inMesh("linkerd")}},
+
+		"the port of the original":         {probe: "{httpGet: {path: /x, port: 8001}}", port: "8001"},
+		"the number of the original's":     {probe: "{httpGet: {path: /x, port: http}}", port: "8001"},
+		"the name of the original's":       {probe: "{httpGet: {path: /x, port: http}}", port: "http"},
+		"Istio's port":                     {probe: "{httpGet: {path: /x, port: 8001}}", port: "15020"},
+		"the config's port":                {probe: "{httpGet: {path: /x, port: 8001}}", port: "15031", next: []option{moved}},
+		"an earlier port of istio-proxy's": {probe: "{httpGet: {path: /x, port: 8001}}", port: "15031", opts: []option{answeredBy("istio-proxy")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			next := append(c.opts, c.next...)
+			before := podOf("labels: {a: b}\n", app("livenessProbe: "+c.probe+"\n"+ports))
+			after := strings.Replace(before, c.probe, cmp.Or(c.want, c.probe), 1)
+			rewritten := plan(t, before, c.opts...).text
+			head, tail, _ := strings.Cut(rewritten, "path: /app-health/app/livez, port: ")
+			end := strings.IndexAny(tail, ",}")
+			edited := head + "path: /app-health/app/livez, port: " + c.port + tail[end:]
+			if strings.Count(edited, "scheme: ") > 1 {
+				edited = strings.Replace(edited, ", scheme: HTTP}", "}", 1)
+			}
+			r := plan(t, edited, next...)
+			if _, said := r.has("probe-edited"); said != (c.want != "") || transformer.FirstError(r.Findings) != nil {
+				t.Errorf("findings %v", r.Findings)
+			}
+			if want := plan(t, after, next...).text; sortedLines(r.text) != sortedLines(want) {
+				t.Errorf("got\n%s\nwant\n%s", r.text, want)
+			}
+			wantNoEdits(t, plan(t, r.text, next...))
+			wantText(t, restore(t, edited, next...), after)
+			wantText(t, restore(t, r.text, next...), after)
+		})
+	}
+}
+
+// Where some probes go to istio-proxy, a port of another is no earlier port of istio-proxy.
+func TestAnEditedPortOfOneOfSeveralProbesIsAnEdit(t *testing.T) {
+	before := podOf("labels: {a: b}\n", threeProbes)
+	rewritten := plan(t, before, answeredBy("istio-proxy")).text
+	edited := strings.Replace(rewritten, "port: 15020", "port: 7000", 1)
+	f := wantReason(t, plan(t, edited, answeredBy("istio-proxy")), "probe-edited")
+	if f.Severity != transformer.Info || !strings.Contains(textOf(f), "The port 7000 of this rewritten probe") {
+		t.Errorf("%+v", f)
+	}
+	if back := restore(t, edited); strings.Count(back.text, "7000") != 1 {
+		t.Errorf("restored:\n%s", back.text)
+	}
 }
 
 // TestAProbeThatHasThePathOfAnotherIsRefusedAtOnce: else the second run could

@@ -107,6 +107,8 @@ type Plan struct {
 	// Known says in one line what is known of the mesh around the pod, and from where;
 	// "" for a WorkloadGroup, and where there is no probe.
 	Known string
+	// WasRewritten is set if an earlier run has rewritten the template.
+	WasRewritten bool
 	// Repairs are the mistakes in the template as it was read that the edits repair.
 	Repairs []Finding
 }

@@ -19,9 +19,12 @@ func read(o *Options, finders []originalFinder, in *Input) *template {
 			s.source = b.sourceMap(s.path)
 			s.form = s.readForm()
 			b.recognise(s)
-			s.port, s.portErr = s.original.Resolve(c)
 			b.sites = append(b.sites, s)
 		}
+	}
+	for _, s := range b.sites {
+		b.adoptEdits(s)
+		s.port, s.portErr = s.original.Resolve(s.container)
 	}
 	b.keepOriginals()
 	b.holders = slices.DeleteFunc(b.holders, func(h *holder) bool { return !h.isRemovable() })

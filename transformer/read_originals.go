@@ -65,6 +65,7 @@ type holder struct {
 	routes    map[string][]prober.OSMRoute // of the originals; nil if it answers no requests in Open Service Mesh's form
 	listens   []int                        // where it answers other requests
 	port      int                          // where the probes that it answers go
+	reached   bool                         // a probe that it answers goes to where it listens
 	proxy     bool                         // Istio's, the only one that reads the env var
 	ours      bool                         // we added the whole container, not only its env var
 	raw       field.Map
@@ -130,9 +131,8 @@ func (r *reader) addUnreadable(path field.Path, container string, err error) {
 	r.report(containerFinding(reason.EnvUnreadable, path, container, "%v; the originals of the rewritten probes cannot be known", err))
 }
 
-// recognise finds the original of a rewritten probe by its path, whatever its
-// port: the port may have been edited since, or come from a configuration that
-// has changed. If several containers carry an original for the path, those
+// recognise finds the original of a rewritten probe by its path alone: its port may have been
+// edited since, which [reader.adoptEdits] looks at, or come from a configuration that has changed. If several containers carry an original for the path, those
 // that answer on the probe's port count; if their originals differ, that is an
 // error.
 func (r *reader) recognise(s *site) {
@@ -174,11 +174,66 @@ func (r *reader) recogniseIn(holders []*holder, s *site) bool {
 	_, s.inForm = prober.OSMRouteOf(get)
 	holder.claimed = append(holder.claimed, key)
 	if port := int(get.Port.Int); slices.Contains(holder.listens, port) {
-		holder.port = port
+		holder.port, holder.reached = port, true
 	}
 	s.form = r.record.handler(key, s.original)
 	s.texts = field.As[field.Map](r.record.Section(RecordTexts), key).KeyValues()
 	return true
+}
+
+// adoptEdits gives the original of a rewritten probe the port and the scheme that somebody has given
+// the probe since, such as a setter or an overlay: they are about the app.
+func (r *reader) adoptEdits(s *site) {
+	if s.holder == nil {
+		return
+	}
+	get := s.current.HTTPGet
+	if r.isEditedPort(s) {
+		port, _ := s.original.Endpoint()
+		before := *port
+		*port = get.Port
+		s.noteEdit("port", get.Port.Value())
+		r.report(containerFinding(reason.ProbeEdited, s.path.Key(pod.KindHTTPGet, "port"), s.container.Name,
+			"The port %s of this rewritten probe is now that of its original, which was %s", get.Port, before).
+			Why("Rewritten probes go to port %d, so somebody has changed it since", s.holder.port))
+	}
+	if o := s.entry.HTTPGet; o != nil && get.Scheme == "HTTPS" && o.Scheme != "HTTPS" && !s.inForm {
+		s.noteEdit("scheme", get.Scheme) // the original has it already: see [pod.HandlerOf]
+		r.report(containerFinding(reason.ProbeEdited, s.path.Key(pod.KindHTTPGet, "scheme"), s.container.Name,
+			"The scheme HTTPS of this rewritten probe is now that of its original").
+			Why("Rewritten probes are plain HTTP, so somebody has changed it since"))
+	}
+}
+
+// noteEdit has restore write a field as it is now.
+func (s *site) noteEdit(key string, v field.Value) {
+	if s.form == nil {
+		s.form = field.Merge(s.original.Value(), field.Map{{Key: pod.HeadersField}}) // without headers
+	}
+	s.form = field.Merge(s.form, field.Map{{Key: key, Value: v}})
+	s.texts = s.texts.Without(key)
+}
+
+// isEditedPort reports whether the port of a rewritten probe is somebody's edit: it is neither that
+// of its original nor one where rewritten probes are answered. Istio's proxy may have answered on a
+// port that is no longer known, to which all its probes then go, and which no container declares.
+func (r *reader) isEditedPort(s *site) bool {
+	port := s.current.HTTPGet.Port
+	now, _ := s.original.Endpoint()
+	noted, _ := pod.HandlerOf(s.entry, &pod.HTTPGet{}).Endpoint()
+	if port == *now || port == *noted || port == (field.IntOrString{}) {
+		return false
+	}
+	if port.IsString {
+		return true
+	}
+	n := int(port.Int)
+	isAnswered := func(h *holder) bool { return h.answersOn(n) }
+	ports := []int{r.opts.Port, prober.DefaultPort, prober.StatusPort, istioStatusOr(r.annotations())}
+	if slices.Contains(ports, n) || slices.ContainsFunc(r.holders, isAnswered) {
+		return false
+	}
+	return !s.holder.proxy || s.holder.reached || s.container.Declares(n)
 }
 
 // original returns the original of a rewritten probe that h carries, and its key; nil if there

@@ -22,7 +22,7 @@ func write(d *decision) Plan {
 		v := w.verdict(&w.rulings[i], failed, len(w.changes[i]) > 0)
 		plan.Probes = append(plan.Probes, v)
 	}
-	plan.Answer = w.answer()
+	plan.Answer, plan.WasRewritten = w.answer(), w.hasOurs()
 	if !w.in.OnlyEdits {
 		plan.Known = w.describeMesh()
 	}

@@ -21,6 +21,7 @@ var outcomeWords = map[world.Outcome]struct {
 const (
 	runFix      = "Run rewrite-probes"
 	injectorFix = runFix + ". If Istio's injector rewrites probes in your cluster, set `istio: {injectorRewrites: true}`"
+	patchedFix  = runFix + " again. If something patches the pod template after rewrite-probes, run rewrite-probes last"
 )
 
 // Check returns an error for every probe of an inspected report that behaves
@@ -44,7 +45,7 @@ func Check(r *report.Report) []report.Message {
 			}
 			key, text := words.certain, certainText(&t, &p, words.text)
 			if p.If != "" {
-				key, text = words.possible, possibleText(&p, words.text)
+				key, text = words.possible, possibleText(&t, &p, words.text)
 			}
 			m := report.NewMessage(key, text)
 			m.Container = p.Container
@@ -62,15 +63,21 @@ func certainText(t *report.Template, p *transformer.Verdict, happens string) rea
 		text.What += " " + p.Where()
 	}
 	text.Why, text.Fix = reason.Capital(p.Why), runFix
-	if t.Answer.Injected && p.Reason != reason.InjectorRewrites {
+	switch {
+	case t.WasRewritten:
+		text.Fix = patchedFix
+	case t.Answer.Injected && p.Reason != reason.InjectorRewrites:
 		text.Fix = injectorFix
 	}
 	return text
 }
 
 // possibleText says what happens to a probe if something holds that is unknown.
-func possibleText(p *transformer.Verdict, happens string) reason.Text {
+func possibleText(t *report.Template, p *transformer.Verdict, happens string) reason.Text {
 	text := reason.NewText("%s %s, if %s", p.Before, happens, p.If)
 	text.Why = reason.Capital(p.Why)
+	if t.WasRewritten {
+		text.Fix = patchedFix
+	}
 	return text
 }

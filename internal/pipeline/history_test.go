@@ -143,7 +143,27 @@ func (h *history) do(t testing.TB, text string, c *config.RewriteProbes, mode pi
 	return out, refused
 }
 
-var rewrittenPort = regexp.MustCompile(`(path: /(?:app-health|app-lifecycle)[^\n]*\n *port: )[0-9]+\n`)
+var rewrittenPort = regexp.MustCompile(`(path: /app-(?:health|lifecycle)/([^/\n]*)/([a-z]*)\n *port: )[0-9]+\n`)
+
+// probeFields are the fields of probes and hooks, by the end of their rewritten paths.
+var probeFields = map[string]string{"readyz": "readinessProbe", "livez": "livenessProbe", "startupz": "startupProbe", "prestopz": "preStop"}
+
+// editPort edits the port of a rewritten probe. A name is one of the app, and so the owner's.
+func (h *history) editPort(probe, port string) string {
+	m := rewrittenPort.FindStringSubmatch(probe)
+	if port == "http" {
+		container, field := regexp.QuoteMeta(m[2]), probeFields[m[3]]
+		own := regexp.MustCompile(`(?m)(^      - name: ` + container + `\n(?:        .*\n)*?  +` + field + `:\n(?:          .*\n)*?(?: *port: ))(.*)`)
+		h.user = own.ReplaceAllStringFunc(h.user, func(text string) string {
+			old := own.FindStringSubmatch(text)
+			if strings.Trim(old[2], "\"'") == port {
+				return text // it is that name already
+			}
+			return old[1] + port
+		})
+	}
+	return m[1] + port + "\n"
+}
 
 // run lets a run happen, with any config. A second run changes nothing.
 func (h *history) run(t testing.TB) {
@@ -220,8 +240,8 @@ func (h *history) podStep(t testing.TB) {
 		h.setLine(`        sidecar.istio.io/inject: .*\n`, "        app: web\n", to)
 		h.note("injection %q", to)
 	case 5: // the port of rewritten probes is edited
-		port := h.pick("15020", "15031", "15050", "http")
-		h.text = rewrittenPort.ReplaceAllString(h.text, "${1}"+port+"\n")
+		port := h.pick("15020", "http")
+		h.text = rewrittenPort.ReplaceAllStringFunc(h.text, func(probe string) string { return h.editPort(probe, port) })
 		h.note("probe port %s", port)
 	default:
 		h.run(t)

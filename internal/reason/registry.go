@@ -72,6 +72,7 @@ const (
 	PortTaken             Key = "port-taken"
 	PortUnresolved        Key = "port-unresolved"
 	PostStartOrder        Key = "post-start-order"
+	ProbeEdited           Key = "probe-edited"
 	ProbePortCaptured     Key = "probe-port-captured"
 	ProbesMadeElsewhere   Key = "probes-made-elsewhere"
 	ProxyCannotAnswer     Key = "proxy-cannot-answer"
@@ -476,6 +477,11 @@ var docs = []Doc{
 		Key: PostStartOrder, Of: Plan, Severity: Error,
 		Cause: "The hook runs before the next container starts, and istio-proxy may not run by then.",
 		Fix:   "Set `answeredBy: auto` or `probe-proxy`. Or declare `istio.nativeSidecars` or `istio.holdApplicationUntilProxyStarts`.",
+	},
+	{
+		Key: ProbeEdited, Of: Plan, Severity: Info,
+		Cause: "Somebody changed the port or the scheme of a rewritten probe, such as a setter or an overlay. The change is about the app.",
+		Fix:   "If it is a mistake, restore the probe, correct it and rewrite it again.",
 	},
 	{
 		Key: ProbePortCaptured, Of: Plan, Severity: Error,
