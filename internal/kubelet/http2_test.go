@@ -16,8 +16,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -183,6 +185,17 @@ type h2Script struct {
 	net.Listener
 	first [][]byte
 	conns atomic.Int32
+	open  []net.Conn
+	calls sync.WaitGroup
+}
+
+// end ends what is open.
+func (s *h2Script) end() {
+	_ = s.Close()
+	for _, conn := range s.open {
+		_ = conn.Close()
+	}
+	s.calls.Wait()
 }
 
 func (s *h2Script) serve() {
@@ -191,11 +204,12 @@ func (s *h2Script) serve() {
 		if err != nil {
 			return
 		}
+		s.open = append(s.open, conn)
 		answer := s.first
 		if s.conns.Add(1) > 1 {
 			answer = [][]byte{pieces["settings"], pieces["200 end"]}
 		}
-		go func() {
+		s.calls.Go(func() {
 			defer conn.Close()
 			readRequest(conn)
 			for _, b := range answer {
@@ -204,18 +218,19 @@ func (s *h2Script) serve() {
 				// reset that came before.
 				time.Sleep(2 * time.Millisecond)
 			}
-			conn.(*net.TCPConn).CloseWrite()
+			conn.(interface{ CloseWrite() error }).CloseWrite()
 			io.Copy(io.Discard, conn)
-		}()
+		})
 	}
 }
 
-// kubeletProbe probes as the kubelet does, with net/http.
-func kubeletProbe(url string, timeout time.Duration) string {
-	transport := &http.Transport{DisableKeepAlives: true, DisableCompression: true, Protocols: new(http.Protocols)}
+// kubeletProbe probes an app in memory as the kubelet does, with net/http.
+func kubeletProbe(m *testutil.InMemory, timeout time.Duration) string {
+	transport := &http.Transport{DialContext: m.Dial, DisableKeepAlives: true, DisableCompression: true, Protocols: new(http.Protocols)}
+	defer transport.CloseIdleConnections()
 	transport.Protocols.SetUnencryptedHTTP2(true)
 	client := &http.Client{Timeout: timeout, Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	res, err := client.Get(url)
+	res, err := client.Get("http://" + m.Addr().String())
 	if err != nil {
 		return "failure"
 	}
@@ -226,26 +241,34 @@ func kubeletProbe(url string, timeout time.Duration) string {
 	return (&Answer{Status: res.StatusCode}).Verdict(false).String()
 }
 
-// ourProbe probes as we do.
-func ourProbe(t *testing.T, url string) string {
+// ourProbe probes an app in memory as we do.
+func ourProbe(t *testing.T, m *testutil.InMemory) string {
 	t.Helper()
-	a := probeOnce(t, live, url, &prober.Original{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: "/", Protocol: prober.HTTP2}})
+	p := &prober.Original{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: "/", Port: field.Number(1), Protocol: prober.HTTP2}, TimeoutSeconds: 2}
+	target, err := NewTarget("127.0.0.1", live, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target.connect = m.Dial
+	a, _ := probeTarget(t, target)
 	if a.Cut {
 		return "thrown away"
 	}
 	return a.Verdict(false).String()
 }
 
-// compareScript compares the verdicts on a sequence of pieces. A difference
-// counts when it shows three times: net/http reads and judges at the same time.
+// compareScript compares the verdicts on a sequence of pieces, on a clock that does not wait
+// (testing/synctest). A difference counts when it shows three times: net/http reads and judges
+// at the same time.
 func compareScript(t *testing.T, names ...string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	s := &h2Script{Listener: l}
+	synctest.Test(t, func(t *testing.T) { compareScriptNow(t, names) })
+}
+
+func compareScriptNow(t *testing.T, names []string) {
+	m := testutil.NewInMemory()
+	s := &h2Script{Listener: m}
+	defer s.end()
 	for _, name := range names {
 		b, ok := pieces[name]
 		if !ok {
@@ -254,13 +277,12 @@ func compareScript(t *testing.T, names ...string) {
 		s.first = append(s.first, b)
 	}
 	go s.serve()
-	url := "http://" + l.Addr().String()
 	var want, got string
 	for range 3 {
 		s.conns.Store(0)
-		want = kubeletProbe(url, 2*time.Second)
+		want = kubeletProbe(m, 2*time.Second)
 		s.conns.Store(0)
-		if got = ourProbe(t, url); got == want {
+		if got = ourProbe(t, m); got == want {
 			return
 		}
 	}

@@ -96,7 +96,7 @@ var dialer = net.Dialer{KeepAlive: -1}
 func (t *Target) dial(ctx context.Context, call *Call, port string) (net.Conn, error) {
 	call.Close()
 	call.Meter.Forget()
-	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(t.host, port))
+	conn, err := t.connect(ctx, "tcp", net.JoinHostPort(t.host, port))
 	if err != nil {
 		return nil, err
 	}
@@ -160,6 +160,7 @@ const maxBody = 10 << 10
 // time.
 type Target struct {
 	host    string // at which the app is dialled
+	connect func(ctx context.Context, network, address string) (net.Conn, error)
 	probe   func(ctx context.Context, call *Call) *Answer
 	closes  closes
 	Hook    bool          // it is a lifecycle hook
@@ -169,7 +170,7 @@ type Target struct {
 // NewTarget returns the target of a prober. The app is dialled at host, the pod's IP.
 // A prober from which the kubelet could not even make a request is an error.
 func NewTarget(host string, probeType prober.ProbeType, p *prober.Original) (*Target, error) {
-	t := &Target{host: host, Hook: probeType.IsHook()}
+	t := &Target{host: host, connect: dialer.DialContext, Hook: probeType.IsHook()}
 	if !t.Hook {
 		t.Timeout = time.Duration(p.TimeoutSeconds)*time.Second - margin
 	}

@@ -59,6 +59,11 @@ func probeMetered(t *testing.T, probeType prober.ProbeType, server string, p *pr
 	if err != nil {
 		t.Fatal(err)
 	}
+	return probeTarget(t, target)
+}
+
+func probeTarget(t *testing.T, target *Target) (a *Answer, granted int) {
+	t.Helper()
 	header := textproto.MIMEHeader{"User-Agent": {"kube-probe/1.35"}, "Authorization": {"secret"}}
 	call := &Call{Host: "127.0.0.1:15020", Port: "15020", Header: header, Start: time.Now()}
 	call.Meter.More = func(n int) bool { granted += n; return true }
