@@ -18,7 +18,7 @@ var layers = []struct {
 	pkg     string
 	imports string
 }{
-	{"cmd/rewrite-probes", "internal/config internal/manifest internal/patches internal/pipeline internal/policy internal/reason internal/release internal/report internal/spelling internal/workload"},
+	{"cmd/rewrite-probes", "internal/config internal/manifest internal/patches internal/pipeline internal/policy internal/reason internal/reason/example internal/release internal/report internal/spelling internal/workload"},
 	{"cmd/probe-proxy", "internal/kubelet internal/prober internal/release internal/sidecar"},
 	{"cmd/probe-agent", "internal/agent/identity internal/agent/probe internal/agent/systemd internal/agent/xds internal/release internal/vmconfig"},
 	{"fn/krm", "fn/internal/nodes internal/field internal/pipeline internal/report"},
@@ -54,6 +54,7 @@ var layers = []struct {
 	{"internal/wire", ""},
 	{"internal/vmconfig", "internal/field internal/prober"},
 	{"internal/prober", "internal/field"},
+	{"internal/reason/example", "internal/reason"},
 	{"internal/reason", ""},
 	{"internal/release", ""},
 	{"internal/testutil/yamljudge", "internal/field"},

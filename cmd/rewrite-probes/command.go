@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason/example"
 	"github.com/rewrite-probes/rewrite-probes/internal/release"
 	"github.com/rewrite-probes/rewrite-probes/internal/spelling"
 )
@@ -166,7 +168,8 @@ func printCommand(std streams, name, short string, text func() []byte) *cobra.Co
 func reasonsCommand(std streams) *cobra.Command {
 	return &cobra.Command{
 		Use: "reasons [KEY...]", Short: "Explain the reason keys of messages",
-		Long:    "reasons prints the cause and the fix of the reason key at the end of a message.",
+		Long: "reasons prints the cause and the fix of the reason key at the end of a message. For a KEY it also\n" +
+			"prints an example: lines with a minus are before the fix, lines with a plus after it.",
 		Example: `  rewrite-probes reasons port-unresolved`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return reasonKeys(), cobra.ShellCompDirectiveNoFileComp
@@ -180,9 +183,7 @@ func reasonsCommand(std streams) *cobra.Command {
 			}
 			for _, r := range reason.All() {
 				if len(keys) == 0 || slices.Contains(keys, r.Key.String()) {
-					const form = "%s (%s)\n  cause: %s\n  fix:   %s\n"
-					_, err := fmt.Fprintf(std.out, form, r.Key, r.Severity, r.Cause, r.FixOrNothing())
-					if err != nil {
+					if err := printReason(std.out, r, len(keys) > 0); err != nil {
 						return err
 					}
 				}
@@ -190,6 +191,17 @@ func reasonsCommand(std streams) *cobra.Command {
 			return nil
 		},
 	}
+}
+
+func printReason(w io.Writer, r reason.Doc, withExample bool) error {
+	text := fmt.Sprintf("%s (%s)\n  cause: %s\n  fix:   %s\n", r.Key, r.Severity, r.Cause, r.FixOrNothing())
+	if withExample {
+		for line := range strings.Lines(example.Text(r.Key)) {
+			text += "    " + line
+		}
+	}
+	_, err := io.WriteString(w, text)
+	return err
 }
 
 func reasonKeys() []string {

@@ -10,15 +10,32 @@ import (
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason/example"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil/golden"
 )
 
-// The page is made from the rows that `rewrite-probes reasons` prints.
+// The page has what `rewrite-probes reasons KEY` prints. Every key is a heading, so that a message
+// can link to it.
 func TestPage(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("# Reason keys\n\nThe key in brackets at the end of a message, and in the tags of a result. `rewrite-probes reasons KEY` prints the same.\n\n| key | severity | cause | fix |\n|---|---|---|---|\n")
+	b.WriteString(`# Reason keys
+
+Every message ends in a key in brackets. A result has the key in its tags. The table lists all keys. Each key has its own section with
+the cause, the fix, and for errors and warnings an example. Lines with a minus are before the fix, lines with a plus after it.
+` + "`rewrite-probes reasons KEY`" + ` prints the section.
+
+| key | severity | meaning |
+|---|---|---|
+`)
 	for _, d := range reason.All() {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", d.Key, d.Severity, d.Cause, d.FixOrNothing())
+		first, _, _ := strings.Cut(d.Cause, ". ")
+		fmt.Fprintf(&b, "| [\x60%s\x60](#%s) | %s | %s |\n", d.Key, d.Key, d.Severity, strings.TrimSuffix(first, "."))
+	}
+	for _, d := range reason.All() {
+		fmt.Fprintf(&b, "\n## %s\n\nSeverity: %s\n\n%s\n\n**Fix.** %s\n", d.Key, d.Severity, d.Cause, d.FixOrNothing())
+		if text := example.Text(d.Key); text != "" {
+			fmt.Fprintf(&b, "\n\x60\x60\x60diff\n%s\x60\x60\x60\n", text)
+		}
 	}
 	golden.Compare(t, "../../docs/reasons.md", []byte(b.String()))
 }

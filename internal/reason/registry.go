@@ -132,7 +132,7 @@ var docs = []Doc{
 	},
 	{
 		Key: AmbientNetworkPolicy, Of: Plan, Severity: Warning,
-		Cause: "The pod is in Istio's ambient mode, and a NetworkPolicy in the input keeps out 169.254.7.127, the address from which the kubelet's probes come there. So the probes fail, unless the cluster's network lets that address through.",
+		Cause: "The pod is in Istio's ambient mode, where the kubelet's probes come from 169.254.7.127. A NetworkPolicy in the input keeps that address out. So the probes fail, except if the cluster's network lets the address through.",
 		Fix:   "Allow 169.254.7.127/32 in the NetworkPolicy (IPv6: fd16:9254:7127:1337:ffff:ffff:ffff:ffff/128).",
 	},
 	{
@@ -217,7 +217,7 @@ var docs = []Doc{
 	},
 	{
 		Key: ImageKept, Of: Plan, Severity: Info,
-		Cause: "The manifest has an image of probe-proxy that is neither that of this version nor of an earlier one: somebody pinned or moved it.",
+		Cause: "The manifest has an image of probe-proxy that is not the default of this or an earlier version. Somebody pinned or moved it.",
 		Fix:   "To have it replaced, name the image in `probeProxy.image` of the functionConfig.",
 	},
 	{
@@ -300,12 +300,12 @@ var docs = []Doc{
 	{
 		Key: MayFail, Of: Run, Severity: Warning,
 		Cause: "`check` found a probe or hook that fails if something is true that the input does not show.",
-		Fix:   "Run rewrite-probes: its output works either way. Or declare what the message names.",
+		Fix:   "Run rewrite-probes: its output works either way. Or declare the fact that the message names.",
 	},
 	{
 		Key: MayFalselyPass, Of: Run, Severity: Warning,
 		Cause: "`check` found a tcpSocket probe that passes even if the app is down, if something is true that the input does not show.",
-		Fix:   "Run rewrite-probes: its output works either way. Or declare what the message names.",
+		Fix:   "Run rewrite-probes: its output works either way. Or declare the fact that the message names.",
 	},
 	{
 		Key: NameTaken, Of: Plan, Severity: Error,
@@ -414,7 +414,7 @@ var docs = []Doc{
 	},
 	{
 		Key: Patch, Of: Run, Severity: Warning,
-		Cause:   "A kustomize patch is not a complete object. The container that answers its probes needs the probes of the object that it is merged into. A patch may also change what the rewriting adds.",
+		Cause:   "A kustomize patch is not a complete object. kustomize merges it into an object, and the container that answers needs that object's probes. A patch may also change the additions of the rewriting.",
 		Fix:     "Use rewrite-probes as a kustomize function, or pipe the output of `kustomize build` through it.",
 		SameFix: true,
 	},
@@ -470,7 +470,7 @@ var docs = []Doc{
 	},
 	{
 		Key: PortUnresolved, Of: Plan, Severity: Warning,
-		Cause: "The probe names a port that its container does not have, or is a grpc probe with a port name. The kubelet cannot make such a probe. It counts no failure, and an Istio sidecar answers 400.",
+		Cause: "The probe names a port that its container does not have, or is a grpc probe with a port name. The kubelet refuses the probe before it makes it, and counts no failure. Istio's injector turns it into a probe that gets 400.",
 		Fix:   "Write a number, or declare the name under `ports` of the container.",
 	},
 	{
@@ -496,7 +496,7 @@ var docs = []Doc{
 	},
 	{
 		Key: ProxyCannotAnswer, Of: Plan, Severity: Warning,
-		Cause: "The probe is gRPC over TLS, or HTTP/2 without TLS (Kubernetes 1.37). The mesh proxy cannot make such a probe.",
+		Cause: "The probe is gRPC over TLS, or HTTP/2 without TLS (Kubernetes 1.37). The mesh proxy cannot make that probe.",
 		Fix:   "Set `answeredBy: probe-proxy`.",
 	},
 	{
@@ -617,7 +617,7 @@ var docs = []Doc{
 	},
 	{
 		Key: VMConfigInvalid, Of: Group, Severity: Error,
-		Cause: "Istio's agent cannot read its configuration in `proxy.istio.io/config`, or a variable there is not the one that the rewritten probe needs.",
+		Cause: "Istio's agent cannot read its configuration in `proxy.istio.io/config`, or a variable there does not fit the rewritten probe.",
 		Fix:   "Correct the annotation, or run rewrite-probes again.",
 	},
 	{
@@ -692,7 +692,7 @@ var docs = []Doc{
 	},
 	{
 		Key: WrittenAnew, Of: Run, Severity: Warning,
-		Cause: "rewrite-probes wrote lines anew that no edit names: an alias, or a mapping with a merge key, whose value it edits. No other value changed, but comments and quotes may have.",
+		Cause: "rewrite-probes wrote out an alias, or a mapping with a merge key, because it edits its value. No other value changed, but comments and quotes may have.",
 		Fix:   "Check the lines in the diff. To keep them, write them without aliases and merge keys.",
 	},
 }

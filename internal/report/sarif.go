@@ -31,6 +31,7 @@ func (r *Report) SARIF(w io.Writer, version string, reasons []reason.Doc) error 
 				{Key: "id", Value: d.Key.String()},
 				{Key: "shortDescription", Value: sarifText(d.Cause)},
 				{Key: "help", Value: sarifText(d.FixOrNothing())},
+				{Key: "helpUri", Value: "https://github.com/rewrite-probes/rewrite-probes/blob/main/docs/reasons.md#" + d.Key.String()},
 			})
 		}
 	}
