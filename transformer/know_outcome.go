@@ -6,6 +6,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
@@ -98,8 +99,9 @@ func (s *site) timeoutMismatch() (f world.Fate, unless string) {
 	return world.Failing(why), fmt.Sprintf("the app takes longer than %d s", s.entry.TimeoutSeconds)
 }
 
-// passesProbes reports whether the mesh lets the kubelet's probes through to the pod.
+// passesProbes reports whether the mesh lets the kubelet's probes through to the pod. One that
+// redirects nothing may rewrite probes all the same, which its worlds tell.
 func (k *knowledge) passesProbes() bool {
 	off := k.byMesh
-	return off != nil && off.Reason.Doc().LetThrough
+	return off != nil && off.Reason.Doc().LetThrough && off.Reason != reason.InterceptionNone
 }

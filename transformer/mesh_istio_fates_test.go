@@ -415,6 +415,7 @@ func TestAVerdictSaysOnWhatItDepends(t *testing.T) {
 		{"it may be either", podOf(injected, sidecar), nil, world.Fails, "Istio's sidecar is a native one, or its CNI plugin redirects the pod's connections, which is not known (only the cluster would say)"},
 		{"the injector rewrites", podOf(injected, app(httpProbe)), []option{injectorRewrites}, world.Unaffected, ""},
 		{"the injector rewrites what starts before its agent", podOf(injected, sidecar), []option{injectorRewrites, nativeSidecars(false)}, world.Fails, ""},
+		{"the injector does so where nothing is redirected too", podOf(injected+"annotations: {sidecar.istio.io/interceptionMode: NONE}", sidecar), []option{injectorRewrites, nativeSidecars(false)}, world.Fails, ""},
 		{"the injector rewrites what may start before its agent", podOf(injected, sidecar), []option{injectorRewrites}, world.Fails, "Istio's sidecar is no native one, which is not known (`istio.nativeSidecars` would say)"},
 		{"the injector keeps a host", podOf(injected, app("livenessProbe: {httpGet: {port: 80, host: example.com}}")), []option{injectorRewrites}, world.Fails, ""},
 		{"a host without it", podOf(injected, app("livenessProbe: {httpGet: {port: 80, host: example.com}}")), nil, world.Unaffected, ""},

@@ -82,14 +82,13 @@ func withoutRestartPolicy(_ *rand.Rand, _, spec map[string]any) bool {
 
 // judgePatched holds what check says of the output with each of the patches against its
 // worlds. A pod whose app takes a port of Istio's is not in order without a patch either.
-func (t *trial) judgePatched() error {
+func (t *trial) judgePatched(g *source) error {
 	if strings.Contains(t.input.key, oddPort) {
 		return nil
 	}
 	first := firstObject(t.output)
-	r := rand.New(rand.NewPCG(uint64(t.n["cases"]), 21))
 	for _, what := range slices.Sorted(maps.Keys(patches)) {
-		if r.IntN(2*len(patches)) > 0 {
+		if !g.one(2 * len(patches)) {
 			continue
 		}
 		var object map[string]any
@@ -100,7 +99,7 @@ func (t *trial) judgePatched() error {
 		if t.output.object.Kind != "Pod" {
 			template = object["spec"].(map[string]any)["template"].(map[string]any)
 		}
-		if !patches[what](r, template["metadata"].(map[string]any), template["spec"].(map[string]any)) {
+		if !patches[what](g.Rand, template["metadata"].(map[string]any), template["spec"].(map[string]any)) {
 			continue
 		}
 		text, err := yaml.Marshal(object)

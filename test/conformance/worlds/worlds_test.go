@@ -2,15 +2,19 @@ package worlds
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"reflect"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -136,6 +140,7 @@ type trial struct {
 	*result
 	*cluster
 	k             knowledge
+	seed          uint64 // of the workload
 	input, output *side
 	messages      []report.Message               // of the rewriting
 	verdicts      map[string]transformer.Verdict // of the input, by field
@@ -146,16 +151,45 @@ type trial struct {
 // A result counts what happened, and keeps what must not.
 type result struct {
 	n        map[string]int
-	problems map[string][]string
+	problems map[string][]problem // by property
+}
+
+// A problem is a case of a property that does not hold.
+type problem struct {
+	seed  uint64
+	words string
+}
+
+func newResult() *result {
+	return &result{n: make(map[string]int), problems: make(map[string][]problem)}
+}
+
+// merged returns what all results come to, which does not depend on who judged which case.
+func merged(all []*result) *result {
+	sum := newResult()
+	for _, r := range all {
+		for what, n := range r.n {
+			sum.n[what] += n
+		}
+		for property, problems := range r.problems {
+			sum.problems[property] = append(sum.problems[property], problems...)
+		}
+	}
+	for _, problems := range sum.problems {
+		slices.SortStableFunc(problems, func(a, b problem) int { return cmp.Compare(a.seed, b.seed) })
+	}
+	return sum
 }
 
 func (t *trial) count(what string) { t.n[what]++ }
 
-// problem notes that a property does not hold.
+// problem notes that a property does not hold. Of each only the first are kept.
 func (t *trial) problem(property, format string, args ...any) {
 	t.n["FAILED: "+property]++
 	if len(t.problems[property]) < maxReported {
-		t.problems[property] = append(t.problems[property], fmt.Sprintf("%s\n%s\nconfig: %s\nfiles around it: %v\ninput:\n%s\noutput:\n%s", property, fmt.Sprintf(format, args...), t.config, t.k.files, t.input.text, firstObject(t.output)))
+		words := fmt.Sprintf("%s (seed %d)\n%s\nconfig: %s\nfiles around it: %v\ninput:\n%s\noutput:\n%s", property, t.seed,
+			fmt.Sprintf(format, args...), t.config, t.k.files, t.input.text, firstObject(t.output))
+		t.problems[property] = append(t.problems[property], problem{t.seed, words})
 	}
 }
 
@@ -241,8 +275,9 @@ func check(text []byte, others map[string]string, spec rewriting.Settings) ([]re
 	return append(slices.Clone(r.Messages), pipeline.Check(r)...), r, nil
 }
 
-// judge holds a case against its worlds.
-func (t *trial) judge() {
+// judge holds a case against its worlds. g draws the patches of its output: what is known of the next
+// case must not depend on what becomes of this one.
+func (t *trial) judge(g *source) {
 	errors := refused(t.messages)
 	changed := !bytes.Equal(t.input.text, t.output.text)
 	rest := func(s *side) []byte { return s.text[len(firstObject(s)):] }
@@ -281,7 +316,7 @@ func (t *trial) judge() {
 	if changed {
 		t.k.rules = nil // they are about what the input says
 		t.judgeCheck("output", t.output)
-		if err := t.judgePatched(); err != nil {
+		if err := t.judgePatched(g); err != nil {
 			t.problem("a patched output can be judged", "%v", err)
 		}
 	}
@@ -487,11 +522,18 @@ func (t *trial) judgeSiteChecked(what string, s *side, at model.Site, all []worl
 		at, field, s.checks, len(bad), len(all), strings.Join(bad, "\n"))
 }
 
-// deciding are the facts that a warning of check may name, and the worlds in which they hold.
-var deciding = []struct {
+// A fact is one that a warning of check may name, and the worlds in which it holds.
+type fact struct {
 	words string
 	holds func(world) bool
-}{
+}
+
+// among returns the worlds of some in which a fact holds.
+func (f fact) among(some []world) []world {
+	return slices.DeleteFunc(slices.Clone(some), func(w world) bool { return !f.holds(w) })
+}
+
+var deciding = []fact{
 	{"Istio injects its sidecar into the pod", func(w world) bool { return w.injected }},
 	{"Istio does not inject its sidecar into the pod", func(w world) bool { return !w.injected }},
 	{"Istio's sidecar is a native one", func(w world) bool { return w.native }},
@@ -511,38 +553,59 @@ var deciding = []struct {
 	{"mTLS is not strict for its port", func(w world) bool { return !w.reversed }},
 }
 
-// judgeUnless: a warning names a fact that holds wherever the probe is bad, and not
-// everywhere else; if there is none, it names none.
+// judgeUnless: a warning names facts that all hold wherever the probe is bad. Each of them fails
+// to hold somewhere where it is good, and if all such facts together tell the two apart, those that
+// are named do.
 func (t *trial) judgeUnless(what string, s *side, at model.Site, all []world, lives []model.Life) {
 	said := s.unless[fieldOf(s.pod, at, s.object.Kind)]
-	separates := func(holds func(world) bool) bool {
-		elsewhere := false
-		for i, w := range all {
-			bad := lives[i].Fates[at] != model.Answered
-			if bad && !holds(w) {
-				return false
-			}
-			elsewhere = elsewhere || !bad && !holds(w)
-		}
-		return elsewhere
+	isBad := func(i int) bool { return lives[i].Fates[at] != model.Answered }
+	facts, _, known := strings.Cut(said, ", which is not known")
+	var named []string
+	if known {
+		named = strings.Split(facts, ", and ")
 	}
-	named, right, any := false, false, false
+	left, leftByAll := good(all, isBad), good(all, isBad)
+	right := len(named) > 0 || len(separating(all, isBad)) == 0
+	for _, d := range separating(all, isBad) {
+		leftByAll = d.among(leftByAll)
+	}
+	for _, words := range named {
+		found := slices.DeleteFunc(separating(all, isBad), func(d fact) bool { return d.words != words })
+		right = right && len(found) > 0
+		for _, d := range found {
+			left = d.among(left)
+		}
+		t.count("a warning depends on: " + words)
+	}
+	if !right || len(left) > len(leftByAll) {
+		t.problem(fmt.Sprintf("check over the %s names the facts that decide", what), "%v: %q\nnot bad in %v, nor in %v if all facts are named", at, said, left, leftByAll)
+	}
+	t.count(fmt.Sprintf("a warning depends on %d facts", len(named)))
+}
+
+// good returns the worlds that are not bad.
+func good(all []world, isBad func(int) bool) (good []world) {
+	for i, w := range all {
+		if !isBad(i) {
+			good = append(good, w)
+		}
+	}
+	return good
+}
+
+// separating returns the facts that hold in all bad worlds, and not in all others.
+func separating(all []world, isBad func(int) bool) (found []fact) {
 	for _, d := range deciding {
-		found := separates(d.holds)
-		any = any || found
-		if words, _, _ := strings.Cut(said, ", which is not known"); words == d.words {
-			named, right = true, right || found
-			if found {
-				t.count("a warning depends on: " + words)
-			}
+		isElsewhere := func(w world) bool { return !d.holds(w) }
+		holds := true
+		for i, w := range all {
+			holds = holds && (!isBad(i) || d.holds(w))
+		}
+		if holds && slices.ContainsFunc(good(all, isBad), isElsewhere) {
+			found = append(found, d)
 		}
 	}
-	if named && !right || !named && any {
-		t.problem(fmt.Sprintf("check over the %s names the fact that decides", what), "%v: %q", at, said)
-	}
-	if !named {
-		t.count("a warning depends on: several facts")
-	}
+	return found
 }
 
 // isOfCheck reports whether a reason is one of check about one probe.
@@ -584,35 +647,56 @@ func fieldOf(pod *corev1.Pod, at model.Site, kind string) string {
 
 func TestRightInEveryWorld(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
-	r := &result{n: make(map[string]int), problems: make(map[string][]string)}
-	c := newCluster(t)
+	seeds := make(chan uint64)
+	results := make([]*result, runtime.GOMAXPROCS(0))
+	var running sync.WaitGroup
+	for i := range results {
+		r, c := newResult(), newCluster(t)
+		results[i] = r
+		running.Go(func() {
+			for seed := range seeds {
+				r.template(t, c, seed)
+			}
+		})
+	}
 	for seed := range templates() {
-		g := newSource(seed + 1)
-		w := g.workload(seed + 1)
-		c.injected = make(map[string]arrival)
-		for range knowledges {
-			r.one(t, c, g, w)
+		seeds <- seed + 1
+	}
+	close(seeds)
+	running.Wait()
+	merged(results).report(t)
+}
+
+// template draws a workload, and judges it with each of what may be known of it.
+func (r *result) template(t *testing.T, c *cluster, seed uint64) {
+	g := newSource(seed)
+	w := g.workload(seed)
+	c.injected = make(map[string]arrival)
+	for i := range knowledges {
+		if err := r.one(c, g, w, uint64(i)); err != nil {
+			t.Errorf("seed %d, knowledge %d: %v", seed, i, err)
+			return
 		}
 	}
-	r.report(t)
 }
 
 // one draws what is known of a workload, and judges the case.
-func (r *result) one(t *testing.T, c *cluster, g *source, w generator.Workload) {
+func (r *result) one(c *cluster, g *source, w generator.Workload, number uint64) error {
 	k := g.knowledge(&w)
 	text, err := manifests(&w, &k)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	trial := &trial{result: r, cluster: c, k: k}
+	trial := &trial{result: r, cluster: c, k: k, seed: w.Seed}
 	trial.count("cases")
 	if err := trial.run(text); err != nil {
-		t.Fatalf("%v\nconfig: %s\n%s", err, trial.config, text)
+		return fmt.Errorf("%w\nconfig: %s\n%s", err, trial.config, text)
 	}
-	trial.judge()
+	trial.judge(&source{rand.New(rand.NewPCG(w.Seed, 21+number))})
 	for words := range k.rules {
 		trial.count("rule: " + words)
 	}
+	return nil
 }
 
 // least is how often each must come up in 20,000 cases, so that the test does not
@@ -663,8 +747,8 @@ func (r *result) report(t *testing.T) {
 	}
 	t.Logf("\n%s", &b)
 	for _, property := range slices.Sorted(maps.Keys(r.problems)) {
-		for _, p := range r.problems[property] {
-			t.Error(p)
+		for _, p := range r.problems[property][:min(maxReported, len(r.problems[property]))] {
+			t.Error(p.words)
 		}
 	}
 	for _, what := range slices.Sorted(maps.Keys(least)) {
