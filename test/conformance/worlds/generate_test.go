@@ -52,6 +52,7 @@ func (g *source) workload(seed uint64) generator.Workload {
 		{20, "traffic.sidecar.istio.io/excludeInterfaces", []string{"eth0"}},
 		{25, "rewrite-probes.io/skip-containers", []string{"app", "web"}},
 		{50, "rewrite-probes.io/rewrite", []string{"false"}},
+		{40, daprEnabled, []string{"true", "true", "on", "false"}},
 	})
 	// The label wins over the annotation, even if it is empty.
 	if v, set := w.Template.Labels["sidecar.istio.io/inject"]; set && v == "" && seed%2 == 0 {
@@ -140,6 +141,9 @@ func (g *source) container(name string, base int32) corev1.Container {
 	if g.one(5) {
 		c.Lifecycle = new(corev1.Lifecycle)
 		hook := &corev1.LifecycleHandler{HTTPGet: g.httpGet(&c, base)}
+		if g.one(8) {
+			hook = &corev1.LifecycleHandler{TCPSocket: &corev1.TCPSocketAction{Port: g.port(&c, base)}}
+		}
 		if g.one(2) {
 			c.Lifecycle.PostStart = hook
 		} else {
@@ -160,7 +164,11 @@ func (g *source) handler(c *corev1.Container, base int32) corev1.ProbeHandler {
 	case 0:
 		return corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"true"}}}
 	case 1, 2:
-		return corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: g.port(c, base)}}
+		h := &corev1.TCPSocketAction{Port: g.port(c, base)}
+		if g.one(15) {
+			h.Host = pick(g, "127.0.0.1", "shop.example.com")
+		}
+		return corev1.ProbeHandler{TCPSocket: h}
 	case 3, 4:
 		return corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: base + 1}}
 	}
@@ -195,9 +203,12 @@ type knowledge struct {
 	policies       []policy
 	authorizations []authorization
 	services       []service
-	twice          bool              // two policies are about the same pods
-	files          map[string]string // the manifests in other files
-	moved          bool              // the Namespace is in one of them
+	owner          generator.Workload // whose controller adds labels
+	twice          bool               // of two policies about the same pods one is older
+	open           bool               // a selector has a label that some of the pods may have
+	asked          bool               // a policy asks what only the cluster knows
+	files          map[string]string  // the manifests in other files
+	moved          bool               // the Namespace is in one of them
 	config         rewriting.Settings
 	rules          map[string]bool    // those that decided something
 	istio          rewriting.Settings // config's part of that name
@@ -218,23 +229,69 @@ type authorization struct {
 	form            *authorizationForm
 }
 
-// An authorizationForm is what a policy says of who comes.
+// An authorizationForm is what a policy says of who comes, and with what.
 type authorizationForm struct {
-	action   string
-	from     map[string]any // of a rule; nil is everyone
-	none     bool           // there is no rule, so that nobody is meant
-	everyone bool           // lets in who has no identity
+	action  string
+	from    map[string]any // of a rule; nil is everyone
+	to      map[string]any // what it says of the request besides the port
+	when    map[string]any
+	more    []any // other rules
+	none    bool  // there is no rule, so that nobody is meant
+	isHTTP  bool  // it has an attribute that only HTTP has
+	isAsked bool  // only the cluster knows whether it is about the kubelet
+	// about reports whether the rule is about a request of the kubelet's; nil is always.
+	about func(request) bool
 }
+
+// A request is one that the kubelet makes, as Envoy sees it.
+type request struct {
+	isTCP               bool // Envoy knows the port alone
+	method, path, agent string
+	port                int
+}
+
+func nobody(request) bool { return false }
 
 var authorizationForms = []*authorizationForm{
 	{action: "DENY", from: map[string]any{"notPrincipals": []string{"*"}}},
-	{action: "ALLOW", from: map[string]any{"principals": []string{"cluster.local/ns/shop/sa/web"}}},
-	{action: "ALLOW", everyone: true},
-	{action: "ALLOW", none: true},
-	{from: map[string]any{"namespaces": []string{"*"}}}, // it is ALLOW
-	{action: "DENY", everyone: true},
-	{action: "DENY", from: map[string]any{"principals": []string{"*"}}},
-	{action: "DENY", none: true},
+	{action: "ALLOW", from: map[string]any{"principals": []string{"cluster.local/ns/shop/sa/web"}}, about: nobody},
+	{action: "ALLOW"},
+	{action: "ALLOW", none: true, about: nobody},
+	{from: map[string]any{"namespaces": []string{"*"}}, about: nobody}, // it is ALLOW
+	{action: "DENY"},
+	{action: "DENY", from: map[string]any{"principals": []string{"*"}}, about: nobody},
+	{action: "DENY", none: true, about: nobody},
+	{action: "ALLOW", when: condition("source.principal", "notValues", "cluster.local/ns/shop/sa/web")},
+	{action: "ALLOW", when: condition("connection.sni", "values", "*"), about: nobody},
+
+	// What only HTTP has.
+	{action: "ALLOW", isHTTP: true, to: operation("paths", "/healthz"), about: func(q request) bool { return q.path == "/healthz" }},
+	{action: "ALLOW", isHTTP: true, to: operation("paths", "/ready*"), about: func(q request) bool { return q.path == "/ready" }},
+	{action: "ALLOW", isHTTP: true, to: operation("paths", "/{*}"), about: func(q request) bool { return strings.Count(q.path, "/") == 1 }},
+	{action: "ALLOW", isHTTP: true, to: operation("notPaths", "/healthz"), about: func(q request) bool { return q.path != "/healthz" }},
+	{action: "DENY", isHTTP: true, to: operation("paths", "/admin*"), about: nobody},
+	{action: "DENY", isHTTP: true, to: operation("paths", "/ready?full=1"), about: nobody}, // no query is compared
+	{action: "DENY", isHTTP: true, to: operation("paths", "*/ready"), about: func(q request) bool { return q.path == "/ready" }},
+	{action: "ALLOW", isHTTP: true, to: operation("methods", "POST"), about: func(q request) bool { return q.method == "POST" }},
+	{action: "DENY", isHTTP: true, to: operation("methods", "GET"), about: func(q request) bool { return q.method == "GET" }},
+	{action: "ALLOW", isHTTP: true, to: operation("hosts", "web.shop.svc.cluster.local"), about: nobody},
+	{action: "ALLOW", isHTTP: true, to: operation("hosts", "*:8080"), about: func(q request) bool { return q.port == 8080 }},
+	{action: "DENY", isHTTP: true, from: map[string]any{"notRequestPrincipals": []string{"*"}}},
+	{action: "ALLOW", isHTTP: true, when: condition("request.headers[User-Agent]", "values", "kube-probe/*"), about: func(q request) bool { return q.agent == "kube-probe" }},
+	{action: "ALLOW", isHTTP: true, when: condition("request.headers[User-Agent]", "values", "curl/*"), about: nobody},
+	{action: "ALLOW", isHTTP: true, from: map[string]any{"principals": []string{"*"}}, more: []any{map[string]any{"to": []any{map[string]any{"operation": operation("paths", "/healthz")}}}},
+		about: func(q request) bool { return q.path == "/healthz" }},
+
+	// What only the cluster knows.
+	{action: "ALLOW", isAsked: true, from: map[string]any{"ipBlocks": []string{"10.0.0.0/8"}}},
+	{action: "DENY", isAsked: true, from: map[string]any{"ipBlocks": []string{"10.0.0.0/8"}}},
+	{action: "CUSTOM", isAsked: true},
+}
+
+func operation(key, value string) map[string]any { return map[string]any{key: []string{value}} }
+
+func condition(key, values, value string) map[string]any {
+	return map[string]any{"key": key, values: []string{value}}
 }
 
 // A service selects the workload's pods.
@@ -242,13 +299,14 @@ type service struct {
 	name, portName, appProtocol, protocol string
 	target                                intstr.IntOrString
 	implied                               bool // the manifest has it as port
+	selector                              map[string]string
 }
 
 var modes = []string{"STRICT", "PERMISSIVE", "DISABLE", "PERMISSIVE", "UNSET"}
 
 // knowledge draws what is known of a workload.
 func (g *source) knowledge(w *generator.Workload) knowledge {
-	k := knowledge{config: rewriting.Settings{}, istio: rewriting.Settings{}, rules: make(map[string]bool), others: g.one(4)}
+	k := knowledge{owner: *w, config: rewriting.Settings{}, istio: rewriting.Settings{}, rules: make(map[string]bool), others: g.one(4)}
 	if w.Namespace != "" && !g.one(3) {
 		k.namespace = map[string]string{"team": "shop"}
 		g.mark(&k.namespace, []mark{
@@ -268,7 +326,7 @@ func (g *source) knowledge(w *generator.Workload) knowledge {
 		k.config["answeredBy"] = "auto"
 	}
 	if k.config["answeredBy"] != "istio-proxy" && g.one(10) {
-		k.config["port"] = pick(g, 15099, 15030, 15200)
+		k.config["port"] = pick(g, 15099, 15030, 15200, 15020)
 	}
 	if g.one(10) {
 		k.config["rewrite"] = pick(g, []string{"httpGet"}, []string{"httpGet", "tcpSocket", "grpc"}, []string{"grpc", "lifecycle"})
@@ -415,15 +473,44 @@ func (k *knowledge) ofMesh(g *source, w *generator.Workload) {
 		}
 		k.policies = append(k.policies, p, other)
 	}
-	mine := map[string]string{"app": w.Name}
 	add(5, policy{namespace: root})
-	add(30, policy{namespace: root, selector: mine}) // counts for nothing
+	add(30, policy{namespace: root, selector: map[string]string{"app": w.Name}}) // counts for nothing
 	add(30, policy{namespace: "elsewhere"})
 	if w.Namespace != "" {
 		add(5, policy{namespace: w.Namespace})
-		add(4, policy{namespace: w.Namespace, selector: mine})
+		if g.one(4) {
+			add(1, policy{namespace: w.Namespace, selector: g.selector(k, !k.twice)})
+			k.twice = k.twice || k.open // the pods with the label may have two policies
+		}
 		add(12, policy{namespace: w.Namespace, selector: map[string]string{"app": "another"}})
 	}
+}
+
+// selector draws one that is about the workload's pods, or about some or none of them by
+// a label that is added later. A case has one selector about some of them at most.
+func (g *source) selector(k *knowledge, mayBeOpen bool) map[string]string {
+	if !g.one(4) {
+		return map[string]string{"app": k.owner.Name}
+	}
+	drawn := pick(g, []map[string]string{
+		{"service.istio.io/canonical-name": k.owner.Name},
+		{"service.istio.io/canonical-name": "another"},
+		{"service.istio.io/canonical-revision": "latest"},
+		{"security.istio.io/tlsMode": "istio"},
+		{"app": k.owner.Name, "pod-template-hash": "5d9f8c"},
+		{"app": "another", "pod-template-hash": "5d9f8c"},
+		{"statefulset.kubernetes.io/pod-name": k.owner.Name + "-0"},
+		{"statefulset.kubernetes.io/pod-name": "another-0"},
+		{"app": k.owner.Name, "batch.kubernetes.io/job-name": k.owner.Name},
+	}...)
+	if k.selects(drawn, world{}) == k.selects(drawn, world{labelled: true}) {
+		return drawn
+	}
+	if k.open || !mayBeOpen {
+		return map[string]string{"app": k.owner.Name}
+	}
+	k.open = true
+	return drawn
 }
 
 // authorize draws AuthorizationPolicies.
@@ -433,13 +520,20 @@ func (g *source) authorize(k *knowledge, w *generator.Workload) {
 	}
 	for range pick(g, 1, 1, 2) {
 		a := authorization{name: fmt.Sprintf("a%d", len(k.authorizations)), namespace: w.Namespace, form: pick(g, authorizationForms...)}
+		if a.form.isAsked && k.asked {
+			continue
+		}
+		k.asked = k.asked || a.form.isAsked
 		if g.one(4) {
 			a.namespace = pick(g, k.root(), "elsewhere")
 		}
 		if g.one(2) {
-			a.selector = map[string]string{"app": pick(g, w.Name, w.Name, "another")}
+			a.selector = map[string]string{"app": "another"}
+			if !g.one(3) {
+				a.selector = g.selector(k, true)
+			}
 		}
-		if !a.form.none && g.one(2) {
+		if !a.form.none && a.form.more == nil && g.one(2) {
 			a.port = pick(g, 8080, 8081)
 		}
 		k.authorizations = append(k.authorizations, a)
@@ -458,11 +552,24 @@ func (a authorization) spec() map[string]any {
 	if a.form.from != nil {
 		rule["from"] = []any{map[string]any{"source": a.form.from}}
 	}
+	to := maps.Clone(a.form.to)
 	if a.port != 0 {
-		rule["to"] = []any{map[string]any{"operation": map[string]any{"ports": []string{strconv.Itoa(a.port)}}}}
+		if to == nil {
+			to = make(map[string]any)
+		}
+		to["ports"] = []string{strconv.Itoa(a.port)}
+	}
+	if to != nil {
+		rule["to"] = []any{map[string]any{"operation": to}}
+	}
+	if a.form.when != nil {
+		rule["when"] = []any{a.form.when}
+	}
+	if a.form.action == "CUSTOM" {
+		spec["provider"] = map[string]string{"name": "elsewhere"}
 	}
 	if !a.form.none {
-		spec["rules"] = []any{rule}
+		spec["rules"] = append([]any{rule}, a.form.more...)
 	}
 	return spec
 }
@@ -473,10 +580,18 @@ func (g *source) services(k *knowledge, w *generator.Workload) {
 	}
 	for i, target := range []intstr.IntOrString{intstr.FromInt32(8080), intstr.FromString(portName(8080)), intstr.FromInt32(8081)} {
 		if g.one(2) {
+			selector := map[string]string{"app": w.Name}
+			if g.one(4) {
+				selector = g.selector(k, true)
+			}
 			k.services = append(k.services, service{
-				name: fmt.Sprintf("s%d", i), target: target, implied: target.Type == intstr.Int && g.one(2), protocol: pick(g, "", "", "", "TCP", "UDP"),
+				selector: selector,
+				name:     fmt.Sprintf("s%d", i), target: target, implied: target.Type == intstr.Int && g.one(2), protocol: pick(g, "", "", "", "TCP", "UDP"),
 				portName: pick(g, "", "http", "http-web", "https", "tcp", "httpx", "grpc"), appProtocol: pick(g, "", "", "", "http", "https", "tcp"),
 			})
+			if last := &k.services[len(k.services)-1]; k.isOpen(selector) {
+				last.portName, last.appProtocol = "", "" // Envoy takes the port for the same with and without it
+			}
 			return
 		}
 	}
@@ -523,7 +638,7 @@ func manifests(w *generator.Workload, k *knowledge) ([]byte, error) {
 		if s.appProtocol != "" {
 			port["appProtocol"] = s.appProtocol
 		}
-		add("v1", "Service", w.Namespace, s.name, nil, map[string]any{"selector": map[string]string{"app": w.Name}, "ports": []any{port}})
+		add("v1", "Service", w.Namespace, s.name, nil, map[string]any{"selector": s.selector, "ports": []any{port}})
 	}
 	return []byte(b.String()), err
 }

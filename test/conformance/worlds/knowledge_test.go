@@ -21,6 +21,8 @@ type world struct {
 	early                  bool // Istio's CNI plugin redirects, before any container starts
 	uncaptured             bool // excludeInterfaces names the kubelet's way in
 	reversed               bool // of two PeerAuthentications in one place the second is older
+	labelled               bool // the pods have the label that only some of them have
+	matches                bool // what only the cluster knows of the kubelet is as a policy says
 }
 
 func (w world) String() string {
@@ -31,7 +33,8 @@ func (w world) String() string {
 	if w.native {
 		words[1] = "native"
 	}
-	for word, on := range map[string]bool{"CNI": w.early, "held": w.hold, "injector rewrites": w.rewrites, "interface not captured": w.uncaptured, "the second PeerAuthentication is older": w.reversed} {
+	for word, on := range map[string]bool{"CNI": w.early, "held": w.hold, "injector rewrites": w.rewrites, "interface not captured": w.uncaptured, "the second PeerAuthentication is older": w.reversed,
+		"with the label": w.labelled, "as the policy asks": w.matches} {
 		if on {
 			words = append(words, word)
 		}
@@ -72,16 +75,35 @@ func (k *knowledge) worlds(pod *corev1.Pod, namespace string, check bool) []worl
 		for _, hold := range k.hold(pod, native) {
 			for _, rewrites := range k.rewrites(pod, check) {
 				for _, early := range early(pod, native) {
-					for _, uncaptured := range both[:1+min(1, len(pod.Annotations["traffic.sidecar.istio.io/excludeInterfaces"]))] {
-						for _, reversed := range both[:1+k.contradictions()] {
-							all = append(all, world{true, native, hold, rewrites, early, uncaptured, reversed})
-						}
-					}
+					w := world{injected: true, native: native, hold: hold, rewrites: rewrites, early: early}
+					all = append(all, k.around(pod, w)...)
 				}
 			}
 		}
 	}
 	return all
+}
+
+// around returns the worlds that differ in what is around an injected pod.
+func (k *knowledge) around(pod *corev1.Pod, w world) (all []world) {
+	for _, w.uncaptured = range mayBe(pod.Annotations["traffic.sidecar.istio.io/excludeInterfaces"] != "") {
+		for _, w.reversed = range mayBe(k.twice) {
+			for _, w.labelled = range mayBe(k.open) {
+				for _, w.matches = range mayBe(k.asked) {
+					all = append(all, w)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// mayBe returns both values of what is open, and false for what does not matter.
+func mayBe(open bool) []bool {
+	if open {
+		return both
+	}
+	return both[:1]
 }
 
 // early: where istio-proxy is native, or no container precedes istio-init, it does not matter.
@@ -242,18 +264,40 @@ func (k *knowledge) rewrites(pod *corev1.Pod, check bool) []bool {
 	return both
 }
 
-// contradictions is 1 if it matters which PeerAuthentication is older.
-func (k *knowledge) contradictions() int {
-	for _, p := range k.policies {
-		if strings.HasSuffix(p.name, "b") {
-			return 1
+// laterLabels are the labels that controllers add to the pods of their workloads, which have values
+// that no manifest has.
+var laterLabels = map[string]string{
+	"pod-template-hash":                  "Deployment",
+	"statefulset.kubernetes.io/pod-name": "StatefulSet",
+	"batch.kubernetes.io/job-name":       "Job",
+}
+
+// selects reports whether a selector is about the pods. Istio's injector adds labels, whose values
+// are those of other labels or have a default; controllers add others.
+func (k *knowledge) selects(selector map[string]string, w world) bool {
+	labels := map[string]string{
+		"app":                                 k.owner.Name,
+		"service.istio.io/canonical-name":     k.owner.Name,
+		"service.istio.io/canonical-revision": "latest",
+		"security.istio.io/tlsMode":           "istio",
+	}
+	for key, value := range selector {
+		kind, isLater := laterLabels[key]
+		mayHave := isLater && w.labelled && kind == k.owner.Kind && !strings.HasPrefix(value, "another")
+		if labels[key] != value && !mayHave {
+			return false
 		}
 	}
-	return 0
+	return true
+}
+
+// isOpen reports whether a selector may be about the pods, or may not be.
+func (k *knowledge) isOpen(selector map[string]string) bool {
+	return k.selects(selector, world{}) != k.selects(selector, world{labelled: true})
 }
 
 // mtls returns the mode of a port, by Istio's rules.
-func (k *knowledge) mtls(pod *corev1.Pod, namespace string, w world) func(int) string {
+func (k *knowledge) mtls(namespace string, w world) func(int) string {
 	root, mode, by := k.root(), "STRICT", "nobody"
 	policies := slices.Clone(k.policies)
 	if w.reversed {
@@ -286,12 +330,12 @@ func (k *knowledge) mtls(pod *corev1.Pod, namespace string, w world) func(int) s
 			k.rule("a policy of the root namespace with a selector does not count")
 		case p.namespace == "elsewhere":
 			k.rule("a policy of another namespace does not count")
-		case p.selector != nil && p.selector["app"] != pod.Labels["app"]:
+		case p.selector != nil && !k.selects(p.selector, w):
 			k.rule("a policy that selects other pods does not count")
 		}
 	}
 	mine := oldest(func(p policy) bool {
-		return p.namespace == namespace && namespace != root && p.selector != nil && p.selector["app"] == pod.Labels["app"]
+		return p.namespace == namespace && namespace != root && p.selector != nil && k.selects(p.selector, w)
 	})
 	merge("the workload", mine)
 	return func(port int) string {
@@ -316,24 +360,27 @@ func (k *knowledge) mode() string {
 
 // denied reports whether the AuthorizationPolicies refuse the kubelet, which has no
 // certificate: one that denies, or some that allow, and none of them it.
-func (k *knowledge) denied(pod *corev1.Pod, namespace string) func(int) bool {
-	root := k.root()
-	return func(port int) bool {
+func (k *knowledge) denied(pod *corev1.Pod, namespace string, w world) func(int, corev1.ProbeHandler, bool) bool {
+	root, protocol := k.root(), k.protocol(pod)
+	return func(port int, h corev1.ProbeHandler, isHook bool) bool {
+		q := requestOf(h, isHook)
+		q.port = port
+		q.isTCP = q.isTCP || protocol(port) == "tcp"
 		allows, allowed := false, false
 		for _, a := range k.authorizations {
-			applies := (a.namespace == root || a.namespace == namespace) && (a.selector == nil || a.selector["app"] == pod.Labels["app"])
-			here := a.port == 0 || a.port == port
+			applies := (a.namespace == root || a.namespace == namespace) && (a.selector == nil || k.selects(a.selector, w))
+			matches := (a.port == 0 || a.port == port) && a.form.matches(q, w)
 			switch {
 			case !applies:
 				k.rule("an AuthorizationPolicy about other pods does not count")
-			case a.form.action == "DENY" && here && a.kubelet():
+			case (a.form.action == "DENY" || a.form.action == "CUSTOM") && matches:
 				k.rule("an AuthorizationPolicy denies the kubelet")
 				return true
-			case a.form.action == "DENY":
+			case a.form.action == "DENY", a.form.action == "CUSTOM":
 				k.rule("an AuthorizationPolicy denies others, or elsewhere")
 			default:
 				allows = true
-				allowed = allowed || here && a.kubelet()
+				allowed = allowed || matches
 			}
 		}
 		if allowed {
@@ -345,8 +392,30 @@ func (k *knowledge) denied(pod *corev1.Pod, namespace string) func(int) bool {
 	}
 }
 
-// kubelet reports whether the policy is about who has no identity.
-func (a authorization) kubelet() bool { return a.form.everyone || a.form.from["notPrincipals"] != nil }
+// matches reports whether a rule of the form is about a request. A rule about HTTP that is to
+// be used for TCP allows nothing, or denies without what only HTTP has.
+func (f *authorizationForm) matches(q request, w world) bool {
+	switch {
+	case f.none, f.isAsked && !w.matches:
+		return false
+	case q.isTCP && f.isHTTP:
+		return f.action == "DENY"
+	}
+	return f.about == nil || f.about(q)
+}
+
+// requestOf returns what Envoy sees of a request of the kubelet's.
+func requestOf(h corev1.ProbeHandler, isHook bool) request {
+	if h.HTTPGet == nil {
+		return request{method: "POST", path: "/grpc.health.v1.Health/Check", agent: "kube-probe"}
+	}
+	path, _, _ := strings.Cut(h.HTTPGet.Path, "?")
+	agent := "kube-probe"
+	if isHook {
+		agent = "kube-lifecycle"
+	}
+	return request{isTCP: h.HTTPGet.Scheme == corev1.URISchemeHTTPS, method: "GET", path: path, agent: agent}
+}
 
 func (k *knowledge) root() string {
 	if v, ok := k.istio["rootNamespace"].(string); ok {
@@ -355,39 +424,48 @@ func (k *knowledge) root() string {
 	return "istio-system"
 }
 
-// http reports whether a Service declares a port of the pod as HTTP: by appProtocol,
-// else by what its name begins with.
-func (k *knowledge) http(pod *corev1.Pod) func(int) bool {
-	leadsTo := func(s service, port int) bool {
-		if s.target.Type == intstr.Int {
-			return s.target.IntValue() == port
-		}
-		for _, c := range append(slices.Clone(pod.Spec.InitContainers), pod.Spec.Containers...) {
-			for _, p := range c.Ports {
-				if p.Name == s.target.StrVal {
-					return int(p.ContainerPort) == port
-				}
-			}
-		}
+// leadsTo reports whether a Service leads to a port of the pods that it selects.
+func (s service) leadsTo(pod *corev1.Pod, port int) bool {
+	if s.protocol == "UDP" {
 		return false
 	}
-	return func(port int) bool {
-		return slices.ContainsFunc(k.services, func(s service) bool {
-			protocol, by := s.appProtocol, "appProtocol"
-			if protocol == "" {
-				protocol, _, _ = strings.Cut(s.portName, "-")
+	if s.target.Type == intstr.Int {
+		return s.target.IntValue() == port
+	}
+	for _, c := range append(slices.Clone(pod.Spec.InitContainers), pod.Spec.Containers...) {
+		for _, p := range c.Ports {
+			if p.Name == s.target.StrVal {
+				return int(p.ContainerPort) == port
+			}
+		}
+	}
+	return false
+}
+
+// protocol returns what a Service declares a port of the pod as: http, http2 or tcp, by
+// appProtocol, else by what its name begins with; "" if none does, and Envoy looks at what comes.
+func (k *knowledge) protocol(pod *corev1.Pod) func(int) string {
+	of := map[string]string{"http": "http", "http2": "http2", "grpc": "http2", "tcp": "tcp", "https": "tcp"}
+	return func(port int) string {
+		for _, s := range k.services {
+			declared, by := s.appProtocol, "appProtocol"
+			if declared == "" {
+				declared, _, _ = strings.Cut(s.portName, "-")
 				by = "its name"
 			}
-			found := leadsTo(s, port) && s.protocol != "UDP" && slices.Contains([]string{"http", "http2", "grpc"}, protocol)
-			if found {
-				k.rule("a Service declares a port HTTP by " + by)
+			if p := of[declared]; p != "" && s.leadsTo(pod, port) && k.selects(s.selector, world{}) {
+				k.rule("a Service declares a port " + p + " by " + by)
+				return p
 			}
-			return found
-		})
+		}
+		return ""
 	}
 }
 
 // model returns what the model has to know of a world.
 func (k *knowledge) model(pod *corev1.Pod, namespace string, w world) model.World {
-	return model.World{MTLS: k.mtls(pod, namespace, w), HTTP: k.http(pod), Denied: k.denied(pod, namespace), Early: w.early, Uncaptured: w.uncaptured}
+	return model.World{
+		MTLS: k.mtls(namespace, w), Protocol: k.protocol(pod), Denied: k.denied(pod, namespace, w),
+		Early: w.early, Uncaptured: w.uncaptured,
+	}
 }

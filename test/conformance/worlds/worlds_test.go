@@ -76,12 +76,13 @@ func newCluster(t testing.TB) *cluster {
 
 // arrive creates a pod in a world.
 func (c *cluster) arrive(pod *corev1.Pod, key string, w world) arrival {
-	w.early, w.uncaptured, w.reversed = false, false, false // nothing to the injector
+	w.early, w.uncaptured, w.reversed, w.labelled, w.matches = false, false, false, false, false // nothing to the injector
 	key = fmt.Sprint(w, key)
 	if a, seen := c.injected[key]; seen {
 		return a
 	}
 	var a arrival
+	pod = withDapr(pod)
 	if err := kubernetes.Validate(pod); err != nil {
 		a.refused = "the API server: " + err.Error()
 	} else if a.pod = pod; w.injected {
@@ -119,7 +120,7 @@ func newSide(text []byte) (*side, error) {
 	s.pod = kubernetes.Default(kubernetes.Pod(s.object.Template, s.object.Namespace))
 	key, err := json.Marshal(s.pod)
 	s.key, s.sites = string(key), model.Sites(s.pod)
-	s.asked = s.sites
+	s.asked = model.Sites(withDapr(s.pod))
 	return s, err
 }
 
@@ -243,7 +244,7 @@ func (t *trial) run(text []byte) error {
 
 // asked returns what the authors of the app wrote, and those of an added container.
 func asked(input, output *side) map[model.Site]corev1.ProbeHandler {
-	all := maps.Clone(output.sites)
+	all := maps.Clone(output.asked)
 	maps.Copy(all, input.sites)
 	return all
 }
@@ -291,6 +292,7 @@ func (t *trial) judge(g *source) {
 		t.judgeRefused()
 	case changed:
 		t.count("rewritten templates")
+		t.judgeExposed()
 	default:
 		t.count("templates left as they are")
 	}
@@ -337,6 +339,25 @@ func (t *trial) judgeRefused() {
 		t.problem("nothing is refused that probe-proxy could do", "%v", err)
 	} else if _, r, err := rewriting.RunIn(rewriting.Folder{Name: here, Others: t.k.files}, t.input.text, c, pipeline.Rewrite); err != nil || !refused(r.Messages) {
 		t.problem("nothing is refused that probe-proxy could do", "%v, and %v", t.messages, err)
+	}
+}
+
+// judgeExposed: no plan takes a port out of the mesh to which a Service may lead.
+func (t *trial) judgeExposed() {
+	ports := func(s *side) []string {
+		return strings.FieldsFunc(s.pod.Annotations[excludeInboundPorts], func(r rune) bool { return r == ',' || r == ' ' })
+	}
+	for _, port := range ports(t.output) {
+		n, _ := strconv.Atoi(port)
+		if isOwn := n == model.OwnPort || n == t.k.config["port"]; isOwn || slices.Contains(ports(t.input), port) {
+			continue
+		}
+		t.count("a port leaves the mesh")
+		for _, s := range t.k.services {
+			if s.leadsTo(t.input.pod, n) && t.k.selects(s.selector, world{labelled: true}) {
+				t.problem("no port leaves the mesh to which a Service may lead", "port %d: %v", n, s)
+			}
+		}
 	}
 }
 
@@ -390,9 +411,32 @@ func (t *trial) compare(w world, badBefore, badAfter map[model.Site]bool) {
 			t.compareSite(w, at, before, after)
 		}
 	}
+	t.compareServed(w, before, after)
 	if after.Down != "" && before.Down == "" {
 		t.problem("the pod starts in every world in which it started before", "%s: %s", w, after.Down)
 	}
+}
+
+// compareServed: where a plan turns Istio's rewriter off, every probe and hook that this served
+// is served afterwards, also those of containers that other webhooks add and those that go to a
+// host, which only Istio sends to the pod.
+func (t *trial) compareServed(w world, before, after model.Life) {
+	if !w.rewrites || rewriterOff(t.input.pod) || !rewriterOff(t.output.pod) || before.Down != "" || after.Down != "" {
+		return
+	}
+	t.count("Istio's rewriter is turned off in a world in which it rewrites")
+	for at, fate := range before.Fates {
+		isServed := after.Fates[at] == model.Answered && after.Why[at] != model.Elsewhere
+		if fate == model.Answered && before.Why[at] == model.ThroughIstio && !isServed {
+			t.problem("what Istio's rewriter served is served where a plan turns it off", "%s: %v %s, since %s", w, at, after.Fates[at], after.Why[at])
+		}
+	}
+}
+
+// rewriterOff reports whether a pod's annotation turns Istio's rewriter off.
+func rewriterOff(pod *corev1.Pod) bool {
+	on, err := strconv.ParseBool(pod.Annotations["sidecar.istio.io/rewriteAppHTTPProbers"])
+	return err == nil && !on
 }
 
 func (t *trial) compareSite(w world, at model.Site, before, after model.Life) {
@@ -522,35 +566,35 @@ func (t *trial) judgeSiteChecked(what string, s *side, at model.Site, all []worl
 		at, field, s.checks, len(bad), len(all), strings.Join(bad, "\n"))
 }
 
+// A seen world is one with what becomes of a probe in it.
+type seen struct {
+	world
+	isBad, isStrict, isRefused bool
+}
+
 // A fact is one that a warning of check may name, and the worlds in which it holds.
 type fact struct {
 	words string
-	holds func(world) bool
-}
-
-// among returns the worlds of some in which a fact holds.
-func (f fact) among(some []world) []world {
-	return slices.DeleteFunc(slices.Clone(some), func(w world) bool { return !f.holds(w) })
+	holds func(seen) bool
 }
 
 var deciding = []fact{
-	{"Istio injects its sidecar into the pod", func(w world) bool { return w.injected }},
-	{"Istio does not inject its sidecar into the pod", func(w world) bool { return !w.injected }},
-	{"Istio's sidecar is a native one", func(w world) bool { return w.native }},
-	{"Istio's sidecar is no native one", func(w world) bool { return !w.native }},
-	{"the other containers wait for istio-proxy", func(w world) bool { return w.native || w.hold }},
-	{"the other containers do not wait for istio-proxy", func(w world) bool { return !w.native && !w.hold }},
-	{"Istio's injector rewrites the probes", func(w world) bool { return w.rewrites }},
-	{"Istio's injector does not rewrite the probes", func(w world) bool { return !w.rewrites }},
-	{"Istio's CNI plugin redirects the pod's connections", func(w world) bool { return w.early }},
-	{"Istio's sidecar is a native one, or its CNI plugin redirects the pod's connections", func(w world) bool { return w.native || w.early }},
-	{"the kubelet's connections come through no excluded interface", func(w world) bool { return !w.uncaptured }},
-	{"the kubelet's connections come through an excluded interface", func(w world) bool { return w.uncaptured }},
-	// Which of two PeerAuthentications counts decides the mode, either way.
-	{"mTLS is strict for its port", func(w world) bool { return w.reversed }},
-	{"mTLS is strict for its port", func(w world) bool { return !w.reversed }},
-	{"mTLS is not strict for its port", func(w world) bool { return w.reversed }},
-	{"mTLS is not strict for its port", func(w world) bool { return !w.reversed }},
+	{"Istio injects its sidecar into the pod", func(w seen) bool { return w.injected }},
+	{"Istio does not inject its sidecar into the pod", func(w seen) bool { return !w.injected }},
+	{"Istio's sidecar is a native one", func(w seen) bool { return w.native }},
+	{"Istio's sidecar is no native one", func(w seen) bool { return !w.native }},
+	{"the other containers wait for istio-proxy", func(w seen) bool { return w.native || w.hold }},
+	{"the other containers do not wait for istio-proxy", func(w seen) bool { return !w.native && !w.hold }},
+	{"Istio's injector rewrites the probes", func(w seen) bool { return w.rewrites }},
+	{"Istio's injector does not rewrite the probes", func(w seen) bool { return !w.rewrites }},
+	{"Istio's CNI plugin redirects the pod's connections", func(w seen) bool { return w.early }},
+	{"Istio's sidecar is a native one, or its CNI plugin redirects the pod's connections", func(w seen) bool { return w.native || w.early }},
+	{"the kubelet's connections come through no excluded interface", func(w seen) bool { return !w.uncaptured }},
+	{"the kubelet's connections come through an excluded interface", func(w seen) bool { return w.uncaptured }},
+	{"mTLS is strict for its port", func(w seen) bool { return w.isStrict }},
+	{"mTLS is not strict for its port", func(w seen) bool { return !w.isStrict }},
+	{"the policy and its rule are about it", func(w seen) bool { return w.isRefused }},
+	{"mTLS is strict for its port, or the policy is about it", func(w seen) bool { return w.isStrict || w.isRefused }},
 }
 
 // judgeUnless: a warning names facts that all hold wherever the probe is bad. Each of them fails
@@ -558,22 +602,25 @@ var deciding = []fact{
 // are named do.
 func (t *trial) judgeUnless(what string, s *side, at model.Site, all []world, lives []model.Life) {
 	said := s.unless[fieldOf(s.pod, at, s.object.Kind)]
-	isBad := func(i int) bool { return lives[i].Fates[at] != model.Answered }
+	var worlds []seen
+	for i, l := range lives {
+		worlds = append(worlds, seen{all[i], l.Fates[at] != model.Answered, l.Modes[at] == "STRICT", l.Refused[at]})
+	}
 	facts, _, known := strings.Cut(said, ", which is not known")
 	var named []string
 	if known {
 		named = strings.Split(facts, ", and ")
 	}
-	left, leftByAll := good(all, isBad), good(all, isBad)
-	right := len(named) > 0 || len(separating(all, isBad)) == 0
-	for _, d := range separating(all, isBad) {
+	separate := separating(worlds)
+	left, leftByAll := good(worlds), good(worlds)
+	for _, d := range separate {
 		leftByAll = d.among(leftByAll)
 	}
+	right := len(named) > 0 || len(separate) == 0
 	for _, words := range named {
-		found := slices.DeleteFunc(separating(all, isBad), func(d fact) bool { return d.words != words })
-		right = right && len(found) > 0
-		for _, d := range found {
-			left = d.among(left)
+		i := slices.IndexFunc(separate, func(d fact) bool { return d.words == words })
+		if right = right && i >= 0; i >= 0 {
+			left = separate[i].among(left)
 		}
 		t.count("a warning depends on: " + words)
 	}
@@ -583,25 +630,20 @@ func (t *trial) judgeUnless(what string, s *side, at model.Site, all []world, li
 	t.count(fmt.Sprintf("a warning depends on %d facts", len(named)))
 }
 
-// good returns the worlds that are not bad.
-func good(all []world, isBad func(int) bool) (good []world) {
-	for i, w := range all {
-		if !isBad(i) {
-			good = append(good, w)
-		}
-	}
-	return good
+func good(worlds []seen) []seen {
+	return slices.DeleteFunc(slices.Clone(worlds), func(w seen) bool { return w.isBad })
+}
+
+// among returns the worlds of some in which a fact holds.
+func (f fact) among(some []seen) []seen {
+	return slices.DeleteFunc(slices.Clone(some), func(w seen) bool { return !f.holds(w) })
 }
 
 // separating returns the facts that hold in all bad worlds, and not in all others.
-func separating(all []world, isBad func(int) bool) (found []fact) {
+func separating(worlds []seen) (found []fact) {
 	for _, d := range deciding {
-		isElsewhere := func(w world) bool { return !d.holds(w) }
-		holds := true
-		for i, w := range all {
-			holds = holds && (!isBad(i) || d.holds(w))
-		}
-		if holds && slices.ContainsFunc(good(all, isBad), isElsewhere) {
+		isAgainst := func(w seen) bool { return w.isBad && !d.holds(w) }
+		if !slices.ContainsFunc(worlds, isAgainst) && len(d.among(good(worlds))) < len(good(worlds)) {
 			found = append(found, d)
 		}
 	}

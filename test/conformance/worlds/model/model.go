@@ -29,11 +29,12 @@ const OwnPort = 15099
 
 // A World has what the pod itself does not say.
 type World struct {
-	MTLS       func(port int) string // STRICT, PERMISSIVE or DISABLE
-	HTTP       func(port int) bool   // a Service declares the port as HTTP
-	Denied     func(port int) bool   // AuthorizationPolicies let nobody in who shows no certificate
-	Early      bool                  // Istio's CNI plugin redirects, and no istio-init
-	Uncaptured bool                  // the kubelet comes over an interface that is not captured
+	MTLS     func(port int) string // STRICT, PERMISSIVE or DISABLE
+	Protocol func(port int) string // as what a Service declares the port: http, http2, tcp; "" if none does
+	// Denied reports whether AuthorizationPolicies refuse a request of the kubelet's.
+	Denied     func(port int, h corev1.ProbeHandler, isHook bool) bool
+	Early      bool // Istio's CNI plugin redirects, and no istio-init
+	Uncaptured bool // the kubelet comes over an interface that is not captured
 }
 
 // A Fate is what becomes of one probe or hook.
@@ -48,11 +49,20 @@ const (
 
 func (f Fate) String() string { return []string{"answered", "falsely passes", "fails"}[f] }
 
+// Why a probe or hook is answered, for those who must tell these from others.
+const (
+	Elsewhere    = "elsewhere"             // by the host that it names
+	ThroughIstio = "through " + IstioProxy // which asks the app
+)
+
 // A Life is what becomes of a pod.
 type Life struct {
 	Down  string // why the pod never starts; "" if it does
 	Fates map[Site]Fate
 	Why   map[Site]string
+	// The mode of mutual TLS, and whether policies refuse the kubelet, for what is captured.
+	Modes   map[Site]string
+	Refused map[Site]bool
 }
 
 // Bad reports whether a probe or hook does not get the app's own answer.
@@ -84,9 +94,13 @@ func Judge(pod *corev1.Pod, asked map[Site]corev1.ProbeHandler, w World) Life {
 	for i, c := range j.all {
 		j.meet(i, c)
 	}
-	l := Life{Fates: make(map[Site]Fate), Why: make(map[Site]string), Down: j.unstartable()}
+	l := Life{Fates: make(map[Site]Fate), Why: make(map[Site]string), Modes: make(map[Site]string), Refused: make(map[Site]bool), Down: j.unstartable()}
 	for at, h := range Sites(pod) {
 		l.Fates[at], l.Why[at] = j.fate(at, h)
+		if port, host, network := Target(h); network && host == "" && j.captured(at, port.IntValue()) {
+			l.Modes[at] = j.MTLS(port.IntValue())
+			l.Refused[at] = h.TCPSocket == nil && j.Denied(port.IntValue(), h, at.isHook())
+		}
 		// Rule: the kubelet starts what follows a native sidecar when its startupProbe
 		// and its postStart hook have passed.
 		if gate := at.Type == "startupz" || at.Type == "poststartz"; gate && j.isInit(at.Container) && l.Fates[at] == Fails && l.Down == "" {
@@ -280,7 +294,7 @@ func (j *judge) fate(at Site, h corev1.ProbeHandler) (Fate, string) {
 		return Fails, "no such port"
 	case host != "": // Rule: a host leads elsewhere, which is as it is.
 		if reflect.DeepEqual(h, j.asked[at]) {
-			return Answered, "elsewhere"
+			return Answered, Elsewhere
 		}
 		return Fails, "sent to another host"
 	}
@@ -306,7 +320,8 @@ func (j *judge) fate(at Site, h corev1.ProbeHandler) (Fate, string) {
 
 // throughEnvoy returns what Envoy makes of a captured request of the kubelet's.
 func (j *judge) throughEnvoy(at Site, h corev1.ProbeHandler, port int) (Fate, string) {
-	mode := j.MTLS(port)
+	mode, protocol := j.MTLS(port), j.Protocol(port)
+	isTLS := h.HTTPGet != nil && h.HTTPGet.Scheme == corev1.URISchemeHTTPS
 	switch {
 	case (at.Type == "poststartz" || at.Type == "startupz" && j.isInit(at.Container)) && !j.runs(IstioProxy, at): // Rule: a captured connection needs a running Envoy.
 		return Fails, "captured, and istio-proxy does not run yet"
@@ -314,9 +329,11 @@ func (j *judge) throughEnvoy(at Site, h corev1.ProbeHandler, port int) (Fate, st
 		return FalselyPasses, "Envoy accepts the connection"
 	case mode == "STRICT": // Rule: the kubelet has no client certificate.
 		return Fails, "STRICT"
-	case h.HTTPGet != nil && h.HTTPGet.Scheme == corev1.URISchemeHTTPS && j.HTTP(port): // Rule: TLS on a port that is HTTP.
+	case isTLS && strings.HasPrefix(protocol, "http"): // Rule: TLS on a port that is HTTP.
 		return Fails, mode + ", and a Service declares the port HTTP"
-	case j.Denied(port): // Rule: what has no identity is let in by no rule about identities.
+	case h.GRPC != nil && protocol == "http": // Rule: Envoy then asks the app in HTTP/1.1.
+		return Fails, mode + ", and a Service declares the port HTTP/1"
+	case j.Denied(port, h, at.isHook()): // Rule: what has no identity is let in by no rule about identities.
 		return Fails, mode + ", and an AuthorizationPolicy refuses"
 	}
 	return Answered, mode
@@ -335,12 +352,20 @@ func (j *judge) bySidecar(name string, at Site, h corev1.ProbeHandler) (Fate, st
 		return Answered, "by " + name + " about itself"
 	case !found:
 		return Fails, name + " has no entry " + h.HTTPGet.Path
-	case h.HTTPGet.Path != at.key() || !reflect.DeepEqual(e.ProbeHandler, j.asked[at]):
+	case h.HTTPGet.Path != at.key() || !reflect.DeepEqual(asked(name, e.ProbeHandler), asked(name, j.asked[at])):
 		return Fails, name + " asks something else"
 	case name == IstioProxy && e.GRPC != nil && e.Timeout == 0: // Rule: Istio's agent has no default there.
 		return Fails, name + " gives grpc no time"
 	}
 	return Answered, "through " + name
+}
+
+// asked returns what a sidecar asks. Rule: Istio's agent dials the pod, whatever host a tcpSocket has.
+func asked(sidecar string, h corev1.ProbeHandler) corev1.ProbeHandler {
+	if sidecar == IstioProxy && h.TCPSocket != nil {
+		h.TCPSocket = &corev1.TCPSocketAction{Port: h.TCPSocket.Port}
+	}
+	return h
 }
 
 func (j *judge) entry(sidecar string, h corev1.ProbeHandler) (entry, bool) {

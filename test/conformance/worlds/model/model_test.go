@@ -32,6 +32,8 @@ const (
 	entry  = `{name: ISTIO_KUBE_APP_PROBERS, value: '{"/app-health/app/readyz":{"httpGet":{"path":"/a","port":8080,"scheme":"HTTP"}},"/app-health/db/startupz":{"httpGet":{"path":"/a","port":8080,"scheme":"HTTP"}},"/app-health/db/readyz":{"httpGet":{"path":"/a","port":8080}},"/app-health/db/livez":{"httpGet":{"path":"/a","port":8080}},"/app-lifecycle/db/prestopz":{"httpGet":{"path":"/a","port":8080}}}'}`
 	other  = `{name: ISTIO_KUBE_APP_PROBERS, value: '{"/app-health/app/readyz":{"httpGet":{"path":"/b","port":8080}}}'}`
 	timed  = `{name: ISTIO_KUBE_APP_PROBERS, value: '{"/app-health/app/readyz":{"grpc":{"port":8080,"service":""},"timeoutSeconds":1}}'}`
+	dials  = `{name: app, image: app, readinessProbe: {tcpSocket: {host: 127.0.0.1, port: 8080}}}`
+	dialed = `{name: ISTIO_KUBE_APP_PROBERS, value: '{"/app-health/app/readyz":{"tcpSocket":{"port":8080}}}'}`
 	never  = `{name: ISTIO_KUBE_APP_PROBERS, value: '{"/app-health/app/readyz":{"grpc":{"port":8080,"service":""}}}'}`
 )
 
@@ -42,6 +44,7 @@ func with(container, env string) string {
 // A probe-proxy, and who asks it on its own port.
 const (
 	ours     = `{name: probe-proxy, image: ours, restartPolicy: Always, startupProbe: {httpGet: {path: /healthz, port: 15099}}, env: [` + entry + `]}`
+	without  = `{name: probe-proxy, image: ours, restartPolicy: Always, env: [`
 	flagged  = `{name: probe-proxy, image: ours, restartPolicy: Always, args: ["--port=15020"], env: [` + entry + `]}`
 	stolen   = `{name: probe-proxy, image: ours, restartPolicy: Always, startupProbe: {httpGet: {path: /app-health/probe-proxy/startupz, port: 15020}}, env: [` + entry + `]}`
 	movedTo  = `{name: app, image: app, readinessProbe: {httpGet: {path: /app-health/app/readyz, port: 15099}}}`
@@ -72,6 +75,7 @@ func TestTheRulesOfTheModel(t *testing.T) {
 		{"Envoy accepts what is then denied", rules, tcp + "," + proxy, ``, "DISABLE", false, false, app, "", model.FalselyPasses},
 		{"TLS passes through", rules, https + "," + proxy, ``, "PERMISSIVE", false, false, app, "", model.Answered},
 		{"but not on a port that is HTTP", rules, https + "," + proxy, ``, "PERMISSIVE", true, false, app, "", model.Fails},
+		{"grpc on a port that is HTTP/1", rules, grpc + "," + proxy, ``, "PERMISSIVE", true, false, app, "", model.Fails},
 		{"nor under STRICT", rules, https + "," + proxy, ``, "STRICT", false, false, app, "", model.Fails},
 		{"Envoy accepts every connection", rules, tcp + "," + proxy, ``, "DISABLE", false, false, app, "", model.FalselyPasses},
 		{"without istio-init nothing is captured", ``, tcp + "," + proxy, ``, "STRICT", false, false, app, "", model.Answered},
@@ -86,6 +90,8 @@ func TestTheRulesOfTheModel(t *testing.T) {
 		{"istio-proxy has none", rules, moved + "," + proxy, ``, "STRICT", false, false, app, http, model.Fails},
 		{"Istio's agent needs a timeout for grpc", rules, moved + "," + with(proxy, never), ``, "STRICT", false, false, app, grpc, model.Fails},
 		{"Istio's agent has a timeout for grpc", rules, moved + "," + with(proxy, timed), ``, "STRICT", false, false, app, grpc, model.Answered},
+		{"Istio's agent drops the host of a tcpSocket", rules, moved + "," + with(proxy, dialed), ``, "STRICT", false, false, app, dials, model.Answered},
+		{"probe-proxy does not", without + dialed + `]}`, movedTo, ``, "STRICT", false, false, app, dials, model.Fails},
 		{"nobody is on the port", ``, moved, ``, "STRICT", false, false, app, http, model.Fails},
 		{"the annotation moves the agent", rules, moved + "," + with(proxy, entry), `status.sidecar.istio.io/port: "15030"`, "STRICT", false, false, app, http, model.Fails},
 		{"the proxy config moves the agent", rules, moved + "," + with(proxy, entry), `proxy.istio.io/config: "statusPort: 15030"`, "STRICT", false, false, app, http, model.Fails},
@@ -135,7 +141,14 @@ func TestTheRulesOfTheModel(t *testing.T) {
 					asked[at] = h
 				}
 			}
-			w := model.World{MTLS: func(int) string { return test.mode }, HTTP: func(int) bool { return test.http }, Denied: func(int) bool { return strings.HasSuffix(test.name, "denied") }, Early: strings.HasSuffix(test.name, "CNI"), Uncaptured: test.uncaptured}
+			protocol := func(int) string {
+				if test.http {
+					return "http"
+				}
+				return ""
+			}
+			denied := func(int, corev1.ProbeHandler, bool) bool { return strings.HasSuffix(test.name, "denied") }
+			w := model.World{MTLS: func(int) string { return test.mode }, Protocol: protocol, Denied: denied, Early: strings.HasSuffix(test.name, "CNI"), Uncaptured: test.uncaptured}
 			l := model.Judge(pod, asked, w)
 			switch {
 			case test.want == down && l.Down == "":
