@@ -343,6 +343,7 @@ func (d istio) outcomes(v *view, f world.Facts) func(*site) (world.Fate, string)
 				foretell(world.WorldFate{World: w})
 				continue
 			}
+			mayBeEarly := !w.Native && path == nil && s.needsStart()
 			refusal := v.refusal(s, port, rewritten)
 			for _, m := range v.mtls(port) {
 				if refusal.Is != certain.Never {
@@ -351,13 +352,16 @@ func (d istio) outcomes(v *view, f world.Facts) func(*site) (world.Fate, string)
 				if refusal.Is != certain.Always || refusal.Unless != "" {
 					foretell(world.WorldFate{World: w, MTLS: m, Elsewhere: refusal.Unless})
 				}
-				if !w.Native && path == nil && s.needsStart() {
+				if mayBeEarly {
 					foretell(world.WorldFate{World: w, MTLS: m, Early: true})
 				}
 			}
 			if now.Get(istioExcludeInterfaces) != "" {
 				// It may name the interface of the kubelet's connections.
 				foretell(world.WorldFate{World: w, Uncaptured: true})
+				if mayBeEarly {
+					foretell(world.WorldFate{World: w, Uncaptured: true, Early: true})
+				}
 			}
 		}
 		isSpared := func(x world.WorldFate) bool { return x.Outcome == world.Unaffected }

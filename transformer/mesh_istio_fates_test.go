@@ -411,6 +411,7 @@ func TestAVerdictSaysOnWhatItDepends(t *testing.T) {
 		{"Istio's CNI plugin does, before an ordinary container", podOf(injected, sidecar), []option{nativeSidecars(false)}, world.Fails, "Istio's CNI plugin redirects the pod's connections, which is not known (only the cluster would say)"},
 		{"it does for every kind of probe and mode", podOf(injected, strings.Replace(sidecar, "httpGet", "tcpSocket", 1)), []option{nativeSidecars(false), mtls("PERMISSIVE")}, world.Fails, "Istio's CNI plugin redirects the pod's connections, which is not known (only the cluster would say)"},
 		{"it captures what comes later", podOf(injected, strings.Replace(sidecar, "startupProbe", "livenessProbe", 1)), []option{nativeSidecars(false)}, world.Fails, ""},
+		{"it does, but for an excluded interface", podOf(injected+"annotations: {traffic.sidecar.istio.io/excludeInterfaces: net1}", sidecar), []option{nativeSidecars(false)}, world.Fails, "Istio's CNI plugin redirects the pod's connections, and the kubelet's connections come through no excluded interface, which is not known (only the cluster would say)"},
 		{"a native sidecar does", podOf(injected, sidecar), []option{nativeSidecars(true)}, world.Fails, ""},
 		{"it may be either", podOf(injected, sidecar), nil, world.Fails, "Istio's sidecar is a native one, or its CNI plugin redirects the pod's connections, which is not known (only the cluster would say)"},
 		{"the injector rewrites", podOf(injected, app(httpProbe)), []option{injectorRewrites}, world.Unaffected, ""},
