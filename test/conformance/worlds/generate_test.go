@@ -208,7 +208,8 @@ type knowledge struct {
 	open           bool               // a selector has a label that some of the pods may have
 	asked          bool               // a policy asks what only the cluster knows
 	files          map[string]string  // the manifests in other files
-	moved          bool               // the Namespace is in one of them
+	branch         branch
+	moved          bool // the Namespace is in one of them
 	config         rewriting.Settings
 	rules          map[string]bool    // those that decided something
 	istio          rewriting.Settings // config's part of that name
@@ -341,6 +342,7 @@ func (g *source) knowledge(w *generator.Workload) knowledge {
 	g.services(&k, w)
 	g.authorize(&k, w)
 	g.elsewhere(&k, w)
+	g.fork(&k, w)
 	return k
 }
 
@@ -404,6 +406,57 @@ func (g *source) elsewhere(k *knowledge, w *generator.Workload) {
 		k.rule("the nearest PeerAuthentication")
 		k.files[pick(g, farther, far)] += object("security.istio.io/v1", "PeerAuthentication", other.namespace, other.name, nil, other.spec())
 	}
+}
+
+// A branch is a file in another branch of the folders, whose object may be in another cluster.
+type branch struct {
+	file, text    string
+	namespace     map[string]string // the labels of the workload's Namespace; nil if the object is another
+	policy        *policy
+	authorization *authorization
+}
+
+// fork draws an object of another branch.
+func (g *source) fork(k *knowledge, w *generator.Workload) {
+	if w.Namespace == "" || !g.one(6) {
+		return
+	}
+	b := &k.branch
+	b.file = pick(g, "other/all.yaml", "shop/other/all.yaml", "shop/web/below/all.yaml", "shop/web2/all.yaml")
+	namespace := pick(g, w.Namespace, w.Namespace, k.root())
+	switch g.IntN(4) {
+	case 0:
+		b.namespace = map[string]string{"istio-injection": pick(g, "enabled", "disabled")}
+		b.text = object("v1", "Namespace", "", w.Namespace, b.namespace, nil)
+	case 1:
+		b.policy = &policy{name: "branch", namespace: namespace, mode: pick(g, modes...)}
+		b.text = object("security.istio.io/v1", "PeerAuthentication", namespace, b.policy.name, nil, b.policy.spec())
+	case 2:
+		b.authorization = &authorization{name: "branch", namespace: namespace, form: pick(g, authorizationForms...)}
+		if b.authorization.form.isAsked {
+			b.authorization.form = authorizationForms[0]
+		}
+		b.text = object("security.istio.io/v1", "AuthorizationPolicy", namespace, b.authorization.name, nil, b.authorization.spec())
+	default:
+		ports := []any{map[string]any{"port": 8080, "name": pick(g, "http", "tcp", "grpc")}}
+		b.text = object("v1", "Service", w.Namespace, "branch", nil, map[string]any{"selector": map[string]string{"app": w.Name}, "ports": ports})
+	}
+}
+
+// with returns what is known if the branch is about the same cluster. Its PeerAuthentication is
+// the oldest.
+func (k knowledge) with(b branch) knowledge {
+	k.rules = nil
+	if k.namespace == nil {
+		k.namespace = b.namespace
+	}
+	if b.policy != nil {
+		k.policies = append([]policy{*b.policy}, k.policies...)
+	}
+	if b.authorization != nil {
+		k.authorizations = append(slices.Clone(k.authorizations), *b.authorization)
+	}
+	return k
 }
 
 // object returns the text of an object that begins with the line before it.

@@ -60,10 +60,14 @@ func (k *knowledge) rule(words string) {
 	}
 }
 
-// worlds returns every world that a pod and what is known leave open. check says
-// that they are those of check, which counts on no rewriting that is not declared.
+// worlds returns every world that a pod and what is known leave open. check says that they are
+// those of check, which counts on no rewriting that is not declared, and takes a pod's own label
+// at its word.
 func (k *knowledge) worlds(pod *corev1.Pod, namespace string, check bool) []world {
 	injected := k.injection(pod, namespace)
+	if !check && k.mayBeRevoked(pod, namespace) {
+		injected = both
+	}
 	var all []world
 	if slices.Contains(injected, false) {
 		all = append(all, world{})
@@ -134,10 +138,9 @@ func (k *knowledge) injection(pod *corev1.Pod, namespace string) []bool {
 	if pod.Annotations["sidecar.istio.io/inject"] == "true" {
 		k.rule("an annotation opens no gate")
 	}
-	declared, given := k.istio["injectedNamespaces"].([]string)
-	matches := slices.ContainsFunc(declared, func(pattern string) bool { ok, _ := path.Match(pattern, namespace); return ok })
+	_, given := k.istio["injectedNamespaces"]
 	switch {
-	case given && matches:
+	case given && k.isNamed(namespace):
 		k.rule("injectedNamespaces names the namespace")
 		return yes
 	case given:
@@ -150,6 +153,22 @@ func (k *knowledge) injection(pod *corev1.Pod, namespace string) []bool {
 		k.rule("the Namespace has no label, and no other has one")
 	}
 	return both
+}
+
+// isNamed reports whether injectedNamespaces names a namespace.
+func (k *knowledge) isNamed(namespace string) bool {
+	declared, _ := k.istio["injectedNamespaces"].([]string)
+	return slices.ContainsFunc(declared, func(pattern string) bool { ok, _ := path.Match(pattern, namespace); return ok })
+}
+
+// mayBeRevoked reports whether a pod is injected by its own label alone: a label of its Namespace, which is
+// not known, may switch injection off.
+func (k *knowledge) mayBeRevoked(pod *corev1.Pod, namespace string) bool {
+	if _, byNamespace := k.gateA(new(corev1.Pod)); byNamespace || k.namespace != nil || declared(pod) || k.isNamed(namespace) {
+		return false
+	}
+	_, byLabel := k.gateA(pod)
+	return byLabel && k.gateB(pod, namespace)
 }
 
 // declared reports whether a pod has a container for the injector to complete, without

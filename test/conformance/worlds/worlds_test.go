@@ -188,8 +188,8 @@ func (t *trial) count(what string) { t.n[what]++ }
 func (t *trial) problem(property, format string, args ...any) {
 	t.n["FAILED: "+property]++
 	if len(t.problems[property]) < maxReported {
-		words := fmt.Sprintf("%s (seed %d)\n%s\nconfig: %s\nfiles around it: %v\ninput:\n%s\noutput:\n%s", property, t.seed,
-			fmt.Sprintf(format, args...), t.config, t.k.files, t.input.text, firstObject(t.output))
+		words := fmt.Sprintf("%s (seed %d)\n%s\nconfig: %s\nfiles around it: %v %v\ninput:\n%s\noutput:\n%s", property, t.seed,
+			fmt.Sprintf(format, args...), t.config, t.k.files, t.k.branch.text, t.input.text, firstObject(t.output))
 		t.problems[property] = append(t.problems[property], problem{t.seed, words})
 	}
 }
@@ -315,6 +315,9 @@ func (t *trial) judge(g *source) {
 		}
 	}
 	t.judgeCheck("input", t.input)
+	if err := t.judgeBranch(); err != nil {
+		t.problem("another branch can be judged", "%v", err)
+	}
 	if changed {
 		t.k.rules = nil // they are about what the input says
 		t.judgeCheck("output", t.output)
@@ -744,33 +747,37 @@ func (r *result) one(c *cluster, g *source, w generator.Workload, number uint64)
 // least is how often each must come up in 20,000 cases, so that the test does not
 // pass by drawing nothing interesting, or by a program that does nothing.
 var least = map[string]int{
-	"cases":                          20000,
-	"injected: [false]":              2500,
-	"injected: [true]":               4000,
-	"injected: [false true]":         4000,
-	"worlds of plans":                50000,
-	"worlds: not injected":           7000,
-	"worlds: container":              20000,
-	"worlds: native":                 10000,
-	"worlds: held":                   10000,
-	"worlds: injector rewrites":      15000,
-	"worlds: interface not captured": 1000,
-	"worlds: the second PeerAuthentication is older": 1500,
-	"check over the input: expected \"\"":            15000,
-	"check over the input: expected \"error\"":       5000,
-	"check over the input: expected \"warning\"":     5000,
-	"check over the output: expected \"\"":           10000,
-	"rewritten templates":                            8000,
-	"rewritten, and answered through istio-proxy":    5000,
-	"rewritten, and answered through probe-proxy":    15000,
-	"rewritten, and cured":                           10000,
-	"patched: an init container in front":            150,
-	"patched: a container in front":                  150,
-	"patched: another port of a probe":               150,
-	"patched: another scheme of a probe":             150,
-	"patched: another list of excluded ports":        150,
-	"patched: another port of the status":            150,
-	"patched: a sidecar that is no longer one":       150,
+	"cases":             20000,
+	"injected: [false]": 2500,
+	"injected: [true]":  4000,
+	"another branch":    2000,
+	"another branch leaves open what was certain":                    60,
+	"a port leaves the mesh":                                         500,
+	"Istio's rewriter is turned off in a world in which it rewrites": 10000,
+	"injected: [false true]":                                         4000,
+	"worlds of plans":                                                50000,
+	"worlds: not injected":                                           7000,
+	"worlds: container":                                              20000,
+	"worlds: native":                                                 10000,
+	"worlds: held":                                                   10000,
+	"worlds: injector rewrites":                                      15000,
+	"worlds: interface not captured":                                 1000,
+	"worlds: the second PeerAuthentication is older":                 1500,
+	"check over the input: expected \"\"":                            15000,
+	"check over the input: expected \"error\"":                       5000,
+	"check over the input: expected \"warning\"":                     5000,
+	"check over the output: expected \"\"":                           10000,
+	"rewritten templates":                                            7000,
+	"rewritten, and answered through istio-proxy":                    5000,
+	"rewritten, and answered through probe-proxy":                    15000,
+	"rewritten, and cured":                                           10000,
+	"patched: an init container in front":                            150,
+	"patched: a container in front":                                  150,
+	"patched: another port of a probe":                               150,
+	"patched: another scheme of a probe":                             150,
+	"patched: another list of excluded ports":                        150,
+	"patched: another port of the status":                            150,
+	"patched: a sidecar that is no longer one":                       150,
 }
 
 // most is the greatest share, in percent, of one count in another.
