@@ -18,8 +18,8 @@ var layers = []struct {
 	pkg     string
 	imports string
 }{
-	{"cmd/rewrite-probes", "internal/config internal/manifest internal/patches internal/pipeline internal/policy internal/reason internal/reason/example internal/release internal/report internal/spelling internal/workload"},
-	{"cmd/probe-proxy", "internal/kubelet internal/prober internal/release internal/sidecar"},
+	{"cmd/rewrite-probes", "internal/config internal/field internal/manifest internal/patches internal/pipeline internal/policy internal/reason internal/reason/example internal/release internal/report internal/spelling internal/workload"},
+	{"cmd/probe-proxy", "internal/field internal/kubelet internal/prober internal/release internal/sidecar"},
 	{"cmd/probe-agent", "internal/agent/identity internal/agent/probe internal/agent/systemd internal/agent/xds internal/release internal/vmconfig"},
 	{"fn/krm", "fn/internal/nodes internal/field internal/pipeline internal/report"},
 	{"fn/kyaml", "fn/findings fn/internal/nodes internal/pipeline"},
