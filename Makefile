@@ -224,17 +224,17 @@ kyverno: bin/kyverno ## have Kyverno judge the policies for it, and note what it
 # What the tests of delivery run, and what they are compiled from.
 .PHONY: delivery-programs
 delivery-programs: bin/kustomize bin/helm bin/helm4 bin/goreleaser
-	@$(GO) -C test list -export -test -deps ./delivery ./delivery/argocd >/dev/null
+	@$(GO) -C test list -export -test -deps ./delivery ./delivery/argocd ./delivery/patches >/dev/null
 	@$(GO) -C test/delivery/lint list -export -test -deps ./... >/dev/null
 	@$(GO) -C test/delivery/lint build tool
 
 # The tools are built first, since the timeouts are those of the tests. What a test
 # leaves when its timeout ends it goes with the folder for temporary files.
 .PHONY: delivery
-delivery: delivery-programs ## run images, kpt, Helm, linters and Argo CD's plugin server with the examples, and the docs' commands
+delivery: delivery-programs ## run images, kpt, Helm, linters and Argo CD's plugin server with the examples, Flux' and Argo CD's renderers with patches, and the docs' commands
 	@tmp=$$(mktemp -d); rc=0; : >bin/delivery.log; \
 	sha256sum --quiet -c test/delivery/kyverno/judged.sha256 || { echo "Kyverno has not judged these files: make kyverno" >&2; rc=1; }; \
-	for tests in 'test ./delivery' 'test/delivery/lint ./...' 'test ./delivery/argocd'; do \
+	for tests in 'test ./delivery' 'test/delivery/lint ./...' 'test ./delivery/argocd' 'test ./delivery/patches'; do \
 		set -- $$tests; \
 		TMPDIR=$$tmp $(GO) -C $$1 test -vet=off -count=1 -v -timeout 40m $$2 >>bin/delivery.log 2>&1 || rc=1; \
 	done; \
