@@ -121,8 +121,11 @@ example: bin/rewrite-probes bin/kustomize ## render kustomization-example with t
 	@diff -u --label before bin/example-before.yaml --label after bin/example.yaml >bin/example.diff || [ $$? = 1 ]
 	@printf '\nWhat the function changed, the first workload of bin/example.diff (all of it: bin/example.yaml):\n\n'
 	@awk '/^@@/ && NR > 60 { exit } 1' bin/example.diff
-	@printf '\nWhat became of every probe, and why (rewrite-probes explain):\n\n'
+	@printf '\nWhat happens to every probe, and why (rewrite-probes explain):\n\n'
 	@bin/rewrite-probes explain --config $(EXAMPLE)/rewrite-probes.yaml bin/example-before.yaml
+	@printf '\nbefore: %s\n' "$$(bin/rewrite-probes check bin/example-before.yaml 2>&1 | tail -n 1)"
+	@printf 'after:  %s\n' "$$(bin/rewrite-probes check bin/example.yaml 2>&1 | tail -n 1)"
+	@printf 'files:  bin/example.diff is the change, bin/example.yaml the result\n'
 
 .PHONY: example-pipe
 example-pipe: bin/rewrite-probes bin/kustomize ## the same by `kustomize build | rewrite-probes -`

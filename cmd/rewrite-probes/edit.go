@@ -52,6 +52,7 @@ func (f *editFlags) run(cmd *cobra.Command, t *tool, mode pipeline.Mode, args []
 		}
 	}
 	emitErr := f.emit(t.streams, p, r)
+	r.Unwritten = numberOf(emitErr)
 	t.print(r.Messages)
 	if len(p.streams) > 0 {
 		fmt.Fprintln(t.err, "rewrite-probes: "+r.Summary(f.write || !f.diff && !f.list))
@@ -66,6 +67,18 @@ func (f *editFlags) run(cmd *cobra.Command, t *tool, mode pipeline.Mode, args []
 		return &exit{exitFindings}
 	}
 	return nil
+}
+
+// numberOf returns how many errors are joined in one.
+func numberOf(err error) int {
+	joined, several := err.(interface{ Unwrap() []error })
+	switch {
+	case several:
+		return len(joined.Unwrap())
+	case err != nil:
+		return 1
+	}
+	return 0
 }
 
 // check says what is wrong with the flags together.

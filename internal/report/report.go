@@ -19,6 +19,7 @@ type Report struct {
 	Templates []Template // the pod templates in order, as far as Add kept them
 	Changed   int        // objects that were changed, or would be
 	Strict    bool       // whether warnings make the run fail
+	Unwritten int        // files, or stdout, that could not be written
 	Config    string     // which functionConfig the run has; "" if none
 
 	counts   map[counted]int
@@ -223,7 +224,7 @@ func (r *Report) CheckSummary() string {
 
 // problems words how many errors and warnings there are; "" if there are none.
 func (r *Report) problems() string {
-	e, w := Count(r.Messages, transformer.Error), Count(r.Messages, transformer.Warning)
+	e, w := Count(r.Messages, transformer.Error)+r.Unwritten, Count(r.Messages, transformer.Warning)
 	if e+w == 0 {
 		return ""
 	}
