@@ -54,7 +54,7 @@ var layers = []struct {
 	{"internal/wire", ""},
 	{"internal/vmconfig", "internal/field internal/prober"},
 	{"internal/prober", "internal/field"},
-	{"internal/reason/example", "internal/reason"},
+	{"internal/reason/example", ""},
 	{"internal/reason", ""},
 	{"internal/release", ""},
 	{"internal/testutil/yamljudge", "internal/field"},

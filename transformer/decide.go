@@ -51,7 +51,7 @@ func (d *decision) rule(rules []siteRule) {
 	}
 	for i := range d.rulings {
 		r := &d.rulings[i]
-		for j := 0; j < len(rules) && r.reason == ""; j++ {
+		for j := 0; j < len(rules) && r.reason == reason.None; j++ {
 			d.leave(r, rules[j](d.knowledge, r.site))
 		}
 	}
@@ -68,7 +68,7 @@ func (d *decision) leave(r *ruling, l leave) {
 // alone.
 func (d *decision) rewriteTheRest() {
 	for i := range d.rulings {
-		if r := &d.rulings[i]; r.reason == "" {
+		if r := &d.rulings[i]; r.reason == reason.None {
 			d.toRewrite = append(d.toRewrite, r.site)
 		}
 	}
@@ -76,7 +76,7 @@ func (d *decision) rewriteTheRest() {
 	for i := range d.rulings {
 		r := &d.rulings[i]
 		switch to := routes[r.key]; {
-		case r.reason != "":
+		case r.reason != reason.None:
 		case len(to) > 0:
 			r.target = &pod.Handler{HTTPGet: r.inOSMForm(to[0])}
 		default:

@@ -51,7 +51,7 @@ func OptOut(workload, namespace *field.Metadata) (off *Finding, invalid []Findin
 // boolean, in all sources.
 func firstOff(sources []optOutSource) (off *Finding, invalid []Finding) {
 	for _, source := range sources {
-		f, wrong := source.switchedOff(ownRewrite, "opt-out")
+		f, wrong := source.switchedOff(ownRewrite, reason.OptOut)
 		if wrong != nil {
 			invalid = append(invalid, *wrong)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 )
 
 var istioData = meshData{
@@ -89,6 +90,8 @@ type meshData struct {
 	commonName   bool
 	port         int  // where probe-proxy answers; 0 if the options say it
 	osmForm      bool // probes get Open Service Mesh's form, as far as it can express them
+	// ownInjector is why pods of a mesh whose injector rewrites probes itself are left to it.
+	ownInjector reason.Key
 	// uid is the uid and gid of the proxy. What such a process sends does not reach the app,
 	// so probe-proxy must have another.
 	uid int64

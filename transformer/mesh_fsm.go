@@ -1,5 +1,7 @@
 package transformer
 
+import "github.com/rewrite-probes/rewrite-probes/internal/reason"
+
 // flomesh is Flomesh Service Mesh, the successor of Open Service Mesh (fsm v1.5.1
 // and commit f1b55bd84a78 of February 2026). The annotation that switches injection
 // and its values are in pkg/constants/constants.go:221 and
@@ -13,4 +15,5 @@ package transformer
 // (pkg/sidecar/v1/providers/pipy/repo/codebase/probes.js).
 var flomesh = osmProfile(fsmDomain, meshData{
 	name: "fsm", title: "Flomesh Service Mesh", proxy: "sidecar", image: "pipy",
+	ownInjector: reason.FSMInjector,
 })

@@ -64,7 +64,7 @@ func (d istio) proxyConflicts(v *view, badStatus bool) []Finding {
 func (d istio) optOut(v *view, said membership, open *world.Facts, report func(Finding)) *Finding {
 	turnedOff := func(a answerer) bool { return d.needsRewriterOff(v.annotations(), a) }
 	ours := slices.ContainsFunc(v.previousAnswerers(), turnedOff)
-	off, invalid := optOutSource{&v.in.Template.Metadata, v.metadata, "the pods"}.switchedOff(istioRewrite, "istio-opt-out")
+	off, invalid := optOutSource{&v.in.Template.Metadata, v.metadata, "the pods"}.switchedOff(istioRewrite, reason.IstioOptOut)
 	if invalid != nil {
 		report(*invalid)
 	}

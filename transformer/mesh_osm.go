@@ -21,6 +21,7 @@ const (
 // openServiceMesh is the profile of Open Service Mesh (osm, main of July 2023).
 var openServiceMesh = osmProfile(osmDomain, meshData{
 	name: "osm", title: "Open Service Mesh", proxy: envoyName, osmForm: true,
+	ownInjector: reason.OSMInjector,
 })
 
 // osmProfile completes the profile of Open Service Mesh or its successor, whose labels and
@@ -57,7 +58,9 @@ func refineOSM(p passiveProxy, v *view, m *inspection) {
 	said := p.membership(v)
 	var injects *Finding
 	if said.injected == certain.Always && !said.byName {
-		injects = new(NewFinding(reason.Key(p.name+"-injector"), nil, "%s has %s's own injector rewrite the probes of this pod; it would send rewritten ones to themselves", said.at, p.title))
+		injects = new(NewFinding(p.ownInjector, nil,
+			"%s has %s's own injector rewrite the probes of this pod; it would send rewritten ones to themselves",
+			said.at, p.title))
 	}
 	switch _, proxy := v.proxyOf(p.isProxy); {
 	case proxy != nil: // it is in the template, so its injection is switched off

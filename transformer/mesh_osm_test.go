@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -126,14 +127,14 @@ func TestWhatAnEnvoyInThePodAnswersIsLeftAlone(t *testing.T) {
 			r := plan(t, before, opts...)
 			wantText(t, r, before)
 			for _, v := range r.Probes {
-				if v.State != transformer.LeftAlone || v.Reason != "port-not-captured" || v.StrictTLS != world.Unaffected {
+				if v.State != transformer.LeftAlone || v.Reason != reason.PortNotCaptured || v.StrictTLS != world.Unaffected {
 					t.Errorf("%+v, %v", v, r.Findings)
 				}
 			}
 		}
 	}
 	// Nothing answers where there is no Envoy.
-	if r := plan(t, podOf("", probes), inOSM); r.Probes[1].Reason != "dangling" || r.Probes[1].StrictTLS != world.Fails {
+	if r := plan(t, podOf("", probes), inOSM); r.Probes[1].Reason != reason.Dangling || r.Probes[1].StrictTLS != world.Fails {
 		t.Errorf("%+v", r.Probes)
 	}
 	// Envoy and probe-proxy cannot both listen there.

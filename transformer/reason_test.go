@@ -36,8 +36,8 @@ func TestMain(m *testing.M) {
 	os.Exit(testutil.RunAndCheck(m, func() error {
 		var missing []error
 		for _, d := range reason.Of(reason.Plan) {
-			if !seen[d.Key.String()] {
-				missing = append(missing, fmt.Errorf("%s is produced by no test", d.Key))
+			if !seen[d.Name] {
+				missing = append(missing, fmt.Errorf("%s is produced by no test", d.Name))
 			}
 		}
 		if missing != nil {

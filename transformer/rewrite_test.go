@@ -6,6 +6,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -477,8 +478,8 @@ lifecycle: {preStop: {sleep: {seconds: 1}}, postStart: {exec: {command: [x]}}}
 		{ProbeType: prober.Readiness, Before: "httpGet https :8443/healthz", After: ":15099/app-health/app/readyz", State: transformer.WouldRewrite, StrictTLS: world.Fails},
 		{ProbeType: prober.Liveness, Before: "tcpSocket :5", After: ":15099/app-health/app/livez", State: transformer.WouldRewrite, StrictTLS: world.FalselyPasses},
 		{ProbeType: prober.Startup, Before: "grpc :6 s", After: ":15099/app-health/app/startupz", State: transformer.WouldRewrite, StrictTLS: world.Fails},
-		{ProbeType: prober.PostStart, Before: "exec", State: transformer.LeftAlone, Reason: "no-network", StrictTLS: world.Unaffected},
-		{ProbeType: prober.PreStop, Before: "sleep", State: transformer.LeftAlone, Reason: "no-network", StrictTLS: world.Unaffected},
+		{ProbeType: prober.PostStart, Before: "exec", State: transformer.LeftAlone, Reason: reason.NoNetwork, StrictTLS: world.Unaffected},
+		{ProbeType: prober.PreStop, Before: "sleep", State: transformer.LeftAlone, Reason: reason.NoNetwork, StrictTLS: world.Unaffected},
 	}
 	check := func(r result, want []transformer.Verdict) {
 		t.Helper()
@@ -499,10 +500,10 @@ lifecycle: {preStop: {sleep: {seconds: 1}}, postStart: {exec: {command: [x]}}}
 	}
 	check(plan(t, r.text), want)
 	for i := range want {
-		want[i].Reason = "not-rewritten"
+		want[i].Reason = reason.NotRewritten
 		if i < 3 {
 			want[i].Before, want[i].After = "httpGet "+want[i].After, want[i].Before
-			want[i].State, want[i].Reason = transformer.WouldRestore, ""
+			want[i].State, want[i].Reason = transformer.WouldRestore, reason.None
 		}
 	}
 	check(restore(t, r.text), want)

@@ -10,7 +10,7 @@ import (
 // capture. A port that a Service leads to is an error, since everything that comes in
 // there would pass without mTLS.
 func (d *decision) excludePorts() {
-	left := slices.ContainsFunc(d.rulings, func(r ruling) bool { return r.reason == "" })
+	left := slices.ContainsFunc(d.rulings, func(r ruling) bool { return r.reason == reason.None })
 	list := d.mesh.excluded
 	if left && d.metadata == nil {
 		d.addFinding(NewFinding(reason.AnnotationsUnknown, d.spec, "is a pod's spec without metadata, so that there is no known place for the annotation `%s`, which the pods need; the entry of `podTemplates` must have `metadata`, the path of the mapping with the pods' annotations, or the object must be excluded", list.key))
@@ -21,7 +21,7 @@ func (d *decision) excludePorts() {
 	}
 	for i := range d.rulings {
 		s := &d.rulings[i]
-		if s.reason != "" {
+		if s.reason != reason.None {
 			continue
 		}
 		at := s.in("port")

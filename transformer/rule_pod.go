@@ -52,7 +52,7 @@ func checkOwnPort(d *decision) (found []Finding) {
 		return nil
 	}
 	for _, s := range d.rulings {
-		if s.reason == "aims-at-probe-port" || s.byEnvoy {
+		if s.reason == reason.AimsAtProbePort || s.byEnvoy {
 			path := s.path.Key(s.original.Kind(), "port")
 			found = append(found, containerFinding(reason.PortTaken, path, s.container.Name,
 				"%d is the port where rewritten probes are answered, and this probe says that the app listens there; the app must have another%s",
@@ -100,7 +100,7 @@ func checkLeftAlone(d *decision) (found []Finding) {
 		return nil
 	}
 	for _, s := range d.rulings {
-		if s.reason == "" || !d.servedByRewriter(s.site) {
+		if s.reason == reason.None || !d.servedByRewriter(s.site) {
 			continue
 		}
 		serves, cures := d.rewriterWords(s.site)

@@ -147,7 +147,7 @@ func TestPodRules(t *testing.T) {
 	for name, c := range ruleCases {
 		var got []string
 		for _, f := range c.rule(decisionAbout(t, c.change)) {
-			got = append(got, string(f.Reason))
+			got = append(got, f.Reason.String())
 		}
 		if !slices.Equal(got, []string{c.want}) {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)

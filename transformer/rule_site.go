@@ -25,7 +25,7 @@ func because(applies bool, why reason.Key) leave {
 }
 
 func noNetwork(k *knowledge, s *site) leave {
-	return because(s.original.Kind() != "" && !s.original.Dials(), "no-network")
+	return because(s.original.Kind() != "" && !s.original.Dials(), reason.NoNetwork)
 }
 
 func notOneHandler(k *knowledge, s *site) leave {
@@ -36,7 +36,7 @@ func notOneHandler(k *knowledge, s *site) leave {
 }
 
 func ofProxy(k *knowledge, s *site) leave {
-	return because(k.mesh.isProxy(s.container), "proxy-container")
+	return because(k.mesh.isProxy(s.container), reason.ProxyContainer)
 }
 
 func isLost(k *knowledge, s *site) leave {
@@ -54,7 +54,7 @@ func isLost(k *knowledge, s *site) leave {
 
 // notRewritten is a rule of restoring.
 func notRewritten(k *knowledge, s *site) leave {
-	return because(!s.alreadyRewritten, "not-rewritten")
+	return because(!s.alreadyRewritten, reason.NotRewritten)
 }
 
 // notSelected asks whether [Options].Rewrite names the handler. A hook that never works is left
@@ -67,7 +67,7 @@ func notSelected(k *knowledge, s *site) leave {
 	case s.name.IsHook():
 		return leave{}
 	}
-	return because(!slices.Contains(k.opts.Rewrite, kind), "not-selected")
+	return because(!slices.Contains(k.opts.Rewrite, kind), reason.NotSelected)
 }
 
 func hookNeverWorks(k *knowledge, s *site) leave {

@@ -182,7 +182,7 @@ func reasonsCommand(std streams) *cobra.Command {
 				}
 			}
 			for _, r := range reason.All() {
-				if len(keys) == 0 || slices.Contains(keys, r.Key.String()) {
+				if len(keys) == 0 || slices.Contains(keys, r.Name) {
 					if err := printReason(std.out, r, len(keys) > 0); err != nil {
 						return err
 					}
@@ -194,9 +194,9 @@ func reasonsCommand(std streams) *cobra.Command {
 }
 
 func printReason(w io.Writer, r reason.Doc, withExample bool) error {
-	text := fmt.Sprintf("%s (%s)\n  cause: %s\n  fix:   %s\n", r.Key, r.Severity, r.Cause, r.FixOrNothing())
+	text := fmt.Sprintf("%s (%s)\n  cause: %s\n  fix:   %s\n", r.Name, r.Severity, r.Cause, r.FixOrNothing())
 	if withExample {
-		for line := range strings.Lines(example.Text(r.Key)) {
+		for line := range strings.Lines(example.Text(r.Name)) {
 			text += "    " + line
 		}
 	}
@@ -207,7 +207,7 @@ func printReason(w io.Writer, r reason.Doc, withExample bool) error {
 func reasonKeys() []string {
 	var keys []string
 	for _, r := range reason.All() {
-		keys = append(keys, r.Key.String())
+		keys = append(keys, r.Name)
 	}
 	return keys
 }

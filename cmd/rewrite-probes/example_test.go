@@ -14,26 +14,26 @@ import (
 )
 
 // withoutExample are the errors and warnings that no manifest brings by itself.
-var withoutExample = []reason.Key{reason.InternalError, reason.Unreadable, reason.UnreleasedImage}
+var withoutExample = []string{"internal-error", "unreadable", "unreleased-image"}
 
 // Every example brings its message before the fix, and after it no error and nothing of its key.
 func TestExamples(t *testing.T) {
 	for _, d := range reason.All() {
-		files := example.Of(d.Key)
-		mayLack := d.Severity == reason.Info || slices.Contains(withoutExample, d.Key)
+		files := example.Of(d.Name)
+		mayLack := d.Severity == reason.Info || slices.Contains(withoutExample, d.Name)
 		if len(files) == 0 && !mayLack {
-			t.Errorf("%s has no example", d.Key)
+			t.Errorf("%s has no example", d.Name)
 		}
 		if len(files) == 0 {
 			continue
 		}
-		t.Run(d.Key.String(), func(t *testing.T) {
-			before := keysOf(t, d.Key, func(f example.File) string { return f.Before })
-			after := keysOf(t, d.Key, func(f example.File) string { return f.After })
-			if !slices.Contains(before.keys, d.Key.String()) {
+		t.Run(d.Name, func(t *testing.T) {
+			before := keysOf(t, d.Name, func(f example.File) string { return f.Before })
+			after := keysOf(t, d.Name, func(f example.File) string { return f.After })
+			if !slices.Contains(before.keys, d.Name) {
 				t.Errorf("before the fix the keys are %q\n%s", before.keys, before.output)
 			}
-			if slices.Contains(after.keys, d.Key.String()) || slices.ContainsFunc(after.keys, isError) {
+			if slices.Contains(after.keys, d.Name) || slices.ContainsFunc(after.keys, isError) {
 				t.Errorf("after the fix the keys are %q\n%s", after.keys, after.output)
 			}
 		})
@@ -55,7 +55,7 @@ type shown struct {
 var keyAtEnd = regexp.MustCompile(`(?m)\[([a-z-]+)\]$`)
 
 // keysOf writes the files and returns the keys of the messages of a check, a run and patches.
-func keysOf(t *testing.T, key reason.Key, text func(example.File) string) (s shown) {
+func keysOf(t *testing.T, key string, text func(example.File) string) (s shown) {
 	t.Helper()
 	dir := t.TempDir()
 	var stream []string
@@ -70,7 +70,7 @@ func keysOf(t *testing.T, key reason.Key, text func(example.File) string) (s sho
 		stream = append(stream, text(f))
 	}
 	commands := [][]string{{"check", dir}, {"-l", dir}}
-	if key == reason.NotPatchable {
+	if key == reason.NotPatchable.String() {
 		commands = append(commands, []string{"patches", "--resource", "../base", "-"})
 	}
 	for _, args := range commands {

@@ -134,7 +134,7 @@ func (t *tool) inspects(cmd *cobra.Command, its inspection) {
 func addUnseen(p *pkg, r *report.Report) {
 	for i := range r.Messages {
 		m := &r.Messages[i]
-		if gate := m.Reason.Doc().Gate; gate != "" {
+		if gate := m.Reason.Doc().Gate; gate != reason.None {
 			m.Reason, m.Severity = gate, gate.Severity()
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
 
@@ -49,7 +50,7 @@ func verdict(r *report.Report) error {
 
 // isUnread reports whether a message is about a file that could not be read.
 func isUnread(messages []report.Message) bool {
-	return slices.ContainsFunc(messages, func(m report.Message) bool { return m.Reason == "unreadable" })
+	return slices.ContainsFunc(messages, func(m report.Message) bool { return m.Reason == reason.Unreadable })
 }
 
 // run runs one command line and returns the exit code. Manifests are written to

@@ -222,7 +222,7 @@ const builtByKustomize = "in what kustomize builds: use the function, or pipe ku
 func (p *pkg) passOverPatch(path string, patch patchText, why, where string) {
 	key, words := reason.NoManifest, "is passed over, since "+why
 	if concern := patch.concern(); concern != "" {
-		key, words = "patch", words+"; "+concern+where
+		key, words = reason.Patch, words+"; "+concern+where
 	}
 	p.note(path, key, words)
 }

@@ -37,8 +37,8 @@ func TestTheScriptsShowEveryReasonOfARun(t *testing.T) {
 		}
 	}
 	for _, d := range slices.Concat(reason.Of(reason.Run), reason.Of(reason.Group)) {
-		if !shown[d.Key.String()] {
-			t.Errorf("no script shows a message with the reason %s", d.Key)
+		if !shown[d.Name] {
+			t.Errorf("no script shows a message with the reason %s", d.Name)
 		}
 	}
 }

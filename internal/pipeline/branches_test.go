@@ -110,7 +110,7 @@ func lookAt(t *testing.T, c *config.RewriteProbes, trees ...tree) (l look) {
 			continue
 		}
 		for _, m := range r.Messages {
-			if m.Reason != "port-exposed-elsewhere" {
+			if m.Reason != reason.PortExposedElsewhere {
 				l.messages = append(l.messages, words(m))
 			}
 		}

@@ -25,7 +25,7 @@ func keepEncrypted(o *manifest.Object, plans []report.Template) {
 		p.Edits, p.Answer = nil, transformer.Answer{Injected: p.Answer.Injected}
 		for j := range p.Probes {
 			if v := &p.Probes[j]; v.State == transformer.WouldRewrite || v.State == transformer.WouldRestore {
-				v.State, v.Reason, v.After = transformer.LeftAlone, "encrypted", ""
+				v.State, v.Reason, v.After = transformer.LeftAlone, reason.Encrypted, ""
 			}
 		}
 		p.Findings = append(p.Findings, transformer.NewFinding(reason.Encrypted, sopsMAC,

@@ -7,6 +7,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 )
 
 // TestRun_panic: a defect that one object meets is an error of that object, and the others are rewritten.
@@ -27,7 +28,7 @@ func TestRun_panic(t *testing.T) {
 	out := r.all()
 	var errors []string
 	for _, m := range out.Messages {
-		if m.Reason == "internal-error" {
+		if m.Reason == reason.InternalError {
 			errors = append(errors, m.String())
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil/yamljudge"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
@@ -47,7 +48,7 @@ func rewriteStyled(t *testing.T, seed uint64) bool {
 	once := written(t, s)
 	if report.Count(found.Messages, transformer.Error) > 0 {
 		for _, m := range found.Messages {
-			if m.Severity == transformer.Error && m.Reason != "invalid-manifest" || !bytes.Equal(in, once) {
+			if m.Severity == transformer.Error && m.Reason != reason.InvalidManifest || !bytes.Equal(in, once) {
 				t.Fatalf("seed %d: %s\n%s", seed, m.String(), in)
 			}
 		}

@@ -32,7 +32,7 @@ var mistakes = []mistake{
 		message: "Istio's agent verifies the certificate of an HTTPS probe, which the kubelet does not"},
 	{key: reason.VMGRPCRefused, handler: "grpc",
 		message: "istiod refuses a grpc probe, and Istio's agent crashes if the service is not serving"},
-	{key: "dangling", message: "looks like a rewritten probe, but its original is not in the annotation " + vm.ConfigAnnotation},
+	{key: reason.Dangling, message: "looks like a rewritten probe, but its original is not in the annotation " + vm.ConfigAnnotation},
 }
 
 // groupExpressions returns the expressions of the policy for WorkloadGroups.

@@ -106,10 +106,10 @@ func keySet(keys []string) map[string]bool {
 func wantKnown(t *testing.T, docs []reason.Doc, severity reason.Severity, what string, known map[string]bool) {
 	t.Helper()
 	for _, d := range docs {
-		if (d.Severity == severity) != known[d.Key.String()] {
-			t.Errorf("%s is %s; the policy takes it for %s: %t", d.Key, d.Severity, what, known[d.Key.String()])
+		if (d.Severity == severity) != known[d.Name] {
+			t.Errorf("%s is %s; the policy takes it for %s: %t", d.Name, d.Severity, what, known[d.Name])
 		}
-		delete(known, d.Key.String())
+		delete(known, d.Name)
 	}
 	for key := range known {
 		t.Errorf("there is no reason %s", key)

@@ -25,20 +25,15 @@ var ranked = []Severity{Error, Warning, Info}
 // Rank orders severities, the worst first.
 func (s Severity) Rank() int { return slices.Index(ranked, s) }
 
-// A Key names a reason, such as [PortTaken]. The zero Key stands for no reason.
-type Key string
+// A Key is the number of a reason's row, such as [PortTaken]. It is not a text, so that a mistyped
+// one does not compile. The zero Key is [None].
+type Key uint8
 
-// String returns the key as users see it, such as port-taken.
-func (k Key) String() string { return string(k) }
+// String returns the key as users see it, such as port-taken; "" for [None].
+func (k Key) String() string { return k.Doc().Name }
 
 // Doc returns the row of the key.
-func (k Key) Doc() *Doc {
-	i, found := slices.BinarySearchFunc(docs, k, func(d Doc, key Key) int { return cmp.Compare(d.Key, key) })
-	if !found {
-		return new(Doc)
-	}
-	return &docs[i]
-}
+func (k Key) Doc() *Doc { return &docs[k] }
 
 // Severity returns the severity of the reason; "" for no reason.
 func (k Key) Severity() Severity { return k.Doc().Severity }
@@ -55,7 +50,7 @@ const (
 
 // A Doc is the row of a reason.
 type Doc struct {
-	Key      Key
+	Name     string // of the key, as users see it
 	Of       Scope
 	Severity Severity
 	Cause    string // in full sentences
@@ -74,25 +69,25 @@ type Doc struct {
 	// OfOutput: the message is about what is written, so check does not report it.
 	OfOutput bool
 	// Gate is the reason under which check and explain report this one, since they must not
-	// pass if they did not look; zero if it is the same.
+	// pass if they did not look; [None] if it is the same.
 	Gate Key
 }
 
 // FixOrNothing returns the fix for people who asked for it.
 func (d *Doc) FixOrNothing() string { return cmp.Or(d.Fix, "Nothing to do.") }
 
-// All returns the rows of all reasons, sorted by key.
-func All() []Doc { return slices.Clone(docs) }
+// All returns the rows of all reasons, sorted by name.
+func All() []Doc { return slices.Clone(docs[None+1:]) }
 
-// Of returns the rows of a scope, sorted by key.
+// Of returns the rows of a scope, sorted by name.
 func Of(s Scope) []Doc {
 	return slices.DeleteFunc(All(), func(d Doc) bool { return d.Of != s })
 }
 
-// Parse returns the key that is written as given, and reports whether there is one.
-func Parse(text string) (Key, bool) {
-	k := Key(text)
-	return k, k != "" && k.Doc().Key == k
+// Parse returns the key with a name, and reports whether there is one.
+func Parse(name string) (Key, bool) {
+	i := slices.IndexFunc(docs[:], func(d Doc) bool { return d.Name == name })
+	return Key(max(i, 0)), i > 0
 }
 
 // A Text is what a message says, in three parts without the full stop at their end. The

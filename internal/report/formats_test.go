@@ -37,8 +37,12 @@ func sample() *Report {
 }
 
 var sampleReasons = []reason.Doc{
-	{Key: reason.HelmTemplate, Cause: "c", Fix: "d"}, {Key: reason.NoManifest, Cause: "c", Fix: "d"}, {Key: reason.HostNetwork, Cause: "c", Fix: "d"}, {Key: reason.Windows, Cause: "c", Fix: "d"},
-	{Key: reason.PortUnresolved, Cause: "c", Fix: "d"}, {Key: reason.WouldFail, Cause: "c", Fix: "d"},
+	{Name: "helm-template", Cause: "c", Fix: "d"},
+	{Name: "no-manifest", Cause: "c", Fix: "d"},
+	{Name: "host-network", Cause: "c", Fix: "d"},
+	{Name: "windows", Cause: "c", Fix: "d"},
+	{Name: "port-unresolved", Cause: "c", Fix: "d"},
+	{Name: "would-fail", Cause: "c", Fix: "d"},
 }
 
 // A message about the whole run is shown at the first of the objects, if there
@@ -333,12 +337,12 @@ func TestExplainNamesFilesThatAreNoManifestsIfItIsVerbose(t *testing.T) {
 // A reason that no finding explains is said in the table.
 func TestWhyAProbeIsLeftAloneIsSaid(t *testing.T) {
 	for key, want := range map[reason.Key]string{
-		"no-network":      "the kubelet runs it in the container [no-network]",
-		"vm-probe-works":  "Istio's agent makes it as it is [vm-probe-works]",
-		"not-selected":    "the functionConfig's rewrite does not name it [not-selected]",
-		"not-rewritten":   "it was not rewritten [not-rewritten]",
-		"proxy-container": "the mesh's own proxy [proxy-container]",
-		"opt-out":         "opt out",
+		reason.NoNetwork:      "the kubelet runs it in the container [no-network]",
+		reason.VMProbeWorks:   "Istio's agent makes it as it is [vm-probe-works]",
+		reason.NotSelected:    "the functionConfig's rewrite does not name it [not-selected]",
+		reason.NotRewritten:   "it was not rewritten [not-rewritten]",
+		reason.ProxyContainer: "the mesh's own proxy [proxy-container]",
+		reason.OptOut:         "opt out",
 	} {
 		r := &Report{Templates: []Template{{
 			Object: &Object{Kind: "Pod", Name: "web"},
@@ -385,9 +389,9 @@ func TestJUnitHasACaseForEachProbe(t *testing.T) {
 	r := Report{
 		Templates: []Template{template(object, "livenessProbe", "readinessProbe"), template(&Object{Kind: "Pod", Name: "bare"})},
 		Messages: []Message{
-			message(object, "would-fail", probe), message(object, "port-taken", container.Item("ports", 0).Key("containerPort")),
-			message(object, "two-meshes", field.NewPath("metadata")), message(object, "env-unreadable", probe.Key("httpGet")), message(object, "opt-out", field.NewPath("spec")),
-			message(nil, "would-fail", nil), message(nil, "unreleased-image", nil), message(&Object{File: "a.yaml"}, "no-manifest", nil),
+			message(object, reason.WouldFail, probe), message(object, reason.PortTaken, container.Item("ports", 0).Key("containerPort")),
+			message(object, reason.TwoMeshes, field.NewPath("metadata")), message(object, reason.EnvUnreadable, probe.Key("httpGet")), message(object, reason.OptOut, field.NewPath("spec")),
+			message(nil, reason.WouldFail, nil), message(nil, reason.UnreleasedImage, nil), message(&Object{File: "a.yaml"}, reason.NoManifest, nil),
 		},
 	}
 	var b bytes.Buffer

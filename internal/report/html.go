@@ -89,8 +89,8 @@ func (v *pageView) knownOnce() string {
 
 // isNotSeen reports whether a reason is about what nobody looked at.
 func isNotSeen(key reason.Key) bool {
-	isGateOf := func(d reason.Doc) bool { return key != "" && d.Gate == key }
-	return key.Doc().Gate != "" || slices.ContainsFunc(reason.All(), isGateOf)
+	isGateOf := func(d reason.Doc) bool { return key != reason.None && d.Gate == key }
+	return key.Doc().Gate != reason.None || slices.ContainsFunc(reason.All(), isGateOf)
 }
 
 // pageFuncs are what the template calls. Each that returns text returns it escaped.

@@ -20,18 +20,18 @@ var sarifLevels = map[transformer.Severity]string{
 // The reason keys are its rules.
 func (r *Report) SARIF(w io.Writer, version string, reasons []reason.Doc) error {
 	results, rules := field.List{}, field.List{}
-	used := make(map[reason.Key]bool)
+	used := make(map[string]bool) // by name
 	for i := range r.Messages {
-		used[r.Messages[i].Reason] = true
+		used[r.Messages[i].Reason.String()] = true
 		results = append(results, r.sarifResult(&r.Messages[i]))
 	}
 	for _, d := range reasons {
-		if used[d.Key] {
+		if used[d.Name] {
 			rules = append(rules, field.Map{
-				{Key: "id", Value: d.Key.String()},
+				{Key: "id", Value: d.Name},
 				{Key: "shortDescription", Value: sarifText(d.Cause)},
 				{Key: "help", Value: sarifText(d.FixOrNothing())},
-				{Key: "helpUri", Value: "https://github.com/rewrite-probes/rewrite-probes/blob/main/docs/reasons.md#" + d.Key.String()},
+				{Key: "helpUri", Value: "https://github.com/rewrite-probes/rewrite-probes/blob/main/docs/reasons.md#" + d.Name},
 			})
 		}
 	}

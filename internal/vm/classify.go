@@ -25,10 +25,10 @@ func (b *builder) classify(rewrite []string) (why reason.Key) {
 	}
 	if b.dangling {
 		b.add(reason.Dangling, probePath, danglingText)
-		return "dangling"
+		return reason.Dangling
 	}
 	if !b.isValid() {
-		return ""
+		return reason.None
 	}
 	if b.original.FailureThreshold == 0 {
 		b.add(reason.VMThresholdDefault, probePath.Key("failureThreshold"),
@@ -46,7 +46,7 @@ func (b *builder) classify(rewrite []string) (why reason.Key) {
 	if target := entryOf(b.original); b.canRewrite(target) {
 		b.target = target
 	}
-	return ""
+	return reason.None
 }
 
 // canRewrite reports whether a probe that should be rewritten can be, and adds the finding

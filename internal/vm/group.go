@@ -198,7 +198,7 @@ func (b *builder) undoBecause(off *transformer.Finding) transformer.Plan {
 func (b *builder) undo(why reason.Key) transformer.Plan {
 	if b.dangling {
 		b.add(reason.Dangling, probePath, danglingText)
-		why = "dangling"
+		why = reason.Dangling
 	}
 	if b.isDerived() {
 		b.original = nil
@@ -233,7 +233,7 @@ func (b *builder) plan(why reason.Key) transformer.Plan {
 			v.State = transformer.Refused
 		}
 	case b.target != nil:
-		v.State, v.Reason = transformer.Rewritten, ""
+		v.State, v.Reason = transformer.Rewritten, reason.None
 		v.After = fmt.Sprintf(":%d%s", b.config.statusPort, b.key())
 		if len(plan.Edits) > 0 {
 			v.State = transformer.WouldRewrite
@@ -241,7 +241,7 @@ func (b *builder) plan(why reason.Key) transformer.Plan {
 	case b.isRewritten || b.original == nil:
 		v.State, v.Before, v.After = transformer.WouldRestore, describe(b.probe), describe(b.original)
 	case b.derived != nil && len(plan.Edits) > 0:
-		v.State, v.Reason = transformer.WouldRewrite, ""
+		v.State, v.Reason = transformer.WouldRewrite, reason.None
 		v.Before, v.After = describe(nil), describe(b.original)
 	}
 	plan.Probes = []transformer.Verdict{v}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -119,35 +120,35 @@ func TestTheVerdictSaysWhatBecomesOfTheProbe(t *testing.T) {
 		{"what a run has rewritten is rewritten", group(rewrittenAnnotation+rewrittenRecord, rewritten), false,
 			transformer.Verdict{State: transformer.Rewritten, Before: "httpGet https :8443/", After: ":15020/app-health/reviews/readyz"}, nil},
 		{"what a run has rewritten is restored", group(rewrittenAnnotation+rewrittenRecord, rewritten), true,
-			transformer.Verdict{State: transformer.WouldRestore, Before: "httpGet :15020/app-health/reviews/readyz", After: "httpGet https :8443/", Reason: "not-rewritten"}, nil},
+			transformer.Verdict{State: transformer.WouldRestore, Before: "httpGet :15020/app-health/reviews/readyz", After: "httpGet https :8443/", Reason: reason.NotRewritten}, nil},
 		{"a probe that works is left alone", group("", "{failureThreshold: 3, tcpSocket: {port: 1}}"), false,
-			transformer.Verdict{State: transformer.LeftAlone, Before: "tcpSocket :1", Reason: "vm-probe-works"}, nil},
+			transformer.Verdict{State: transformer.LeftAlone, Before: "tcpSocket :1", Reason: reason.VMProbeWorks}, nil},
 		{"a grpc probe is rewritten", group("", "{failureThreshold: 3, grpc: {port: 9000, service: a}}"), false,
 			transformer.Verdict{State: transformer.WouldRewrite, Before: "grpc :9000 a", After: ":15020/app-health/reviews/readyz"}, nil},
 		{"a tcpSocket probe of a host is left alone", group("", "{failureThreshold: 3, tcpSocket: {port: 1, host: a}}"), false,
-			transformer.Verdict{State: transformer.LeftAlone, Before: "tcpSocket a:1", Reason: "vm-probe-works"}, nil},
+			transformer.Verdict{State: transformer.LeftAlone, Before: "tcpSocket a:1", Reason: reason.VMProbeWorks}, nil},
 		{"a probe that nobody rewrote is left alone by restore", group("", httpsProbe), true,
-			transformer.Verdict{State: transformer.LeftAlone, Before: "httpGet https :8443/", Reason: "not-rewritten"}, nil},
+			transformer.Verdict{State: transformer.LeftAlone, Before: "httpGet https :8443/", Reason: reason.NotRewritten}, nil},
 		{"a grpc probe that nobody rewrote is left alone by restore", group("", grpcProbe), true,
-			transformer.Verdict{State: transformer.LeftAlone, Before: "grpc :9000", Reason: "not-rewritten"}, nil},
+			transformer.Verdict{State: transformer.LeftAlone, Before: "grpc :9000", Reason: reason.NotRewritten}, nil},
 		{"an opt-out leaves the probe alone", group("  annotations:\n"+off, httpsProbe), false,
-			transformer.Verdict{State: transformer.LeftAlone, Before: "httpGet https :8443/", Reason: "opt-out"}, []string{"opt-out"}},
+			transformer.Verdict{State: transformer.LeftAlone, Before: "httpGet https :8443/", Reason: reason.OptOut}, []string{"opt-out"}},
 		{"an opt-out restores the probe", group(rewrittenAnnotation+rewrittenRecord+off, rewritten), false,
-			transformer.Verdict{State: transformer.WouldRestore, Before: "httpGet :15020/app-health/reviews/readyz", After: "httpGet https :8443/", Reason: "opt-out"}, []string{"opt-out"}},
+			transformer.Verdict{State: transformer.WouldRestore, Before: "httpGet :15020/app-health/reviews/readyz", After: "httpGet https :8443/", Reason: reason.OptOut}, []string{"opt-out"}},
 		{"an opt-out takes out a probe that was taken", group("  annotations:\n"+off+taken, "{failureThreshold: 3, tcpSocket: {port: 1}}"), false,
-			transformer.Verdict{State: transformer.WouldRestore, Before: "tcpSocket :1", After: "none", Reason: "opt-out"}, []string{"opt-out"}},
+			transformer.Verdict{State: transformer.WouldRestore, Before: "tcpSocket :1", After: "none", Reason: reason.OptOut}, []string{"opt-out"}},
 		{"an error in a probe leaves it alone", group("", "{failureThreshold: 3, exec: {}}"), false,
-			transformer.Verdict{State: transformer.LeftAlone, Before: "exec", Reason: "vm-no-handler"}, []string{"vm-no-handler"}},
+			transformer.Verdict{State: transformer.LeftAlone, Before: "exec", Reason: reason.VMNoHandler}, []string{"vm-no-handler"}},
 		{"an error about a probe that would be rewritten refuses it", group("", "{failureThreshold: 3, httpGet: {port: 8443, scheme: HTTPS, httpHeaders: [{name: host, value: a}]}}"), false,
-			transformer.Verdict{State: transformer.Refused, Before: "httpGet https :8443/", Reason: "vm-header-case"}, []string{"vm-header-case"}},
+			transformer.Verdict{State: transformer.Refused, Before: "httpGet https :8443/", Reason: reason.VMHeaderCase}, []string{"vm-header-case"}},
 		{"an error about a probe that is rewritten refuses it", group(rewrittenAnnotation+"    rewrite-probes.io/originals: \"[\"\n", rewritten), true,
-			transformer.Verdict{State: transformer.Refused, Before: "httpGet https :8443/", Reason: "env-unreadable"}, []string{"env-unreadable"}},
+			transformer.Verdict{State: transformer.Refused, Before: "httpGet https :8443/", Reason: reason.EnvUnreadable}, []string{"env-unreadable"}},
 		{"an error comes before a warning, and names the reason", group("", "{httpGet: {port: 1, host: 10.1.2.3}}"), false,
-			transformer.Verdict{State: transformer.LeftAlone, Before: "httpGet 10.1.2.3:1/", Reason: "vm-host-remote"}, []string{"vm-host-remote", "vm-threshold-default"}},
+			transformer.Verdict{State: transformer.LeftAlone, Before: "httpGet 10.1.2.3:1/", Reason: reason.VMHostRemote}, []string{"vm-host-remote", "vm-threshold-default"}},
 		{"a rewritten probe without its original is left alone", group("", rewritten), false,
-			transformer.Verdict{State: transformer.LeftAlone, Before: "httpGet :15020/app-health/reviews/readyz", Reason: "dangling"}, []string{"dangling"}},
+			transformer.Verdict{State: transformer.LeftAlone, Before: "httpGet :15020/app-health/reviews/readyz", Reason: reason.Dangling}, []string{"dangling"}},
 		{"a rewritten probe without its original is not restored", group("", rewritten), true,
-			transformer.Verdict{State: transformer.LeftAlone, Before: "httpGet :15020/app-health/reviews/readyz", Reason: "dangling"}, []string{"dangling"}},
+			transformer.Verdict{State: transformer.LeftAlone, Before: "httpGet :15020/app-health/reviews/readyz", Reason: reason.Dangling}, []string{"dangling"}},
 	} {
 		s := read(t, tt.text)
 		plan := s.plan(everything)

@@ -5,8 +5,6 @@ package example
 import (
 	"embed"
 	"strings"
-
-	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 )
 
 //go:embed *.diff
@@ -19,8 +17,8 @@ type File struct {
 }
 
 // Text returns the example of a reason as a diff; "" if it has none.
-func Text(key reason.Key) string {
-	b, err := files.ReadFile(key.String() + ".diff")
+func Text(key string) string {
+	b, err := files.ReadFile(key + ".diff")
 	if err != nil {
 		return ""
 	}
@@ -28,7 +26,7 @@ func Text(key reason.Key) string {
 }
 
 // Of returns the files of a reason's example.
-func Of(key reason.Key) (all []File) {
+func Of(key string) (all []File) {
 	for line := range strings.Lines(Text(key)) {
 		if name, isHead := strings.CutPrefix(line, "@@ "); isHead {
 			all = append(all, File{Name: strings.TrimSpace(name)})
