@@ -18,8 +18,8 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 )
 
-const usage = `probe-agent probes the app of a virtual machine that has no sidecar, and tells
-istiod whether it is healthy.
+const usage = `probe-agent probes the app of a virtual machine without a sidecar, and reports
+to istiod whether the app is healthy.
 
 Usage:
   probe-agent --config FILE --istiod HOST:15012 --ca FILE (--token FILE --state DIR | --cert FILE --key FILE) [flags]
@@ -33,7 +33,7 @@ Flags:
 `
 
 const usageEnd = `
-Exit codes: 0 ended as asked or healthy, 1 not healthy or failed, 2 wrong usage or configuration.
+Exit codes: 0 normal end or healthy, 1 not healthy or failed, 2 wrong usage or configuration.
 `
 
 type options struct {
@@ -53,16 +53,16 @@ func (o *options) flags() *flag.FlagSet {
 	f.StringVar(&o.istiod.Address, "istiod", "", "`address` of istiod, host:port")
 	f.StringVar(&o.istiod.ServerName, "server-name", "", "`name` in istiod's certificate, if it is not the host of --istiod")
 	f.StringVar(&o.istiod.CA, "ca", "", "`file` with the root certificates of istiod")
-	f.StringVar(&o.enrolment.Token, "token", "", "`file` with a token of the service account, for which istiod's CA issues a certificate")
-	f.StringVar(&o.enrolment.State, "state", "", "`directory` in which that certificate and its key are kept")
-	f.StringVar(&o.files.Cert, "cert", "", "`file` with a certificate that something else renews")
+	f.StringVar(&o.enrolment.Token, "token", "", "`file` with a token of the service account; istiod's CA issues a certificate for it")
+	f.StringVar(&o.enrolment.State, "state", "", "`directory` for that certificate and its key")
+	f.StringVar(&o.files.Cert, "cert", "", "`file` with a certificate that another program renews")
 	f.StringVar(&o.files.Key, "key", "", "`file` with its key")
-	f.StringVar(&o.node.IP, "ip", "", "`IP` of this machine (default: address of the configuration, or else the one that reaches istiod)")
+	f.StringVar(&o.node.IP, "ip", "", "`IP` of this machine (default: address of the configuration, else the address that reaches istiod)")
 	f.StringVar(&o.node.Entry, "entry", "", "`name` of an existing WorkloadEntry, instead of registering in the group")
 	f.StringVar(&o.node.Cluster, "cluster", "Kubernetes", "`ID` of the cluster, as in istiod's CLUSTER_ID")
 	f.StringVar(&o.enrolment.TrustDomain, "trust-domain", "cluster.local", "trust `domain` of the mesh")
-	f.DurationVar(&o.enrolment.TTL, "cert-ttl", 24*time.Hour, "lifetime that is asked of istiod's CA; renewed after half of it")
-	f.DurationVar(&o.repeat, "repeat", 5*time.Minute, "how often the state is sent again, because istiod can lose it")
+	f.DurationVar(&o.enrolment.TTL, "cert-ttl", 24*time.Hour, "lifetime of the certificate from istiod's CA; probe-agent renews it after half of that")
+	f.DurationVar(&o.repeat, "repeat", 5*time.Minute, "how often to send the state again, because istiod can lose it")
 	f.BoolVar(&o.insecure, "insecure", false, "speak plaintext, to a loopback address only")
 	return f
 }

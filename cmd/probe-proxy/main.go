@@ -41,7 +41,7 @@ const usage = `probe-proxy answers the rewritten probes of a pod's containers.
 
 Usage:
   probe-proxy [flags]    serve
-  probe-proxy check      validate the env var that has the probes, and print them
+  probe-proxy check      validate the env var with the probes, and print them
   probe-proxy wait       wait until it listens: the container's postStart hook
   probe-proxy version
 
@@ -53,7 +53,7 @@ Environment:
   ISTIO_KUBE_APP_PROBERS   the probes, as rewrite-probes and Istio write them
   POD_IP                   the pod's IP (downward API status.podIP)
 
-Exit codes: 0 ended as asked, 1 failed, 2 wrong usage or environment.
+Exit codes: 0 normal end, 1 failed, 2 wrong usage or environment.
 `
 
 func main() {
@@ -113,10 +113,10 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	o := new(options)
 	f := flag.NewFlagSet("probe-proxy", flag.ContinueOnError)
 	f.SetOutput(io.Discard)
-	f.IntVar(&o.port, "port", prober.DefaultPort, "port on which to answer")
-	f.StringVar(&o.body, "body", "failures", "which bodies of the app's answers callers get: none, failures (of status 400 and above) or all")
-	f.StringVar(&o.form, "form", formIstio, "form of the rewritten probes: istio, or osm, that of Open Service Mesh,\nwhich is answered on the ports 15901 to 15904 too")
-	f.DurationVar(&o.hooksWithin, "hooks-within", 0, "how long to stay, after SIGTERM, for preStop hooks, if there are any;\nfor an ordinary container, which ends with the others (a native sidecar ends after them)")
+	f.IntVar(&o.port, "port", prober.DefaultPort, "port where it answers")
+	f.StringVar(&o.body, "body", "failures", "response bodies of the app that a caller gets: none, failures (status 400 and above) or all")
+	f.StringVar(&o.form, "form", formIstio, "form of the rewritten probes: istio, or osm for Open Service Mesh's,\nwhich it also answers on the ports 15901 to 15904")
+	f.DurationVar(&o.hooksWithin, "hooks-within", 0, "how long to stay after SIGTERM for preStop hooks, if there are any.\nAn ordinary container needs it, because it ends with the others. A native sidecar ends after them")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			fmt.Fprint(stdout, usage)

@@ -27,24 +27,27 @@ func newCommand(std streams) *cobra.Command {
 		Use:   "rewrite-probes [PATH... | -]",
 		Short: "Make probes and HTTP hooks work in a mesh that demands mTLS",
 		Long: `rewrite-probes rewrites the kubelet's probes and HTTP lifecycle hooks in Kubernetes
-manifests to a port that the mesh does not capture, and injects the sidecar that
-answers them there (probe-proxy, or Istio's own). Without it, under strict mTLS, HTTP
-and gRPC probes and hooks fail, and TCP probes pass although nothing listens.
+manifests. The new probes ask a port that the mesh does not capture, where probe-proxy or
+Istio's sidecar answers. Without it, strict mTLS makes HTTP and gRPC probes and hooks fail.
+TCP probes pass even if the app is down.
 
 Without arguments it is a KRM function: it reads a ResourceList from stdin and writes it
-to stdout. A plain stream of documents or a List comes back in its own form.
-With paths it is a tool like gofmt: it prints the result, or with -w writes it back,
-with -d shows a diff, with -l lists the files that would change. In folders it skips files
-that are no manifests, hidden folders and node_modules, and continues after bad files.
+to stdout. It prints a plain stream of documents or a List in the same form.
+With paths it is a tool like gofmt. It prints the result. With -w it writes the result back,
+with -d it shows a diff, and with -l it lists the files that would change. In folders it
+skips hidden folders, node_modules and files that are not manifests. It continues after bad
+files.
 
-A rewrite-probes.yaml in a given folder or beside a given file, or else in the nearest
-folder above, up to the root of the repository, is the functionConfig; it is named on
-stderr. For - that is the current folder. The function looks for none. --mesh, --answered-by,
---port and --image override the functionConfig.
+The functionConfig is the nearest rewrite-probes.yaml. It is in the given folder, beside the
+given file, or in a folder above, up to the repository's root. For - the search begins in
+the current folder. stderr names the file. The function does not search. --mesh,
+--answered-by, --port and --image override the functionConfig.
 
-Exit codes: 0 all is well; 1 an object cannot be rewritten, check found something, or
---exit-code found a difference; 2 the command line is wrong; 3 the manifests or the
-functionConfig cannot be read, or a file cannot be written.`,
+Exit codes:
+  0  success
+  1  an object cannot be rewritten, check has findings, or --exit-code found a difference
+  2  the command line is wrong
+  3  the manifests or the functionConfig cannot be read, or a file cannot be written`,
 		Example: `  kustomize build . | rewrite-probes - | kubectl apply -f -
   rewrite-probes -d deploy/
   rewrite-probes explain deploy/
@@ -96,7 +99,7 @@ type tool struct {
 func (t *tool) addFlags(root *cobra.Command, below ...*cobra.Command) {
 	p := root.Flags()
 	t.flags = p
-	p.StringVar(&t.config, "config", "", "`FILE` with the functionConfig (RewriteProbes or ConfigMap), or none; if not given, the nearest "+configName+"; a ResourceList brings its own")
+	p.StringVar(&t.config, "config", "", "`FILE` with the functionConfig, or none for the defaults (default: the nearest "+configName+"; a ResourceList has its own)")
 	for _, s := range settings {
 		p.String(s.key, "", s.usage)
 		if s.values != nil {
@@ -104,9 +107,9 @@ func (t *tool) addFlags(root *cobra.Command, below ...*cobra.Command) {
 		}
 	}
 	t.color.add(root, "color", "", "`WHEN` to write in colour: auto, always or never", "auto", "always", "never")
-	p.StringArrayVar(&t.ignore, "ignore", nil, "`PATTERN` of files and folders to leave out of a walk, by name or path; may be given again")
+	p.StringArrayVar(&t.ignore, "ignore", nil, "`PATTERN` of files and folders to skip, by name or path (repeatable)")
 	p.BoolVar(&t.strict, "strict", false, "fail on warnings too")
-	p.BoolVarP(&t.verbose, "verbose", "v", false, "print notes about what was left alone on purpose, and all messages that are alike")
+	p.BoolVarP(&t.verbose, "verbose", "v", false, "also print notes, and every repeated message")
 	_ = root.RegisterFlagCompletionFunc("config", cobra.FixedCompletions([]string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt))
 	for _, cmd := range below {
 		cmd.Flags().AddFlagSet(p)
@@ -144,8 +147,8 @@ func (t *tool) restoreCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore [PATH... | -]",
 		Short: "Restore the original probes and remove the sidecar",
-		Long: `restore is the inverse of the rewriting: probes and hooks get their original handlers
-back, and the env var, the sidecar and the annotations that rewrite-probes added are removed.`,
+		Long: `restore is the inverse of the rewriting. It brings the original handlers of probes and hooks
+back, and removes the env var, the sidecar and the annotations that rewrite-probes added.`,
 		Example: `  rewrite-probes restore -w deploy/
   kustomize build . | rewrite-probes restore -`,
 	}

@@ -28,9 +28,9 @@ var settings = []struct {
 	key, usage string
 	values     func() []string // nil if any
 }{
-	{"mesh", "`MESH` that the pods are in: " + strings.Join(config.Meshes(), ", "), config.Meshes},
+	{"mesh", "`MESH` of the pods: " + strings.Join(config.Meshes(), ", "), config.Meshes},
 	{"answered-by", "`WHO` answers the rewritten probes: " + strings.Join(config.Answerers(), ", "), config.Answerers},
-	{"port", "`PORT` on which probe-proxy answers", nil},
+	{"port", "`PORT` where probe-proxy answers", nil},
 	{"image", "`IMAGE` of probe-proxy", nil},
 }
 

@@ -13,8 +13,8 @@ func copyCommand(std streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "copy-to DIR",
 		Short: "Copy this program into a folder",
-		Long: `copy-to copies the program into a folder, for init containers: the image of rewrite-probes
-has no shell and no cp.`,
+		Long: `copy-to copies the program into a folder. Init containers need it, because the image of
+rewrite-probes has no shell and no cp.`,
 		Example: `  rewrite-probes copy-to /tools`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {

@@ -34,7 +34,7 @@ func (t *tool) edits(cmd *cobra.Command, mode pipeline.Mode) {
 	p.BoolVarP(&f.write, "write", "w", false, "write the result back to the files that change")
 	p.BoolVarP(&f.diff, "diff", "d", false, "show a diff instead of the result")
 	p.BoolVarP(&f.list, "list", "l", false, "list the files that would change")
-	p.BoolVar(&t.allowEmpty, "allow-empty", false, "accept input that has only comments, as from a chart that has only hooks")
+	p.BoolVar(&t.allowEmpty, "allow-empty", false, "accept input with only comments, such as from a chart with only hooks")
 	p.BoolVar(&f.exitCode, "exit-code", false, "with -d or -l: exit with 1 if a file would change")
 }
 

@@ -13,10 +13,10 @@ func (t *tool) envoyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "envoy [PATH... | -] [--workload NAME]",
 		Short: "Print an Envoy's configuration that answers probes as Open Service Mesh does",
-		Long: `envoy prints, as YAML, the static_resources with which an Envoy in the pod answers the
-probes of a workload in Open Service Mesh's form: /osm-liveness-probe on port 15901, and so
-on. The manifests may be those before or after the rewriting. Envoy answers httpGet probes:
-HTTP at exactly that path, and HTTPS passed on to the app. Others are not in the output.`,
+		Long: `envoy prints, as YAML, static_resources for an Envoy in the pod. With them Envoy answers the
+workload's probes in Open Service Mesh's form, such as /osm-liveness-probe on port 15901.
+The input may be rewritten or not. Envoy answers only httpGet probes: it answers HTTP at
+exactly that path, and passes HTTPS on to the app. The output has no other probes.`,
 		Example: `  rewrite-probes envoy deploy/ --workload shop/web >envoy.yaml
   envoy --mode validate -c envoy.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -16,21 +16,22 @@ import (
 func (t *tool) checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [PATH... | -]",
-		Short: "Find probes that would fail, or falsely pass, under strict mTLS",
-		Long: `check looks at rendered manifests and changes nothing. It exits with 1 if a probe or
-hook would fail under strict mTLS, or a tcpSocket probe would pass although nothing
-listens: because nobody rewrote it, or because it cannot be rewritten. Pod templates that
-have opted out, or that the mesh does not capture, are in order. If it depends on what
-neither the manifests nor the functionConfig say, such as whether Istio injects its
-sidecar, that is a warning, which names what decides. Pods, ReplicaSets and Jobs whose
-controller is in the input too are passed over.
+		Short: "Find probes that fail, or pass falsely, under strict mTLS",
+		Long: `check reads rendered manifests and changes nothing. It exits with 1 if a probe or hook fails
+under strict mTLS, or a tcpSocket probe passes even if the app is down. The probe is not
+rewritten, or cannot be. If a fact is unknown, such as whether Istio injects, check warns
+and names it. check accepts pods that opted out and pods that the mesh does not capture. It
+skips Pods, ReplicaSets and Jobs whose controller is in the input.
 
-It also exits with 1 if it did not see every pod: there is no pod template, a chart or a
-template is not rendered, a link leads to another folder, or a kustomization takes in
-files that are not given. --allow-empty accepts all of them.
+It also exits with 1 if it did not see every pod. The input has no pod template, an
+unrendered chart or template, a link to another folder, or a kustomization that needs other
+files. --allow-empty accepts all of them.
 
-Exit codes: 0 nothing was found, 1 something was found, 2 the command line is wrong,
-3 the manifests or the functionConfig cannot be read, or the output cannot be written.`,
+Exit codes:
+  0  no finding
+  1  a finding
+  2  the command line is wrong
+  3  the manifests or the functionConfig cannot be read, or the output cannot be written`,
 		Example: `  kubectl get deploy,sts,ds,cronjob,job,pod,ns,svc,peerauthentication,authorizationpolicy,workloadgroup -A -o yaml | rewrite-probes check -
   kustomize build . --enable-alpha-plugins --enable-exec | rewrite-probes check -
   rewrite-probes check -o sarif deploy/ >findings.sarif`,
@@ -55,7 +56,7 @@ Exit codes: 0 nothing was found, 1 something was found, 2 the command line is wr
 	t.inspects(cmd, inspection{
 		judge:   judge,
 		show:    show,
-		usage:   "`FORMAT` of what was found: text (on stderr); json, sarif or junit (a test case for each probe; all on stdout)",
+		usage:   "`FORMAT` of the findings: text on stderr; or json, sarif or junit on stdout",
 		formats: []string{"text", "json", "sarif", "junit"},
 	})
 	return cmd
@@ -64,15 +65,20 @@ Exit codes: 0 nothing was found, 1 something was found, 2 the command line is wr
 func (t *tool) explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain [PATH... | -]",
-		Short: "Show what would become of every probe, and why",
-		Long: `explain changes nothing. It lists every pod template with its probes and hooks: what each
-is, what it does today, what it would become or why it is left alone, and why it fails
-today. It says who answers them, and which container and annotations are added for it.
-"rewrite-probes reasons KEY" has the cause and the fix of a reason. -o html makes one page
-for a browser, to attach to a review; -o markdown makes tables for a pull request's comment.
+		Short: "Show what happens to every probe, and why",
+		Long: `explain changes nothing. It lists every pod template with its probes and hooks. For each
+probe it shows:
 
-Like check it exits with 1 where it could not look: if there is no pod template, a chart
-that is not rendered, or a kustomization that is not built. With --allow-empty it does not.`,
+  - the probe, and whether it works today
+  - the cause, if it fails today
+  - the rewritten probe, or why rewrite-probes does not rewrite it
+  - who answers, and the added container and annotations
+
+"rewrite-probes reasons KEY" shows the cause and the fix. -o html makes a page for a browser,
+to attach to a review. -o markdown makes tables for a pull request's comment.
+
+Like check, it exits with 1 for input without pod templates, unrendered charts, and
+kustomizations that are not built. --allow-empty accepts them.`,
 		Example: `  rewrite-probes explain deploy/
   kustomize build . | rewrite-probes explain -
   rewrite-probes explain -o html deploy/ >probes.html`,
@@ -125,7 +131,7 @@ func (t *tool) inspects(cmd *cobra.Command, its inspection) {
 		return verdict(r)
 	}
 	cmd.Flags().BoolVar(&t.allowEmpty, "allow-empty", false,
-		"accept input without pod templates, charts that are not rendered, and kustomizations that are not built")
+		"accept input without pod templates, unrendered charts and unbuilt kustomizations")
 	format.add(cmd, "output", "o", its.usage, its.formats...)
 }
 

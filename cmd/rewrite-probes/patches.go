@@ -28,13 +28,13 @@ func (t *tool) patchesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "patches [FILE | -]",
 		Short: "Write the rewriting as patches, for Flux, Argo CD and Helm releases",
-		Long: `patches reads rendered manifests and writes kustomize patches. A build with the patches
-has what rewrite-probes would have written. No plugin runs, and nothing is installed.
+		Long: `patches reads rendered manifests and writes kustomize patches. A build with the patches has
+the output of rewrite-probes. You need no plugin, and install nothing.
 
-Each patch first tests what it was made from. If that changes, the build fails: run
-patches again. A workload that is new also fails the build.
+Each patch first tests its base. If the base changes, the build fails: run patches again. A
+new workload also fails the build.
 
-Render what the patches are applied to, and nothing else:
+Render exactly the base of the patches:
 
   kustomization      the finished build of a folder, which the new kustomization wraps:
     kustomize build overlays/prod | rewrite-probes patches --resource ../prod - >overlays/prod-probes/kustomization.yaml
@@ -49,14 +49,17 @@ Render what the patches are applied to, and nothing else:
     helm template web charts/web -f values.yaml | rewrite-probes patches --into release.yaml -
 
 --into writes the patches into an object of FILE, whose kind implies the form. It replaces
-what an earlier run wrote there, and keeps every other byte. "rewrite-probes restore -w FILE"
+the patches of an earlier run, and keeps every other byte. "rewrite-probes restore -w FILE"
 takes the patches out.
 
-In CI, -l --exit-code fails if the patches in FILE are not those that would be written now.
-Comments are not compared.
+In CI, -l --exit-code fails if patches would write other patches now than FILE has. It does
+not compare comments.
 
-Exit codes: 0 all is well; 1 an object cannot be patched, or --exit-code found a difference;
-2 the command line is wrong; 3 a file cannot be read or written.`,
+Exit codes:
+  0  success
+  1  an object cannot be patched, or --exit-code found a difference
+  2  the command line is wrong
+  3  a file cannot be read or written`,
 		Example: `  kustomize build overlays/prod | rewrite-probes patches --resource ../prod - >overlays/prod-probes/kustomization.yaml
   helm template web charts/web -f values.yaml | rewrite-probes patches --into release.yaml -
   kustomize build overlays/prod | rewrite-probes patches --into overlays/prod-probes/kustomization.yaml -l --exit-code -
@@ -65,10 +68,10 @@ Exit codes: 0 all is well; 1 an object cannot be patched, or --exit-code found a
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return t.patches(cmd, f, args) }
 	p := cmd.Flags()
 	f.form.add(cmd, "output", "o", "`FORM` of the patches: "+strings.Join(patches.Forms(), ", "), patches.Forms()...)
-	p.StringVar(&f.resource, "resource", "", "`PATH` of what the kustomization wraps, as it is in its resources")
+	p.StringVar(&f.resource, "resource", "", "`PATH` of the wrapped folder, for the resources of the kustomization")
 	p.StringVar(&f.into, "into", "", "`FILE` to write the patches into, or FILE:NAME for the object of that name")
 	p.BoolVarP(&f.diff, "diff", "d", false, "with --into: show a diff, and write nothing")
-	p.BoolVarP(&f.list, "list", "l", false, "with --into: name the file and what differs in it, and write nothing")
+	p.BoolVarP(&f.list, "list", "l", false, "with --into: name the file and the differences, and write nothing")
 	p.BoolVar(&f.exitCode, "exit-code", false, "with -d or -l: exit with 1 if the file would change")
 	return cmd
 }

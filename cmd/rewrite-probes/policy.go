@@ -12,14 +12,16 @@ import (
 func (t *tool) policyCommand() *cobra.Command {
 	var o policy.Options
 	cmd := &cobra.Command{
-		Use: "policy", Short: "Print policies for the cluster that find what check would find", Args: noArgs,
+		Use: "policy", Short: "Print policies for the cluster that agree with check", Args: noArgs,
 		Long: `policy prints two ValidatingAdmissionPolicies and their bindings (Kubernetes 1.30 or later).
-One finds pods in which Istio injects its sidecar and whose probes or hooks would fail, or
-falsely pass, under strict mTLS: of manifests that went around the pipeline, and in
-containers that a webhook added. The other finds WorkloadGroups whose probe Istio's agent
-gets wrong. They say of an object what check says of it, opt-outs included. --config brings
-what the objects do not say: istio.injectedNamespaces, namespaces of select and exclude,
-rewrite and probeProxy.name.`,
+
+  - One finds pods with Istio's sidecar whose probes or hooks fail or pass falsely under
+    strict mTLS. It also catches manifests that bypass your pipeline, and containers that a
+    webhook adds.
+  - The other finds WorkloadGroups whose probe Istio's agent gets wrong.
+
+They agree with check, opt-outs included. --config adds facts that the objects do not show:
+istio.injectedNamespaces, namespaces of select and exclude, rewrite and probeProxy.name.`,
 		Example: `  rewrite-probes policy | kubectl apply -f -
   rewrite-probes policy --config rewrite-probes.yaml --action deny
   rewrite-probes policy --engine kyverno --action audit`,
@@ -46,7 +48,7 @@ rewrite and probeProxy.name.`,
 	actions := strings.Join(policy.Actions(), ", ")
 	engines := strings.Join(policy.Engines(), ", ")
 	f.StringSliceVar(&o.Actions, "action", []string{policy.Warn, policy.Audit},
-		"`ACTION` on an object in which something is found: "+actions+"; may be given again")
+		"`ACTION` on an object with a finding: "+actions+" (repeatable)")
 	f.StringVar(&o.Engine, "engine", policy.Kubernetes, "`ENGINE` that runs the policy: "+engines)
 	f.StringVar(&o.Name, "name", "rewrite-probes", "`NAME` of the policy for pods; the other's is NAME-workloadgroups")
 	completeFlag(cmd, "action", policy.Actions())

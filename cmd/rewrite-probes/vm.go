@@ -14,10 +14,10 @@ func (t *tool) vmCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "vm [PATH... | -] --group NAME",
 		Short: "Print the configuration of probe-agent for a WorkloadGroup",
-		Long: `vm prints, as JSON, what probe-agent must know on a virtual machine without a sidecar:
-the WorkloadGroup that the machine joins, and the group's probe as its author wrote it, with
-every default written out. If the group takes its probe from a workload
-(rewrite-probes.io/probe-from), that must be in the input.`,
+		Long: `vm prints, as JSON, the configuration of probe-agent on a virtual machine without a sidecar.
+It has the machine's WorkloadGroup, and the group's probe as its author wrote it, with every
+default written out. If the group takes its probe from a workload
+(rewrite-probes.io/probe-from), add the workload to the input.`,
 		Example: `  rewrite-probes vm deploy/ --group shop/reviews >reviews.json
   probe-agent check reviews.json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
