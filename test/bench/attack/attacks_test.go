@@ -26,6 +26,7 @@ type attack struct {
 	run        func(ctx context.Context, addr string)
 	leaves     bool // the callers go before the SIGTERM
 	hooks      bool // the callers go after it; it waits for them, as a hook could be the kubelet's
+	strangers  bool // it is an ordinary container, and the kubelet calls the hook after the SIGTERM
 	cpu        int  // limit of the CPU, in thousandths; the function writes none below 100
 }
 
@@ -69,6 +70,7 @@ var attacks = []*attack{
 	{name: "an unknown path, 50m", sent: "1,100 new connections a second, each asks for a path that no probe has; CPU limit 50m", run: flood(1100, get("/x")), cpu: 50},
 	{name: "healthz, 50m", sent: "the same for `/healthz`", run: flood(1100, get("/healthz")), cpu: 50},
 	{name: "hooks of callers that are gone", sent: "24 calls of a hook that hangs, with one byte after the request; the callers go", entry: plain, app: hang, run: callHooks(time.Second), leaves: true},
+	{name: "strangers at a hook", sent: "five calls a second of a preStop hook, before and after the SIGTERM; the kubelet calls it 2 s after the SIGTERM", entry: plain, app: answers, run: strangers, strangers: true},
 	{name: "hooks of callers that stay", sent: "the same; the callers go 2 s after the SIGTERM, from when on its end is measured", entry: plain, app: hang, run: callHooks(time.Minute), hooks: true},
 }
 
@@ -318,6 +320,14 @@ func slowReaders(path string) func(context.Context, string) {
 			})
 		}
 		wg.Wait()
+	}
+}
+
+// strangers call a hook again and again.
+func strangers(ctx context.Context, addr string) {
+	for ctx.Err() == nil {
+		send(ctx, addr, hookRequest)
+		pause(ctx, 200*time.Millisecond)
 	}
 }
 
