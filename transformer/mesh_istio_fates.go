@@ -89,6 +89,7 @@ func (d istio) openFacts(v *view, said membership) world.Facts {
 	}
 	if istioConfigField(user.Get(istioProxyConfig), "holdApplicationUntilProxyStarts") == "true" {
 		f.Holds.Say(true, "the annotation `"+istioProxyConfig+"`")
+		f.Holds.Presumed = !o.HoldApplication // Helm's global.proxy.lifecycle would replace the hook that makes them wait
 	} else if o.HoldApplication {
 		f.Holds.Say(true, "`istio.holdApplicationUntilProxyStarts` of the functionConfig")
 	}
@@ -242,6 +243,9 @@ func (d istio) answerer(v *view, f world.Facts) (a answerer, because string) {
 // and what it has already accepted ends with it, by default after 5 s (pilot/cmd/pilot-agent/status/server.go,
 // Run; pkg/envoy/agent.go, terminate).
 func (d istio) cannotAnswer(v *view, f world.Facts) string {
+	if f.Holds.Is == certain.Always && f.Holds.Presumed {
+		f.Holds = world.Fact{}
+	}
 	if istioNativeUnclear(v.annotations()) {
 		return "istio-proxy may be in the pod twice, since `" + istioNative + "` is neither true nor false"
 	}

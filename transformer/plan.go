@@ -182,6 +182,8 @@ type Verdict struct {
 	// Why says what the mesh does to the probe, in words that complete "fails, since ...";
 	// "" if it is unaffected.
 	Why string
+	// MayBeServed is set if the probe is left alone, and the mesh's own rewriter may serve it.
+	MayBeServed bool
 	// If is set if StrictTLS depends on something that is not known, in words that
 	// complete "fails if ...".
 	If string

@@ -396,9 +396,13 @@ func TestAPostStartHookIsAnsweredByIstioProxyOnlyIfTheAppIsHeld(t *testing.T) {
 		t.Errorf("%+v, findings %v", r.Answer, r.Findings)
 	}
 	for _, config := range []string{"holdApplicationUntilProxyStarts: true", `'{"holdApplicationUntilProxyStarts": true}'`} {
-		held := plan(t, podOf(injected+"annotations:\n  proxy.istio.io/config: |\n    "+config+"\n", hook))
-		if len(held.Findings) != 0 || held.Answer.By != "istio-proxy" {
-			t.Errorf("%s: %v, answer %+v", config, held.Findings, held.Answer)
+		held := podOf(injected+"annotations:\n  proxy.istio.io/config: |\n    "+config+"\n", hook)
+		if r := plan(t, held, answeredBy("istio-proxy")); len(r.Findings) != 0 || r.Answer.By != "istio-proxy" {
+			t.Errorf("%s: %v, answer %+v", config, r.Findings, r.Answer)
+		}
+		// Helm's global.proxy.lifecycle would replace the hook that makes the app wait.
+		if r := plan(t, held); len(r.Findings) != 0 || r.Answer.By != "probe-proxy" {
+			t.Errorf("%s: %v, answer %+v", config, r.Findings, r.Answer)
 		}
 	}
 }
@@ -622,7 +626,7 @@ func TestARealIstioProxyAnswersTheHooksOfWhatComesAfterIt(t *testing.T) {
 	wantReason(t, plan(t, before, answeredBy("istio-proxy")), "post-start-order")
 	// The placeholder is moved to where the injector wants it.
 	held := "annotations: {proxy.istio.io/config: \"holdApplicationUntilProxyStarts: true\"}"
-	if r := plan(t, podOf(held, "containers:\n"+hooked+"- name: istio-proxy\n  image: auto\n")); r.Answer.By != "istio-proxy" || len(r.Findings) > 0 {
+	if r := plan(t, podOf(held, "containers:\n"+hooked+"- name: istio-proxy\n  image: auto\n"), holds); r.Answer.By != "istio-proxy" || len(r.Findings) > 0 {
 		t.Errorf("%+v, findings %v", r.Answer, r.Findings)
 	}
 }

@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"slices"
 	"strings"
 
@@ -57,6 +58,7 @@ func (d *decision) verdict(s *ruling, failed, changes bool) Verdict {
 	if !d.in.OnlyEdits {
 		f, unless := d.outcome(s.site)
 		v.StrictTLS, v.Why, v.If = f.Outcome, f.Why, unless
+		v.MayBeServed = s.reason != reason.None && d.servedByRewriter(s.site)
 	}
 	switch {
 	case failed && (s.target != nil || s.alreadyRewritten):

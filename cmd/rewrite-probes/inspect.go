@@ -20,8 +20,9 @@ func (t *tool) checkCommand() *cobra.Command {
 		Long: `check reads rendered manifests and changes nothing. It exits with 1 if a probe or hook fails
 under strict mTLS, or a tcpSocket probe passes even if the app is down. The probe is not
 rewritten, or cannot be. If a fact is unknown, such as whether Istio injects, check warns
-and names it. check accepts pods that opted out and pods that the mesh does not capture. It
-skips Pods, ReplicaSets and Jobs whose controller is in the input.
+and names it. check accepts pods that the mesh does not capture, and pods that opted out: it
+warns if their probes fail in every case. It skips Pods, ReplicaSets and Jobs whose controller
+is in the input.
 
 It also exits with 1 if it did not see every pod. The input has no pod template, an
 unrendered chart or template, a link to another folder, or a kustomization that needs other

@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"slices"
+
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
@@ -40,11 +42,16 @@ func Check(r *report.Report) []report.Message {
 		}
 		for i, p := range t.Probes {
 			words, wrong := outcomeWords[p.StrictTLS]
-			if !wrong || p.State == transformer.LeftAlone && p.Reason.Doc().OnPurpose {
+			onPurpose := p.State == transformer.LeftAlone && p.Reason.Doc().OnPurpose
+			if !wrong || onPurpose && !isHarmfulOptOut(&p) {
 				continue
 			}
 			key, text := words.certain, certainText(&t, &p, words.text)
-			if p.If != "" {
+			switch {
+			case onPurpose:
+				key, text.Fix = reason.OptedOut, ""
+				text.What += ", and an opt-out leaves it alone"
+			case p.If != "":
 				key, text = words.possible, possibleText(&t, &p, words.text)
 			}
 			m := report.NewMessage(key, text)
@@ -54,6 +61,13 @@ func Check(r *report.Report) []report.Message {
 		}
 	}
 	return found
+}
+
+// isHarmfulOptOut reports whether somebody has taken a probe out of the rewriting that certainly
+// fails or passes falsely.
+func isHarmfulOptOut(p *transformer.Verdict) bool {
+	optOuts := []reason.Key{reason.OptOut, reason.IstioOptOut, reason.SkippedContainer}
+	return slices.Contains(optOuts, p.Reason) && p.If == "" && !p.MayBeServed
 }
 
 // certainText says what happens to a probe in every case.

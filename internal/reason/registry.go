@@ -55,6 +55,7 @@ const (
 	NotSidecarTemplate
 	NothingSeen
 	OptOut
+	OptedOut
 	OptionsUnfit
 	OriginalReplaced
 	OriginalsAmbiguous
@@ -387,6 +388,11 @@ var docs = [...]Doc{
 		Cause:     "The pod template, the workload or its Namespace has `rewrite-probes.io/rewrite: \"false\"`.",
 		Fix:       "Remove the annotation to rewrite the probes.",
 		OnPurpose: true,
+	},
+	OptedOut: {
+		Name: "opted-out", Of: Run, Severity: Warning,
+		Cause: "`check` found a probe or hook that fails or passes falsely in every case, and an annotation keeps it from being rewritten.",
+		Fix:   "Remove the opt-out. If it is meant, leave the object out with `exclude` of the functionConfig.",
 	},
 	OptionsUnfit: {
 		Name: "options-unfit", Of: Plan, Severity: Error,
