@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
@@ -35,8 +36,8 @@ func detect(settings []*setting, v *view) (detected detection, in *setting) {
 		} else {
 			in = settings[slices.IndexFunc(settings, func(s *setting) bool { return s.mesh == marked[0] })]
 		}
-	case auto && len(marked) == 0 && off != nil:
-		detected.optOut = off
+	case auto && len(marked) == 0:
+		detected.optOut = cmp.Or(off, v.misplacedMark())
 	}
 	if len(marked) > 1 {
 		detected.conflicts = []Finding{NewFinding(reason.TwoMeshes, nil,

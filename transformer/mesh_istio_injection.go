@@ -68,11 +68,18 @@ func (d istio) sidecarMembership(v *view) membership {
 	case certain.Never:
 		return d.notInjected(at, "%s does not name namespace %q", at, v.in.NamespaceName)
 	}
-	if v.in.Around.Namespace != nil && v.in.Around.OthersInjected {
+	if v.in.Around.Namespace != nil && v.in.Around.OthersInjected && !v.asksByAnnotation() {
 		at := v.namespaceWords()
 		return d.notInjected(at, "%s has no label for Istio's injection, and another Namespace has one", at)
 	}
 	return d.declaredMembership(v)
+}
+
+// asksByAnnotation reports whether the pod asks for injection by an annotation. Istio's webhooks do
+// not read it, and those of OpenShift Service Mesh 2 inject by nothing else.
+func (v *view) asksByAnnotation() bool {
+	kind, value := istioInjectSwitch(v)
+	return kind == "annotations" && value == "true"
 }
 
 // mayRevokeLabels reports whether something may revoke what the pod's own labels say: its Namespace

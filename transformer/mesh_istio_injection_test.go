@@ -186,7 +186,8 @@ func TestWhetherIstioInjectsIsReadInIstiosOrder(t *testing.T) {
 		{name: "the config lacks the namespace", yaml: own(""), opts: []option{injects("x", "n?")}, want: out, at: "`istio.injectedNamespaces`"},
 		{name: "the config lacks the namespace, and the annotation opens nothing", yaml: plain + own("annotations: {sidecar.istio.io/inject: \"true\"}\n"), opts: []option{injects("x")}, want: out, at: "`istio.injectedNamespaces`"},
 		{name: "another Namespace has a label", yaml: plain + own(""), others: true, want: out, at: "Namespace \"n\" (there.yaml:7)"},
-		{name: "another Namespace has a label, and the annotation opens nothing", yaml: plain + own("annotations: {sidecar.istio.io/inject: \"true\"}\n"), others: true, want: out, at: "Namespace \"n\""},
+		{name: "another Namespace has a label, and OpenShift Service Mesh 2 would inject by the annotation", yaml: plain + own("annotations: {sidecar.istio.io/inject: \"true\"}\n"), others: true, want: open},
+		{name: "another Namespace has a label, and the pod's is empty", yaml: plain + own("labels: {sidecar.istio.io/inject: \"\"}\nannotations: {sidecar.istio.io/inject: \"true\"}\n"), others: true, want: out, at: "Namespace \"n\""},
 		{name: "another Namespace has a label, and an empty revision is none", yaml: namespace("istio.io/rev: \"\"", "") + own("labels: {istio.io/rev: \"\"}\n"), others: true, want: out, at: "Namespace \"n\""},
 
 		{name: "nothing is said", yaml: own(""), want: open},

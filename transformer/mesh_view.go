@@ -264,6 +264,8 @@ func (v *view) injectionCure() string {
 		return "the manifest after the substitution of its variables"
 	case v.in.NamespaceName == "":
 		return "`istio.injectedNamespaces: [\"*\"]`, or a `metadata.namespace` with its Namespace,"
+	case v.in.Around.Namespace != nil && v.asksByAnnotation():
+		return "`istio.injectedNamespaces`, since OpenShift Service Mesh 2 injects by the annotation `" + istioInject + "` and Istio does not,"
 	case v.in.Around.Namespace != nil:
 		return "the label `" + istioInjection + "` of its Namespace, or `istio.injectedNamespaces`,"
 	}

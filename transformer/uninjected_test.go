@@ -243,3 +243,44 @@ func TestKumasSwitchOfInjection(t *testing.T) {
 		}
 	}
 }
+
+// A mark in the wrong place injects nothing, and is no reason to speak of Istio.
+func TestAMarkInTheWrongPlaceIsNamed(t *testing.T) {
+	const label, annotation = "labels: {%s: %q}", "annotations: {%s: %q}"
+	for _, c := range []struct {
+		title, key, value string
+		pod, space        string // the wrong places
+	}{
+		{"Kuma", "kuma.io/sidecar-injection", "enabled", annotation, annotation},
+		{"Kuma", "kuma.io/sidecar-injection", "true", annotation, annotation},
+		{"Linkerd", "linkerd.io/inject", "enabled", label, label},
+		{"Linkerd", "linkerd.io/inject", "ingress", label, label},
+		{"Consul", "consul.hashicorp.com/connect-inject", "true", label, label},
+		{"AWS App Mesh", "appmesh.k8s.aws/sidecarInjectorWebhook", "enabled", label, annotation},
+	} {
+		onSpace := fmt.Sprintf("apiVersion: v1\nkind: Namespace\nmetadata:\n  name: n\n  "+c.space+"\n---\n", c.key, c.value)
+		for _, before := range []string{podOf(fmt.Sprintf(c.pod, c.key, c.value), app(httpProbe)), onSpace + inNamespace(podOf("", app(httpProbe)))} {
+			r := plan(t, before)
+			f := wantReason(t, r, "mark-misplaced")
+			if text := textOf(f); f.Severity != transformer.Warning || !strings.Contains(text, c.title+" does not inject this pod") || len(r.Findings) != 1 {
+				t.Errorf("%s: %v", c.title, r.Findings)
+			}
+			wantText(t, r, before)
+			if v := r.Probes[0]; v.StrictTLS != world.Unaffected || v.If != "" || v.State != transformer.LeftAlone {
+				t.Errorf("%s: %+v", c.title, v)
+			}
+			if r := plan(t, before, inMesh("istio")); r.Probes[0].State != transformer.WouldRewrite {
+				t.Errorf("%s, in Istio by the options: %+v", c.title, r.Probes[0])
+			}
+		}
+		off := podOf(fmt.Sprintf(c.pod, c.key, "disabled"), app(httpProbe))
+		if _, named := plan(t, off).has("mark-misplaced"); named {
+			t.Errorf("%s: a mark that would switch injection off", c.title)
+		}
+	}
+	// Whatever else says that the pod is in a mesh counts.
+	both := "annotations: {kuma.io/sidecar-injection: enabled}\n"
+	if r := plan(t, podOf(injected+both, app(httpProbe))); r.Answer.By != "istio-proxy" {
+		t.Errorf("%+v, %v", r.Answer, r.Findings)
+	}
+}

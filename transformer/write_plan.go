@@ -1,12 +1,12 @@
 package transformer
 
 import (
-	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"slices"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 )
 
 // write plans the edits of a decision, and says what becomes of each probe and hook.

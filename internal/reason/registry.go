@@ -38,6 +38,7 @@ const (
 	KindMisspelt
 	KumaHost
 	Link
+	MarkMisplaced
 	MayFail
 	MayFalselyPass
 	NameTaken
@@ -298,6 +299,12 @@ var docs = [...]Doc{
 		Cause:   "A walk does not follow links to folders, so rewrite-probes did not look into that folder.",
 		Fix:     "Pass that folder too, or skip the link with `--ignore`.",
 		SameFix: true, Gate: NotRendered,
+	},
+	MarkMisplaced: {
+		Name: "mark-misplaced", Of: Plan, Severity: Warning,
+		Cause:      "The pod or its Namespace has a label where the mesh reads an annotation, or the reverse. So the mesh injects nothing.",
+		Fix:        "Move it to where the mesh reads it. If the pod is in Istio, set `mesh: istio`.",
+		LetThrough: true,
 	},
 	MayFail: {
 		Name: "may-fail", Of: Run, Severity: Warning,

@@ -1,0 +1,59 @@
+package transformer
+
+import (
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+)
+
+// A mark is a switch of injection that a mesh reads as a label or as an annotation, and not as the
+// other.
+type mark struct {
+	title, key       string
+	onPods, onSpaces string // where the mesh reads it of pods and Namespaces: "labels" or "annotations"
+}
+
+// marks are those of meshes other than Istio. Sources are in the files of their profiles; of App
+// Mesh, aws-app-mesh-controller-for-k8s, pkg/inject/inject.go and config/helm's webhook selectors.
+var marks = []mark{
+	{"Kuma", kumaInject, "labels", "labels"},
+	{"Linkerd", linkerdInject, "annotations", "annotations"},
+	{"Consul", consulInject, "annotations", "annotations"},
+	{"AWS App Mesh", "appmesh.k8s.aws/sidecarInjectorWebhook", "annotations", "labels"},
+}
+
+// misplacedMark returns a finding if the pod or its Namespace has a label for an annotation of a
+// mesh's, or the reverse, so that nothing is injected; nil if it has none.
+func (v *view) misplacedMark() *Finding {
+	for _, m := range marks {
+		if f := m.misplacedIn(v, &v.in.Template.Metadata, m.onPods, v.metadata); f != nil {
+			return f
+		}
+		if f := m.misplacedIn(v, v.namespace(), m.onSpaces, nil); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// misplacedIn returns a finding if metadata has the mark in the wrong place; at is the path of the
+// pods' metadata, nil of a Namespace.
+func (m mark) misplacedIn(v *view, metadata *field.Metadata, right string, at field.Path) *Finding {
+	wrong, values := "annotations", metadata.Annotations
+	if right == "annotations" {
+		wrong, values = "labels", metadata.Labels
+	}
+	value := values.Get(m.key)
+	if on, _ := isEnabled(value); !on && value != "ingress" {
+		return nil
+	}
+	what := entryWords(wrong, m.key, value)
+	if at == nil {
+		what += " of " + v.namespaceWords()
+	} else {
+		at = at.Key(wrong, m.key)
+	}
+	f := NewFinding(reason.MarkMisplaced, at, "%s has no effect, so %s does not inject this pod", reason.Capital(what), m.title).
+		Why("%s reads it among the %s only", m.title, right).
+		Fix("Move it to the %s. If the pod is in Istio, set `mesh: istio`", right)
+	return &f
+}
