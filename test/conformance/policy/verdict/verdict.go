@@ -12,6 +12,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/rewriting"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
@@ -38,7 +39,7 @@ func Check(pod *corev1.Pod, namespace *corev1.Namespace, c *config.RewriteProbes
 		}
 	}
 	for _, m := range pipeline.Check(r) {
-		if m.Reason == "would-fail" || m.Reason == "would-falsely-pass" {
+		if m.Reason == reason.WouldFail || m.Reason == reason.WouldFalselyPass {
 			findings = append(findings, byField[m.Field.String()]+" ["+m.Reason.String()+"]")
 		}
 	}
@@ -87,7 +88,7 @@ var Explanations = []Explanation{
 		}},
 	{"originals that cannot be read: no CEL reads JSON, so the policy looks for the entry of a probe alone", 1,
 		func(_ *corev1.Pod, r *report.Report, _, _ []string) bool {
-			return slices.ContainsFunc(r.Messages, func(m report.Message) bool { return m.Reason == "env-unreadable" })
+			return slices.ContainsFunc(r.Messages, func(m report.Message) bool { return m.Reason == reason.EnvUnreadable })
 		}},
 	{"two containers with originals that differ: the policy looks for the entry of a probe alone", 1,
 		func(pod *corev1.Pod, _ *report.Report, _, _ []string) bool {
@@ -104,7 +105,7 @@ var Explanations = []Explanation{
 		}},
 	{"injection template that only the mesh's config knows: check then heeds no annotation for single containers", 1,
 		func(pod *corev1.Pod, r *report.Report, _, _ []string) bool {
-			return pod.Annotations["rewrite-probes.io/skip-containers"] != "" && slices.ContainsFunc(r.Messages, func(m report.Message) bool { return m.Reason == "unknown-template" })
+			return pod.Annotations["rewrite-probes.io/skip-containers"] != "" && slices.ContainsFunc(r.Messages, func(m report.Message) bool { return m.Reason == reason.UnknownTemplate })
 		}},
 }
 
