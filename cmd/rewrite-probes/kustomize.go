@@ -188,9 +188,6 @@ func addBuilt(built map[string]bool, name string) {
 	}
 }
 
-// ofBuild are the reasons of check that say what the build of a kustomization may mend.
-var ofBuild = []reason.Key{reason.WouldFail, reason.WouldFalselyPass, reason.MayFail, reason.MayFalselyPass}
-
 // foldBuilt puts one message about each kustomization that runs rewrite-probes itself in place of
 // those about the probes of the files that it builds from, which have them as they are before.
 func foldBuilt(files []file, messages []report.Message) []report.Message {
@@ -201,7 +198,7 @@ func foldBuilt(files []file, messages []report.Message) []report.Message {
 		built := make(map[string]bool)
 		addBuilt(built, f.path)
 		left := slices.DeleteFunc(messages, func(m report.Message) bool {
-			return slices.Contains(ofBuild, m.Reason) && m.Object != nil && built[realPath(m.Object.Source)]
+			return m.Reason.Doc().MayBeBuilt && m.Object != nil && built[realPath(m.Object.Source)]
 		})
 		if len(left) < len(messages) {
 			left = append(left, aboutFile(f.path, reason.NotBuilt, fmt.Sprintf(

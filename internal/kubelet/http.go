@@ -54,10 +54,16 @@ func newHTTPTarget(t *Target, h *prober.HTTPGet) (*httpTarget, error) {
 
 // probe makes the request and follows redirects within the pod.
 func (t *httpTarget) probe(ctx context.Context, call *Call) *Answer {
-	first := &wire.Request{URL: t.url, Host: cleanHost(call, t.port), Header: call.Header, Meter: &call.Meter}
+	first := &wire.Request{
+		URL:    t.url,
+		Host:   cleanHost(call, t.port),
+		Header: call.Header,
+		Meter:  &call.Meter,
+	}
 	authorize(first)
 	a, err := t.follow(ctx, call, first)
-	if record, ok := errors.AsType[tls.RecordHeaderError](err); ok && t.Hook && string(record.RecordHeader[:]) == "HTTP/" {
+	record, isOther := errors.AsType[tls.RecordHeaderError](err)
+	if t.Hook && isOther && string(record.RecordHeader[:]) == "HTTP/" {
 		// An https hook of a server that speaks plain HTTP: once more, without TLS.
 		u := *first.URL
 		u.Scheme = "http"

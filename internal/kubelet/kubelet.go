@@ -191,7 +191,8 @@ func NewTarget(host string, probeType prober.ProbeType, p *prober.Original) (*Ta
 			return &Answer{Status: 200}
 		}
 	default:
-		g := &grpcTarget{t, p.GRPC.Port.String(), p.GRPC.Mode == prober.GRPCTLS, wire.AppendString(nil, 1, *p.GRPC.Service)}
+		request := wire.AppendString(nil, 1, *p.GRPC.Service)
+		g := &grpcTarget{t, p.GRPC.Port.String(), p.GRPC.Mode == prober.GRPCTLS, request}
 		t.probe = g.probe
 	}
 	return t, nil

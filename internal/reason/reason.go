@@ -68,6 +68,9 @@ type Doc struct {
 	SameFix bool
 	// OfOutput: the message is about what is written, so check does not report it.
 	OfOutput bool
+	// MayBeBuilt: the message is about a probe as it is before the build of a kustomization, which
+	// may rewrite it.
+	MayBeBuilt bool
 	// Gate is the reason under which check and explain report this one, since they must not
 	// pass if they did not look; [None] if it is the same.
 	Gate Key

@@ -308,13 +308,15 @@ var docs = [...]Doc{
 	},
 	MayFail: {
 		Name: "may-fail", Of: Run, Severity: Warning,
-		Cause: "`check` found a probe or hook that fails if something is true that the input does not show.",
-		Fix:   "Run rewrite-probes: its output works either way. Or declare the fact that the message names.",
+		Cause:      "`check` found a probe or hook that fails if something is true that the input does not show.",
+		Fix:        "Run rewrite-probes: its output works either way. Or declare the fact that the message names.",
+		MayBeBuilt: true,
 	},
 	MayFalselyPass: {
 		Name: "may-falsely-pass", Of: Run, Severity: Warning,
-		Cause: "`check` found a tcpSocket probe that passes even if the app is down, if something is true that the input does not show.",
-		Fix:   "Run rewrite-probes: its output works either way. Or declare the fact that the message names.",
+		Cause:      "`check` found a tcpSocket probe that passes even if the app is down, if something is true that the input does not show.",
+		Fix:        "Run rewrite-probes: its output works either way. Or declare the fact that the message names.",
+		MayBeBuilt: true,
 	},
 	NameTaken: {
 		Name: "name-taken", Of: Plan, Severity: Error,
@@ -696,13 +698,15 @@ var docs = [...]Doc{
 	},
 	WouldFail: {
 		Name: "would-fail", Of: Run, Severity: Error,
-		Cause: "`check` found a probe or hook that fails under strict mTLS, because it is not rewritten or somebody edited it later. If kustomize should run the function: without --enable-alpha-plugins and --enable-exec it skips it silently.",
-		Fix:   "Run rewrite-probes.",
+		Cause:      "`check` found a probe or hook that fails under strict mTLS, because it is not rewritten or somebody edited it later. If kustomize should run the function: without --enable-alpha-plugins and --enable-exec it skips it silently.",
+		Fix:        "Run rewrite-probes.",
+		MayBeBuilt: true,
 	},
 	WouldFalselyPass: {
 		Name: "would-falsely-pass", Of: Run, Severity: Error,
-		Cause: "`check` found a tcpSocket probe that reaches the mesh proxy, not the app. So it passes even if the app is down. If kustomize should run the function: without --enable-alpha-plugins and --enable-exec it skips it silently.",
-		Fix:   "Run rewrite-probes.",
+		Cause:      "`check` found a tcpSocket probe that reaches the mesh proxy, not the app. So it passes even if the app is down. If kustomize should run the function: without --enable-alpha-plugins and --enable-exec it skips it silently.",
+		Fix:        "Run rewrite-probes.",
+		MayBeBuilt: true,
 	},
 	WrittenAnew: {
 		Name: "written-anew", Of: Run, Severity: Warning,

@@ -66,7 +66,12 @@ type share struct {
 }
 
 func newBudget() *budget {
-	return &budget{heads: queue{max: maxHeads}, large: queue{max: maxLarge}, waiting: queue{max: maxWaiting}, pages: queue{max: maxPages}}
+	return &budget{
+		heads:   queue{max: maxHeads},
+		large:   queue{max: maxLarge},
+		waiting: queue{max: maxWaiting},
+		pages:   queue{max: maxPages},
+	}
 }
 
 // divide assigns each of the shares an equal part of the places.

@@ -81,7 +81,11 @@ func (s *Server) ServeOSM(l net.Listener, port int, probers map[string]*prober.O
 // add adds a route. Of entries that share one, the kubelet's request does not say which it is:
 // the one with the longest timeout answers, since the kubelet itself knows when a time is over.
 func (v *view) add(route prober.OSMRoute, e *entry) {
-	if have := v.osm[route]; have == nil || have.bad != nil || e.bad == nil && e.target.Timeout > have.target.Timeout {
+	have := v.osm[route]
+	switch {
+	case have == nil, have.bad != nil:
+		v.osm[route] = e
+	case e.bad == nil && e.target.Timeout > have.target.Timeout:
 		v.osm[route] = e
 	}
 	if route.IsTLS() && route.Port == v.number {

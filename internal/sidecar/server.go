@@ -48,7 +48,10 @@ type Server struct {
 // New returns a server for the probers of an app, by their keys. Its calls come on a
 // port of the pod. A prober that cannot be used, and those in bad, are logged and
 // answered with a failure.
-func New(log *slog.Logger, appIP string, port int, probers map[string]*prober.Original, bad []*prober.EntryError) *Server {
+func New(
+	log *slog.Logger, appIP string, port int,
+	probers map[string]*prober.Original, bad []*prober.EntryError,
+) *Server {
 	s := &Server{
 		log:     log,
 		appIP:   appIP,

@@ -149,7 +149,9 @@ func (s *stream) readFrame() (frame, error) {
 	if _, err := io.ReadFull(s.br, s.buf); err != nil {
 		return frame{}, unexpected(err)
 	}
-	f := frame{head[3], head[4], binary.BigEndian.Uint32(head[5:]) &^ (1 << 31), s.buf}
+	const reserved = 1 << 31
+	id := binary.BigEndian.Uint32(head[5:]) &^ reserved
+	f := frame{head[3], head[4], id, s.buf}
 	return f, f.check()
 }
 

@@ -73,7 +73,8 @@ func appendRequest(b []byte, req *Request) []byte {
 
 // sentNames returns the names of the fields that are sent, sorted.
 func sentNames(h textproto.MIMEHeader) []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(h)), func(name string) bool { return slices.Contains(hopHeaders, name) })
+	isOfHop := func(name string) bool { return slices.Contains(hopHeaders, name) }
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(h)), isOfHop)
 }
 
 func readResponse(br *bufio.Reader, metered *meteredReader) (*Response, error) {

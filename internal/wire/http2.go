@@ -74,8 +74,13 @@ func newStream(conn io.ReadWriter, req *Request, grpc bool) (s *stream, start, h
 		return nil, nil, nil, err
 	}
 	s = &stream{
-		conn: conn, br: bufio.NewReader(conn), meter: cmp.Or(req.Meter, &Meter{}), grpc: grpc, dec: hpack.NewDecoder(4<<10, nil),
-		window: [2]int64{defaultWindow, defaultWindow}, initialWindow: defaultWindow,
+		conn:          conn,
+		br:            bufio.NewReader(conn),
+		meter:         cmp.Or(req.Meter, &Meter{}),
+		grpc:          grpc,
+		dec:           hpack.NewDecoder(4<<10, nil),
+		window:        [2]int64{defaultWindow, defaultWindow},
+		initialWindow: defaultWindow,
 	}
 	s.dec.SetMaxStringLength(maxMetered / 2)
 	start = appendFrame([]byte(preface), frameSettings, 0, 0, []byte{0, settingEnablePush, 0, 0, 0, 0})
@@ -366,7 +371,8 @@ func (s *stream) headers(f frame) (*headBlock, error) {
 	b := &headBlock{header: make(textproto.MIMEHeader), end: f.has(flagEndStream)}
 	var tooBig error
 	s.dec.SetEmitFunc(func(field hpack.HeaderField) {
-		if tooBig = cmp.Or(tooBig, s.meter.take(fieldCost+len(field.Name)+len(field.Value))); tooBig == nil {
+		size := fieldCost + len(field.Name) + len(field.Value)
+		if tooBig = cmp.Or(tooBig, s.meter.take(size)); tooBig == nil {
 			b.add(field)
 		}
 	})
