@@ -83,6 +83,8 @@ func (s *site) brokenReason(spec *pod.Spec) string {
 		return h.name() + ", which is to answer, starts later, when the probe or hook has passed"
 	case !s.inForm && s.current.HTTPGet.Scheme == "HTTPS":
 		return h.name() + ", which is to answer, speaks plain HTTP"
+	case !port.IsString && *port != *noted: // edited since, which the next run takes for the app's
+		return fmt.Sprintf("it goes to port %s, where %s does not answer", port, h.name())
 	case s.port != 0 && int64(s.port) != noted.Int:
 		return fmt.Sprintf("its original in %s goes to port %s, and `%s` is %d now", h.name(), noted, port, s.port)
 	}

@@ -265,7 +265,7 @@ func (v *view) injectionCure() string {
 	case v.in.NamespaceName == "":
 		return "`istio.injectedNamespaces: [\"*\"]`, or a `metadata.namespace` with its Namespace,"
 	case v.in.Around.Namespace != nil && v.asksByAnnotation():
-		return "`istio.injectedNamespaces`, since OpenShift Service Mesh 2 injects by the annotation `" + istioInject + "` and Istio does not,"
+		return "`istio.injectedNamespaces`, for OpenShift Service Mesh 2, which injects by the pod's annotation `" + istioInject + "`,"
 	case v.in.Around.Namespace != nil:
 		return "the label `" + istioInjection + "` of its Namespace, or `istio.injectedNamespaces`,"
 	}
