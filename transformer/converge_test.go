@@ -44,7 +44,7 @@ startupProbe:
     port: 8003
 `)
 
-func TestAChangedConfigurationGivesWhatItWouldHaveGivenAtFirst(t *testing.T) {
+func TestPlan_changedConfiguration(t *testing.T) {
 	before := namespace("", "") + podOf("", podContext+threeProbes+strings.TrimPrefix(indent("", dropAll, 0), "\n"))
 	for first, opts := range configurations {
 		rewritten := plan(t, before, opts...)
@@ -109,7 +109,7 @@ func TestAChangedTimeoutReachesTheEntry(t *testing.T) {
 
 // A patch of an overlay may change a probe after the rewriting. The sidecar then asks what
 // was wanted before, in every mesh and without one, until the next run.
-func TestAProbeThatWasChangedAfterTheRewritingIsFoundUntilTheNextRun(t *testing.T) {
+func TestOutcome_probeChangedLater(t *testing.T) {
 	before := podOf("", app("ports:\n- name: web\n  containerPort: 80\nlivenessProbe:\n  httpGet:\n    path: /foo\n    port: web\n"))
 	for _, opts := range [][]option{
 		nil, {injects("*")}, {injects(), answeredBy("probe-proxy")}, {answeredBy("istio-proxy")}, {inMesh("linkerd")}, {inMesh("kuma")}, {inMesh("consul")},
@@ -140,7 +140,7 @@ func TestAProbeThatWasChangedAfterTheRewritingIsFoundUntilTheNextRun(t *testing.
 }
 
 // A merge patch of kustomize moves the containers that it names to the front of their list.
-func TestAProbeProxyThatAPatchHasPutBehindWhatWaitsForItIsFoundUntilTheNextRun(t *testing.T) {
+func TestOutcome_probeProxyMovedBack(t *testing.T) {
 	sidecar := "initContainers:\n- name: db\n  image: db\n  restartPolicy: Always\n  FIELD\n" + app("")
 	const startup, postStart, other = "startupProbe: {httpGet: {port: 1}}", "lifecycle: {postStart: {httpGet: {port: 1}}}", "livenessProbe: {httpGet: {port: 1}}"
 	for _, opts := range [][]option{nil, {injects("*"), nativeSidecars(true)}, {injects("*"), nativeSidecars(false)}, {inMesh("linkerd")}, {inMesh("kuma")}} {
@@ -178,7 +178,7 @@ func TestAProbeProxyThatAPatchHasPutBehindWhatWaitsForItIsFoundUntilTheNextRun(t
 	}
 }
 
-func TestEntriesOfRemovedContainersGoAndOfRenamedOnesFollow(t *testing.T) {
+func TestOriginals_removedAndRenamedContainers(t *testing.T) {
 	r := plan(t, podOf("", app(httpProbe)+"- name: b\n  image: b\n  livenessProbe: {httpGet: {port: 7}}\n"))
 	head, _, _ := strings.Cut(r.text, "      - name: b\n")
 	gone := plan(t, head)
@@ -262,7 +262,7 @@ readinessProbe:
 }
 
 // What `istioctl kube-inject` has rewritten stays so: no injector will do it again.
-func TestWhatIstioctlRewroteIsNotRestoredForAnInjectorThatRewrites(t *testing.T) {
+func TestRestore_istioctlAndRewritingInjector(t *testing.T) {
 	for _, c := range []struct {
 		annotation string
 		opts       []option
@@ -310,7 +310,7 @@ func TestAnEnvVarThatNoProbePointsToIsNotOursToTake(t *testing.T) {
 	}
 }
 
-func TestARewrittenProbeWithoutItsOriginalIsSaidSoByRestoreToo(t *testing.T) {
+func TestRestore_dangling(t *testing.T) {
 	yaml := podOf("", app("livenessProbe: {httpGet: {path: /app-health/app/livez, port: 15020}}"))
 	r := restore(t, yaml)
 	wantReason(t, r, "dangling")
@@ -344,7 +344,7 @@ func TestThePortOfAnExistingProbeProxyIsReadAsItReadsIt(t *testing.T) {
 }
 
 // What is edited by hand after a rewriting stays, and what was the user's before it.
-func TestAListOfPortsEditedAfterwardsKeepsWhatIsTheUsers(t *testing.T) {
+func TestPortList_editedLater(t *testing.T) {
 	const key = "traffic.sidecar.istio.io/excludeInboundPorts: "
 	listed := func(value string) string { return podOf("annotations:\n  "+key+value+"\n", app(httpProbe)) }
 	for _, c := range []struct{ name, user, written, edited, restored string }{

@@ -25,7 +25,7 @@ const (
 	askedOfApp = "          httpGet:\n            path: /app-health/app/livez\n            port: 15099\n"
 )
 
-func TestAnOriginalThatWouldBeLostIsNamedWhicheverProbeItIsOf(t *testing.T) {
+func TestOriginals_lostOneIsNamed(t *testing.T) {
 	const lost = "error original-replaced %s: `spec.template.spec.containers[%d].%s`: is exec since it was rewritten, and container `%s` carries its original under `%s` (%s), which would be lost; the probe must have that path or that original again, or the entry must be removed from there"
 	rewritten := plan(t, twoProbes).text
 	second := replaced(t, rewritten, askedOfB, "          exec: {command: [x]}\n")
@@ -61,7 +61,7 @@ func TestAnOriginalIsNotBackInAnotherProbe(t *testing.T) {
 }
 
 // A probe that has the path already needs another cure than to get it.
-func TestAProbeWithThePathOfAnotherMustHaveItsOwnOriginal(t *testing.T) {
+func TestOriginals_pathOfAnotherProbe(t *testing.T) {
 	copied := strings.Replace(plan(t, podOf("", app(httpProbe))).text, "livenessProbe:", "readinessProbe:", 1)
 	f := wantReason(t, plan(t, copied), "originals-ambiguous")
 	if want := "which may be that of this probe or not; the probe must have its original back"; !strings.HasSuffix(textOf(f), want) {
@@ -69,7 +69,7 @@ func TestAProbeWithThePathOfAnotherMustHaveItsOwnOriginal(t *testing.T) {
 	}
 }
 
-func TestTheEntryOfAContainerThatIsGoneIsNotThatOfTheOnlyOneLeft(t *testing.T) {
+func TestOriginals_entryOfRemovedContainer(t *testing.T) {
 	yaml := replaced(t, plan(t, podOf("", app(httpProbe))).text, "      - name: app\n", "      - name: new\n")
 	yaml = replaced(t, yaml, askedOfApp, "          tcpSocket:\n            port: 9\n")
 	r := restore(t, yaml)
@@ -99,7 +99,7 @@ func TestAnotherMeshsAnnotationIsNoneOfOurs(t *testing.T) {
 
 // Each mesh keeps other fields of a request as they were written, and restore has to know
 // the text of those that any of them has changed.
-func TestWhateverMeshesFollowEachOtherTheTextOfAProbeComesBack(t *testing.T) {
+func TestRestore_afterSeveralMeshes(t *testing.T) {
 	for _, probe := range []string{
 		"httpGet:\n    path: \"/x\" # why\n    port: 443\n    scheme: \"HTTPS\"",
 		"httpGet:\n    path: /x\n    port: \"web\" # why\n    scheme: HTTPS",

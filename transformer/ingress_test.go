@@ -12,7 +12,7 @@ func ingress(metadata, spec string) string {
 	return "---\napiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: shop, namespace: shop" + metadata + "}\nspec: {" + spec + "}\n"
 }
 
-func TestALoadBalancerThatTakesItsHealthCheckFromAProbeIsWarnedOf(t *testing.T) {
+func TestIngress_healthCheckFromProbe(t *testing.T) {
 	const (
 		gce     = ", annotations: {kubernetes.io/ingress.class: gce}"
 		azure   = ", annotations: {kubernetes.io/ingress.class: azure/application-gateway}"

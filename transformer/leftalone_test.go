@@ -106,7 +106,7 @@ func TestAProbeThatTheMeshDoesNotCaptureIsLeftAlone(t *testing.T) {
 
 // The rules of istio-init leave 15021, 15090 and the port of the status server
 // alone, wherever that is.
-func TestThePortsOfIstioAreCapturedWhereIstioHasMovedAwayOrThePodListsThem(t *testing.T) {
+func TestCapture_portsOfIstio(t *testing.T) {
 	const (
 		moved  = "status.sidecar.istio.io/port: \"15030\"\n"
 		listed = "traffic.sidecar.istio.io/includeInboundPorts: \"15020,15090\"\n"
@@ -197,7 +197,7 @@ func TestOurAnnotationThatSaysTrueIsNoOptOut(t *testing.T) {
 
 // Whether such a pod is injected does not matter: if it is, Istio's injector rewrites the probes,
 // and if it is not, they work as they are.
-func TestAPodThatAsksForIstiosRewriterIsLeftToItInEveryWorld(t *testing.T) {
+func TestRewriter_askedForInEveryWorld(t *testing.T) {
 	for _, value := range []string{"true", "True", "TRUE", "t", "T", "1"} {
 		const key = "sidecar.istio.io/rewriteAppHTTPProbers"
 		asks := podOf("annotations:\n  "+key+": \""+value+"\"\n", app(httpProbe))
@@ -230,7 +230,7 @@ func TestAPodThatAsksForIstiosRewriterIsLeftToItInEveryWorld(t *testing.T) {
 	}
 }
 
-func TestAnOptOutThatCannotBeReadIsAnErrorThatSaysWhatIsAllowed(t *testing.T) {
+func TestOptOut_unreadable(t *testing.T) {
 	for name, yaml := range map[string]string{
 		"Istio's":   podOf("annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"no\"}", app(httpProbe)),
 		"empty":     podOf("annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"\"}", app(httpProbe)),
@@ -264,7 +264,7 @@ func TestAnOmittedPortIsNotReportedAsZero(t *testing.T) {
 	}
 }
 
-func TestIstiosAnnotationOnTheWorkloadIsWarnedOfAndHasNoEffect(t *testing.T) {
+func TestAnnotation_onTheWorkload(t *testing.T) {
 	own := podOf("", app(httpProbe))
 	r := plan(t, strings.Replace(own, "  name: web\n", "  name: web\n  annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"false\"}\n", 1))
 	f := wantReason(t, r, "annotation-misplaced")

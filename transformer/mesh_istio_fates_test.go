@@ -117,7 +117,7 @@ func TestIstioProxyAnswersOnlyWhatItCertainlyServes(t *testing.T) {
 
 // An ordinary istio-proxy ends together with the containers whose preStop hooks it would
 // answer.
-func TestIstioProxyAnswersPreStopHooksOnlyAsANativeSidecar(t *testing.T) {
+func TestIstioProxy_preStopHooks(t *testing.T) {
 	const hook = "lifecycle: {preStop: {httpGet: {path: /drain, port: 8080}}}\n"
 	annotated := func(native string) string {
 		return injected + "annotations:\n  sidecar.istio.io/nativeSidecar: \"" + native + "\"\n"
@@ -160,7 +160,7 @@ func TestIstioProxyAnswersPreStopHooksOnlyAsANativeSidecar(t *testing.T) {
 
 // With such a value the injector may leave the declared istio-proxy beside its own, and
 // versions differ in whether the sidecar is native.
-func TestIstioProxyIsNotDeclaredWhereTheInjectorMayAddASecond(t *testing.T) {
+func TestIstioProxy_injectorMayAddASecond(t *testing.T) {
 	for _, opts := range [][]option{nil, {nativeSidecars(true)}, {nativeSidecars(false)}} {
 		for _, value := range []string{"yes", "True", "", "true"} {
 			byIstio := value == "" || value == "true"
@@ -195,7 +195,7 @@ func TestARewriterThatWouldServeNothingMayBeTurnedOff(t *testing.T) {
 	}
 }
 
-func TestIstioProxyAnswersNothingOnAPortWhereItDoesNotListen(t *testing.T) {
+func TestIstioProxy_portWithoutListener(t *testing.T) {
 	const config = "annotations:\n  proxy.istio.io/config: '{\"statusPort\": 15030}'\n"
 	before := podOf(injected+config, app(httpProbe))
 	if r := plan(t, strings.ReplaceAll(before, "15030", "0")); r.Answer.By != "istio-proxy" || r.Answer.Port != 15020 {
@@ -374,7 +374,7 @@ func TestAHookBeforeTheProxyFails(t *testing.T) {
 }
 
 // A native sidecar's liveness is asked before the proxy too, and then for as long as the pod runs.
-func TestAProbeThatOutlivesTheStartIsJudgedByWhatFollows(t *testing.T) {
+func TestOutcome_probeAfterTheStart(t *testing.T) {
 	const sidecar = "initContainers:\n- {name: s, image: s, restartPolicy: Always, livenessProbe: {tcpSocket: {port: 80}}}\n"
 	for _, native := range []bool{true, false} {
 		v := plan(t, podOf(injected+"annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"false\"}\n", sidecar+app("")), mtls("STRICT"), nativeSidecars(native)).Probes[0]
@@ -573,7 +573,7 @@ func TestTheArgumentsOfIstioInitDecideWhatIsCaptured(t *testing.T) {
 }
 
 // Istio's injector would send the startupProbe that earlier versions gave to a native probe-proxy to an istio-proxy that starts later.
-func TestCheckMissesTheAnnotationThatKeepsIstiosRewriterOffProbeProxy(t *testing.T) {
+func TestOutcome_rewriterOffMissing(t *testing.T) {
 	const off = "        sidecar.istio.io/rewriteAppHTTPProbers: \"false\"\n"
 	for _, c := range []struct {
 		instead      string

@@ -112,7 +112,7 @@ func TestACollisionOfTheTemplateAsItWasReadIsReported(t *testing.T) {
 }
 
 // A sidecar comes before ambient mode.
-func TestASidecarOfIstiosIsRewrittenForWhateverElseIsMarked(t *testing.T) {
+func TestMesh_istioSidecarBesideOtherMarks(t *testing.T) {
 	for _, in := range []string{
 		namespace("istio.io/dataplane-mode: ambient", "") + podOf(injected, app(httpProbe)),
 		namespace("istio-injection: enabled", "linkerd.io/inject: enabled") + podOf("annotations: {linkerd.io/inject: disabled}", app(httpProbe)),

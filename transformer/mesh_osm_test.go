@@ -221,7 +221,7 @@ func mapOf(key string, value field.Value) field.Map { return field.Map{{Key: key
 func listOf(values ...field.Value) field.List { return values }
 
 // The proxy in the template shows that its injection is over: the switch is only named.
-func TestATemplateWithTheProxyOfOSMIsRewrittenWhateverItsSwitch(t *testing.T) {
+func TestOSM_proxyWhateverTheSwitch(t *testing.T) {
 	for _, on := range []string{"enabled", "disabled", "maybe"} {
 		r := plan(t, podOf("annotations: {openservicemesh.io/sidecar-injection: "+on+"}", app(httpProbe)+"- name: envoy\n  image: e\n"), inOSM)
 		if _, named := r.has("osm-injector"); r.Probes[0].State != transformer.WouldRewrite || named != (on == "enabled") {

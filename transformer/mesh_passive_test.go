@@ -530,7 +530,7 @@ func TestInConsulProbeProxyHasAUserThatIsNotRedirected(t *testing.T) {
 }
 
 // Linkerd alone gives a pod the list of its Namespace.
-func TestAListOfPortsOfTheNamespaceCountsWhereTheMeshInheritsIt(t *testing.T) {
+func TestPortList_ofTheNamespace(t *testing.T) {
 	for _, m := range meshes {
 		in := namespace("", m.excluded+": \"8001\"") + podOf(m.on, app(httpProbe))
 		r := plan(t, in, inMesh(m.name))
@@ -578,7 +578,7 @@ func TestWhatAMeshDoesToAProbeIsSaidInFull(t *testing.T) {
 }
 
 // An overlay may replace the list of ports that the mesh does not capture.
-func TestARewrittenProbeWhoseAnnotationWasReplacedIsFoundUntilTheNextRun(t *testing.T) {
+func TestOutcome_annotationReplaced(t *testing.T) {
 	hooked := app("livenessProbe: {httpGet: {port: 1}}\nlifecycle: {preStop: {httpGet: {port: 1}}}")
 	for mesh, want := range map[string][]world.Outcome{
 		"linkerd": {world.Unaffected, world.FalselyPasses}, // it lets in what looks like a probe of the pod

@@ -68,7 +68,7 @@ func TestTheEnvHoldsTheAPIServersDefaults(t *testing.T) {
 	}
 }
 
-func TestATCPSocketHookThatAlwaysFailsDoesNotStartToSucceed(t *testing.T) {
+func TestHook_failingTCPSocket(t *testing.T) {
 	r := plan(t, podOf("", app("lifecycle: {postStart: {tcpSocket: {port: 80}}}")))
 	wantReason(t, r, "hook-never-works")
 	if len(r.Edits) != 0 {
@@ -151,7 +151,7 @@ func TestDangling_fix(t *testing.T) {
 	}
 }
 
-func TestANativeSidecarThatStartsBeforeTheAnswererIsNotHungInInit(t *testing.T) {
+func TestNativeSidecar_beforeTheAnswerer(t *testing.T) {
 	before := podOf(injected, "initContainers:\n- name: db\n  image: db\n  restartPolicy: Always\n  startupProbe: {httpGet: {port: 1}}\n"+app(httpProbe))
 	r := plan(t, before, answeredBy("istio-proxy"), injectorRewritesNothing)
 	wantReason(t, r, "starts-before-answerer")
@@ -179,7 +179,7 @@ func TestAPortThatTheMeshDoesNotCaptureIsNotRewritten(t *testing.T) {
 	}
 }
 
-func TestTheInjectorsOwnRewriterIsKeptOffWhereTheEnvIsOnIstioProxy(t *testing.T) {
+func TestRewriter_offBesideTheEnv(t *testing.T) {
 	const keepsOn = "annotations:\n  sidecar.istio.io/rewriteAppHTTPProbers: \"true\"\n"
 	for _, metadata := range []string{injected, "labels: {a: b}\n", ""} {
 		r := plan(t, podOf(metadata, app(httpProbe)))

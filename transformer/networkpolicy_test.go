@@ -15,7 +15,7 @@ func networkPolicy(spec ...string) string {
 	return "---\napiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata:\n  name: web\n  namespace: shop\nspec:\n  " + strings.Join(spec, "\n  ") + "\n"
 }
 
-func TestANetworkPolicyThatKeepsTheKubeletOutInAmbientModeIsWarnedOf(t *testing.T) {
+func TestNetworkPolicy_ambientKubeletKeptOut(t *testing.T) {
 	const (
 		all   = "podSelector: {}"
 		ofWeb = "podSelector: {matchLabels: {app: web}}"
@@ -71,7 +71,7 @@ func TestANetworkPolicyThatKeepsTheKubeletOutInAmbientModeIsWarnedOf(t *testing.
 	}
 }
 
-func TestASelectorWithAnOperatorThatIsNoneSelectsNothing(t *testing.T) {
+func TestNetworkPolicy_unknownOperator(t *testing.T) {
 	for operator, warned := range map[string]bool{"In": true, "Exists": true, "Gt": false, "NotIn": false, "DoesNotExist": false} {
 		yaml := strings.Replace(podOf(ambientPod, app(httpProbe)), "  name: web\n", "  name: web\n  namespace: shop\n", 1) +
 			networkPolicy("podSelector: {matchExpressions: [{key: app, operator: "+operator+", values: [web]}]}", "ingress: []")

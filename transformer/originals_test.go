@@ -50,9 +50,9 @@ func TestOriginalsAreFoundWhateverThePort(t *testing.T) {
 	}
 }
 
-// TestNoOriginalIsRemovedWhileAProbeThatItMayBelongToLooksRewritten: the
+// TestOriginals_keptWhileAProbeLooksRewritten: the
 // template is refused, by restore too.
-func TestNoOriginalIsRemovedWhileAProbeThatItMayBelongToLooksRewritten(t *testing.T) {
+func TestOriginals_keptWhileAProbeLooksRewritten(t *testing.T) {
 	one := plan(t, podOf("", app(httpProbe))).text
 	_, sidecar, _ := strings.Cut(one, "initContainers:\n")
 	sidecar, _, _ = strings.Cut(sidecar, "      containers:\n")
@@ -162,9 +162,9 @@ func TestAProbeThatHasThePathOfAnotherIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// TestTheProbesOfAnAppNamedLikeTheOtherMeshsProxyComeBack: to the mesh osm a
+// TestRestore_appNamedLikeAProxy: to the mesh osm a
 // container istio-proxy is an app, and to the mesh istio envoy is.
-func TestTheProbesOfAnAppNamedLikeTheOtherMeshsProxyComeBack(t *testing.T) {
+func TestRestore_appNamedLikeAProxy(t *testing.T) {
 	for name, first := range map[string][]option{"istio-proxy": {inOSM}, "envoy": nil} {
 		original := podOf("", app(httpProbe)+"- name: "+name+"\n  image: x\n"+strings.TrimPrefix(indent("", httpProbe, 0), "\n"))
 		second := []option{inOSM}
@@ -196,9 +196,9 @@ func TestAMessageNamesNoContainerOfOurs(t *testing.T) {
 	}
 }
 
-// TestAContainerNamedAsAnotherMeshsProxyGetsItsOriginalsBack: which mesh they were
+// TestRestore_containerNamedLikeAProxy: which mesh they were
 // rewritten for is not known to restore.
-func TestAContainerNamedAsAnotherMeshsProxyGetsItsOriginalsBack(t *testing.T) {
+func TestRestore_containerNamedLikeAProxy(t *testing.T) {
 	for _, name := range []string{"istio-proxy", "kuma-sidecar", "consul-dataplane"} {
 		yaml := podOf("", strings.Replace(app(httpProbe), "name: app", "name: "+name, 1))
 		r := plan(t, yaml, inMesh("linkerd"))
@@ -355,7 +355,7 @@ func TestThePortOfAProbeProxyIsReadWhereItMayBe(t *testing.T) {
 	}
 }
 
-func TestAnOriginalThatIsThereTwiceIsNamedWithBothHolders(t *testing.T) {
+func TestOriginals_twoHolders(t *testing.T) {
 	r := plan(t, podOf("", app(httpProbe)))
 	other := strings.Replace(r.text, "      containers:\n", "      - name: other\n        image: o\n        env:\n        - name: ISTIO_KUBE_APP_PROBERS\n          value: '{\"/app-health/app/livez\":{\"httpGet\":{\"port\":81}}}'\n        startupProbe: {httpGet: {path: /healthz, port: 15099}}\n      containers:\n", 1)
 	want := "`spec.template.spec.containers[0].livenessProbe`: looks rewritten, and container `probe-proxy` and container `other` carry different originals for its path; only one of them may"

@@ -52,7 +52,7 @@ func TestTheOriginalsOfRequestsAreFoundByPath(t *testing.T) {
 	}
 }
 
-func TestARequestLooksRewrittenByItsPathAndWhereThatSaysNothingByItsHeaders(t *testing.T) {
+func TestRequest_looksRewritten(t *testing.T) {
 	for _, c := range []struct {
 		request *pod.HTTPGet
 		want    bool

@@ -28,7 +28,7 @@ func declaredContext(t *testing.T, text string) string {
 	return strings.Join(strings.Fields(context), " ")
 }
 
-func TestADeclaredIstioProxyIsAsRestrictedAsAllOtherContainers(t *testing.T) {
+func TestDeclared_asRestrictedAsOthers(t *testing.T) {
 	const (
 		short = "allowPrivilegeEscalation: false capabilities: drop: - ALL"
 		whole = "runAsNonRoot: true " + short + " seccompProfile: type: RuntimeDefault"
@@ -119,7 +119,7 @@ func TestTheContextOfAUsersIstioProxyIsTheirs(t *testing.T) {
 }
 
 // What the API server fills in is in every manifest that was read from the cluster.
-func TestADeclaredIstioProxyIsKnownAgainWithTheAPIServersDefaults(t *testing.T) {
+func TestDeclared_withDefaultsOfTheAPIServer(t *testing.T) {
 	const path, policy, empty = "        terminationMessagePath: /dev/termination-log\n", "        terminationMessagePolicy: File\n", "        resources: {}\n"
 	ofTheUsers := func(o *transformer.Options) { o.IstioProxy.Image = "example.com/proxy:1" }
 	for _, c := range []struct {

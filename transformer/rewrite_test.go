@@ -11,7 +11,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-func TestIstiosLivenessHTTPExampleGivesIstiosValueByteForByte(t *testing.T) {
+func TestPlan_istioLivenessExample(t *testing.T) {
 	r := plan(t, podOf("", `
 containers:
 - name: liveness-http
@@ -109,7 +109,7 @@ func TestEveryHandlerIsRewritten(t *testing.T) {
 	}
 }
 
-func TestNativeSidecarsAreProbedThroughProbeProxyThatStartsBeforeThem(t *testing.T) {
+func TestNativeSidecar_probeProxyStartsFirst(t *testing.T) {
 	r := plan(t, podOf("", `
 initContainers:
 - name: migrate
@@ -131,7 +131,7 @@ containers:
 	}
 }
 
-func TestAProbeProxyThatWasMovedBehindANativeSidecarIsMovedBack(t *testing.T) {
+func TestNativeSidecar_probeProxyMovedBack(t *testing.T) {
 	first := plan(t, podOf("", `
 initContainers:
 - name: logs
@@ -156,7 +156,7 @@ containers:
 	wantNoEdits(t, plan(t, r.text))
 }
 
-func TestAnOrdinaryProbeProxyIsLastUnlessAPostStartHookNeedsIt(t *testing.T) {
+func TestProbeProxy_placeOfAnOrdinaryOne(t *testing.T) {
 	last := plan(t, podOf("", app(httpProbe)), asContainer)
 	if strings.Index(last.text, "name: probe-proxy") < strings.Index(last.text, "name: app") || strings.Contains(last.text, "restartPolicy") {
 		t.Errorf("probe-proxy must be an ordinary container, and last:\n%s", last.text)
@@ -232,7 +232,7 @@ func TestTheContainerIsMergedFromTheOptions(t *testing.T) {
 	}
 }
 
-func TestProbeProxyBesideIstiosSidecarTurnsItsRewriterOffAndItsCaptureAway(t *testing.T) {
+func TestProbeProxy_besideIstiosSidecar(t *testing.T) {
 	for _, c := range []struct{ name, metadata, exclude string }{
 		{"none", "", `traffic.sidecar.istio.io/excludeInboundPorts: "15099"`},
 		{"appended", "annotations:\n  traffic.sidecar.istio.io/excludeInboundPorts: \"9000, 9001\"\n", `traffic.sidecar.istio.io/excludeInboundPorts: "9000, 9001,15099"`},
@@ -266,7 +266,7 @@ func TestProbeProxyBesideIstiosSidecarTurnsItsRewriterOffAndItsCaptureAway(t *te
 	}
 }
 
-func TestIstioProxyIsDeclaredWithTheEnvAndItsRewriterOff(t *testing.T) {
+func TestDeclared_envAndRewriterOff(t *testing.T) {
 	before := podOf(injected, app(httpProbe))
 	r := plan(t, before)
 	wantText(t, r, podOf(injected+"annotations:\n  sidecar.istio.io/rewriteAppHTTPProbers: \"false\"\n", app(`
@@ -313,7 +313,7 @@ func TestAutoTakesIstioProxyWhereThePodHasItOrAsksForIt(t *testing.T) {
 	}
 }
 
-func TestAUsersIstioProxyGetsTheEnvAndKeepsTheRestOnRestore(t *testing.T) {
+func TestIstioProxy_ofTheUser(t *testing.T) {
 	for _, proxy := range []string{
 		"- name: istio-proxy\n  image: auto\n  resources:\n    limits:\n      cpu: 1\n",
 		"- name: istio-proxy\n  image: auto\n  env:\n  - name: A\n    value: b\n",
@@ -330,7 +330,7 @@ func TestAUsersIstioProxyGetsTheEnvAndKeepsTheRestOnRestore(t *testing.T) {
 	}
 }
 
-func TestANativeIstioProxyOfTheTemplateAnswersForWhatStartsAfterIt(t *testing.T) {
+func TestIstioProxy_nativeInTheTemplate(t *testing.T) {
 	before := podOf("", `
 initContainers:
 - name: before
@@ -374,7 +374,7 @@ containers:
 	}
 }
 
-func TestAnInjectedIstioProxyThatMayFindNoNativeInjectorIsWarnedOf(t *testing.T) {
+func TestIstioProxy_maybeNoNativeInjector(t *testing.T) {
 	r := plan(t, podOf("", "initContainers:\n- name: istio-proxy\n  image: auto\n  restartPolicy: Always\n"+app(httpProbe)))
 	wantReason(t, r, "proxy-in-init-containers")
 	if len(r.Edits) == 0 {
@@ -382,7 +382,7 @@ func TestAnInjectedIstioProxyThatMayFindNoNativeInjectorIsWarnedOf(t *testing.T)
 	}
 }
 
-func TestAPostStartHookIsAnsweredByIstioProxyOnlyIfTheAppIsHeld(t *testing.T) {
+func TestIstioProxy_postStartHooks(t *testing.T) {
 	hook := app("lifecycle: {postStart: {httpGet: {port: 80}}}")
 	r := plan(t, podOf(injected, hook), answeredBy("istio-proxy"))
 	if f := wantReason(t, r, "post-start-order"); f.Severity != transformer.Error || !strings.Contains(textOf(f), "answeredBy: probe-proxy") {
@@ -429,7 +429,7 @@ containers:
 	}
 }
 
-func TestAnInjectSwitchThatIstioCannotReadSwitchesNothing(t *testing.T) {
+func TestInjection_unreadableSwitch(t *testing.T) {
 	for _, m := range []string{"labels: {sidecar.istio.io/inject: \"no\"}", "annotations: {sidecar.istio.io/inject: \"yes\"}"} {
 		r := plan(t, podOf(m, app(httpProbe)))
 		wantReason(t, r, "inject-unclear")
@@ -461,7 +461,7 @@ func TestTheStatusPortOfIstioProxyIsWhereItsProbesGo(t *testing.T) {
 	}
 }
 
-func TestProbeProxyMayHaveIstiosPortWhereIstioHasMovedAway(t *testing.T) {
+func TestProbeProxy_onIstiosPort(t *testing.T) {
 	before := podOf(injected+"annotations:\n  status.sidecar.istio.io/port: \"15030\"\n", app(httpProbe))
 	r := plan(t, before, answeredBy("probe-proxy"), port(15020))
 	if !strings.Contains(r.text, "rewriteAppHTTPProbers: \"false\"") || !strings.Contains(r.text, "excludeInboundPorts: \"15020\"") {
@@ -612,7 +612,7 @@ func TestAContainerMayHaveTheNameOfOneThatIsNotAdded(t *testing.T) {
 }
 
 // A real istio-proxy starts where the template has it.
-func TestARealIstioProxyAnswersTheHooksOfWhatComesAfterIt(t *testing.T) {
+func TestIstioProxy_hooksOfLaterContainers(t *testing.T) {
 	const proxy = "- name: istio-proxy\n  image: istio/proxyv2:1.27\n"
 	hooked := "- name: app\n  image: app\n  lifecycle: {postStart: {httpGet: {port: 80}}}\n"
 	r := plan(t, podOf("", "containers:\n"+proxy+hooked))

@@ -11,7 +11,7 @@ import (
 // Istio's rewriter is turned off for a whole pod, so nothing that it may serve is left
 // alone in one that is rewritten. Each reason to leave a probe alone, in a template with
 // another probe that is rewritten.
-func TestNoProbeThatIstioMayServeIsLeftAloneInARewrittenPod(t *testing.T) {
+func TestRewriter_istioServesProbes(t *testing.T) {
 	onlyHTTP := func(o *transformer.Options) { o.Rewrite = []string{"httpGet"} }
 	const skip = "annotations: {rewrite-probes.io/skip-containers: s}\n"
 	for _, c := range []struct {
@@ -123,7 +123,7 @@ func TestARewriterThatIsOffOrNotThereIsNotNeeded(t *testing.T) {
 }
 
 // A cure that does nothing is none: the functionConfig may itself say that Istio's injector rewrites.
-func TestTheMessageNamesWhoSaysThatIstiosInjectorRewrites(t *testing.T) {
+func TestRewriter_messageNamesWhoSaysSo(t *testing.T) {
 	two := app(httpProbe) + "- name: s\n  image: s\n  livenessProbe: {httpGet: {port: 80}}\n"
 	const skip = "annotations: {rewrite-probes.io/skip-containers: s"
 	for _, c := range []struct {
@@ -144,7 +144,7 @@ func TestTheMessageNamesWhoSaysThatIstiosInjectorRewrites(t *testing.T) {
 
 // Kuma and Consul, too, are told to rewrite nothing in a pod that is rewritten, so that
 // what stays as it is there would begin to fail.
-func TestNoProbeThatAnotherMeshServesIsLeftAloneInARewrittenPod(t *testing.T) {
+func TestRewriter_anotherMeshServesProbes(t *testing.T) {
 	for _, m := range meshes {
 		const left = "rewrite-probes.io/skip-containers"
 		serves := map[string]bool{

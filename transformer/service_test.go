@@ -66,7 +66,7 @@ func TestAServiceExposesThePortsItLeadsTo(t *testing.T) {
 }
 
 // The base of a kustomize tree has Services without a selector, and kustomize puts its labels there.
-func TestAServiceWithoutASelectorMayExposeThePortsItLeadsTo(t *testing.T) {
+func TestService_withoutSelector(t *testing.T) {
 	for _, selector := range []string{"type: ClusterIP", "selector: {}", "selector:"} {
 		for _, labels := range []field.KeyValues{nil, {}, webLabels} {
 			around := near(t, "shop", service(selector, "ports: [{port: 80, targetPort: web}]"))
@@ -81,7 +81,7 @@ func TestAServiceWithoutASelectorMayExposeThePortsItLeadsTo(t *testing.T) {
 }
 
 // A Service without a namespace may go to that of the pod, but certainly declares nothing there.
-func TestAServiceWithoutANamespaceMayExposeThePortsItLeadsTo(t *testing.T) {
+func TestService_withoutNamespace(t *testing.T) {
 	unplaced := strings.Replace(service("selector: {app: web}", "ports: [{name: http, port: 8080}]"), "  namespace: shop\n", "", 1)
 	around := near(t, "shop", unplaced)
 	for _, c := range []struct {

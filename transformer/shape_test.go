@@ -35,7 +35,7 @@ func TestANotebooksPodsGetTheMetadataOfTheNotebook(t *testing.T) {
 
 // The CRD has no restartPolicy for init containers, and the controller takes
 // the first container for the notebook.
-func TestANotebookGetsAnOrdinaryContainerThatIsNotTheFirst(t *testing.T) {
+func TestShape_notebook(t *testing.T) {
 	before := notebook("", app(httpProbe+"\nlifecycle: {postStart: {httpGet: {port: 8001}}, preStop: {httpGet: {port: 8001}}}"))
 	// Istio's rewriter may serve the hook, which probe-proxy cannot.
 	refused := plan(t, before)
@@ -76,7 +76,7 @@ func TestKnativesProbesAreLeftToIstiosInjector(t *testing.T) {
 	}
 }
 
-func TestABareSpecIsRewrittenUnlessThePodsNeedAnnotations(t *testing.T) {
+func TestShape_bareSpec(t *testing.T) {
 	bare := func(spec string) string {
 		return "apiVersion: example.com/v1\nkind: Bare\nmetadata:\n  name: b\n  annotations:\n    a: b\nspec:\n" + indent("pod:", spec, 2)
 	}

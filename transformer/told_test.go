@@ -66,7 +66,7 @@ func bare(spec string) string {
 	return "apiVersion: example.com/v1\nkind: Bare\nmetadata:\n  name: web\nspec:\n" + indent("pod:", spec, 2)
 }
 
-func TestTheAppCannotAnswerWhereItsPodsHaveNoPlaceForAnAnnotation(t *testing.T) {
+func TestApp_noPlaceForAnAnnotation(t *testing.T) {
 	r := plan(t, bare(app(httpProbe)), answeredBy("app"))
 	wantTold(t, r.Plan, "error annotations-unknown -: `spec.pod`: is a pod's spec without metadata, so that there is no known place for the annotation `traffic.sidecar.istio.io/excludeInboundPorts`, which the pods need; the entry of `podTemplates` must have `metadata`, the path of the mapping with the pods' annotations, or the object must be excluded")
 	wantTold(t, plan(t, bare(app("livenessProbe: {exec: {command: [x]}}")), answeredBy("app")).Plan)
@@ -85,7 +85,7 @@ func TestTheAppsPortsComeAfterThoseOfTheNamespace(t *testing.T) {
 }
 
 // Istio ignores an exclusion where the ports that it captures are listed.
-func TestTheAppCannotAnswerOnAPortThatIsListedAsCaptured(t *testing.T) {
+func TestApp_portListedAsCaptured(t *testing.T) {
 	before := podOf("annotations: {traffic.sidecar.istio.io/includeInboundPorts: \"8001\", traffic.sidecar.istio.io/excludeInboundPorts: \"8001\"}", app(httpProbe))
 	r := plan(t, before, answeredBy("app"))
 	if f := wantReason(t, r, "probe-port-captured"); textOf(f) != "`spec.template.metadata.annotations[traffic.sidecar.istio.io/includeInboundPorts]`: \"8001\" has the port of a probe, and Istio then ignores `traffic.sidecar.istio.io/excludeInboundPorts`; the port must be removed here, or another must answer" {
@@ -94,7 +94,7 @@ func TestTheAppCannotAnswerOnAPortThatIsListedAsCaptured(t *testing.T) {
 	wantText(t, r, before)
 }
 
-func TestAJobWithAnOrdinaryProbeProxyIsToldOnlyThatItNeverEnds(t *testing.T) {
+func TestJob_ordinaryProbeProxy(t *testing.T) {
 	r := plan(t, jobWith("backoffLimit: 0\npodFailurePolicy: {rules: [{onExitCodes: {}}]}\n", "restartPolicy: OnFailure\n"), asContainer)
 	wantTold(t, r.Plan, "error job-never-finishes -: `spec.template.spec`: the pod has to finish, and with probe-proxy as an ordinary container it never would; probe-proxy must be a native sidecar (`placement: native`)")
 }

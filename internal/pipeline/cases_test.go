@@ -94,7 +94,7 @@ func words(m report.Message) string {
 }
 
 // A build that is no release does not know an image of probe-proxy: that is said once, if it writes one.
-func TestTheImageOfABuildThatIsNoReleaseIsSaidToBeMissing(t *testing.T) {
+func TestImage_ofUnreleasedBuild(t *testing.T) {
 	image, released := release.Image()
 	want := "warning: This build (" + release.Version() + ") is not a release. It writes the image of the next release, " + image +
 		", and pods cannot start until that exists. Set `probeProxy.image`, or install a release. [unreleased-image]\n"

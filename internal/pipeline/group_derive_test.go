@@ -15,7 +15,7 @@ import (
 // The workloads are random, and before the group in the input or after it. What
 // the group takes, or why it takes nothing, must not depend on whether the
 // workload has been rewritten, and all of it can be undone.
-func TestAGroupTakesTheSameProbeBeforeAndAfterItsWorkloadIsRewritten(t *testing.T) {
+func TestGroup_probeOfRewrittenWorkload(t *testing.T) {
 	const group = "apiVersion: networking.istio.io/v1\nkind: WorkloadGroup\nmetadata:\n  name: vms\n  annotations:\n    rewrite-probes.io/probe-from: Deployment/web/%s\nspec:\n  template: {}\n"
 	taken, rewritten := 0, 0
 	for seed := range uint64(400) {

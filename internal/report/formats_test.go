@@ -318,7 +318,7 @@ func TestManyMessagesAboutWhatIsNotRenderedAreTwoLines(t *testing.T) {
 }
 
 // A repository has hundreds of files that are no manifests, beside few that are.
-func TestExplainNamesFilesThatAreNoManifestsIfItIsVerbose(t *testing.T) {
+func TestExplain_filesThatAreNoManifests(t *testing.T) {
 	r := &Report{}
 	for i := range 300 {
 		for _, key := range []reason.Key{reason.NoManifest, reason.HelmTemplate} {

@@ -13,7 +13,7 @@ import (
 )
 
 // What fails in the mesh and was left alone is never "nothing to do".
-func TestExplainSaysWhatToDoAboutAProbeThatIsLeftAloneAndFails(t *testing.T) {
+func TestExplain_failingProbeLeftAlone(t *testing.T) {
 	for outcome, want := range map[world.Outcome]string{
 		world.Fails:         "next: unless it is on purpose, have the readinessProbe of Deployment shop/web rewritten, which now fails; \"rewrite-probes reasons opt-out\" says how\n",
 		world.FalselyPasses: "which now falsely passes; \"rewrite-probes reasons opt-out\" says how\n",
@@ -45,7 +45,7 @@ func TestExplainDoesNotSayNothingToDoBelowAWarning(t *testing.T) {
 	}
 }
 
-func TestExplainNamesTheFileAndTheLineAsFarAsTheyAreKnown(t *testing.T) {
+func TestExplain_fileAndLine(t *testing.T) {
 	for want, o := range map[string]report.Object{
 		"web.yaml:3": {File: "web.yaml", Line: 3}, "web.yaml": {File: "web.yaml"}, "": {Line: 3},
 	} {
