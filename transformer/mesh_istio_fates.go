@@ -256,6 +256,9 @@ func (d istio) cannotAnswer(v *view, f world.Facts) string {
 		if !s.original.Dials() || istioData.isProxy(s.container) || s.name.IsHook() && s.original.HTTPGet == nil {
 			continue
 		}
+		if at := v.listensLocally(s); at != "" {
+			return fmt.Sprintf("istio-proxy asks the pod's IP, and %s says that container %q listens on 127.0.0.1", at, s.container.Name)
+		}
 		if s.original.Newer(s.name.IsHook()) != "" {
 			return fmt.Sprintf("istio-proxy cannot make the %s of container %q", s.name.Field(), s.container.Name)
 		}

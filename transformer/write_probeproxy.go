@@ -30,6 +30,9 @@ var podIP = field.Map{
 	}},
 }
 
+// localIP stands for podIP where the app listens on 127.0.0.1 alone.
+var localIP = field.Map{{Key: "name", Value: "POD_IP"}, {Key: "value", Value: "127.0.0.1"}}
+
 // fixedContainer returns the container probe-proxy, as far as it is the same for all templates.
 //
 // The container declares no ports. The kubelet needs only their numbers, and tools
@@ -85,6 +88,9 @@ func (w *draft) probeProxy(originals string, toRewrite []*site) field.Map {
 	once.Do(func() { once.m = fixedContainer(w.setting, w.native()) })
 	fixed := once.m
 	env := slices.Clip(field.As[field.List](fixed, "env"))
+	if w.isLocal(toRewrite) && field.Same(env[0], podIP) { // the options may have another
+		env = append(field.List{localIP}, env[1:]...)
+	}
 	m := field.Merge(fixed, field.Map{{Key: "env", Value: append(env, envVar(originals))}})
 	if v := w.probeProxyResources(w.resources, toRewrite); len(v) > 0 {
 		m = append(m, field.Entry{Key: "resources", Value: v})
@@ -93,6 +99,12 @@ func (w *draft) probeProxy(originals string, toRewrite []*site) field.Map {
 		m = append(m, field.Entry{Key: "securityContext", Value: v})
 	}
 	return m
+}
+
+// isLocal reports whether probe-proxy must ask 127.0.0.1 for one of the originals.
+func (k *knowledge) isLocal(toRewrite []*site) bool {
+	isLocal := func(s *site) bool { return k.listensLocally(s) != "" }
+	return slices.ContainsFunc(toRewrite, isLocal)
 }
 
 // livenessTimeout is in seconds: a node that is short of CPU must not make the

@@ -32,6 +32,7 @@ type Index struct {
 	services      lazy[surroundings.Service]
 	ingresses     lazy[surroundings.Ingress]
 	networks      lazy[surroundings.NetworkPolicy]
+	sidecars      lazy[surroundings.Sidecar]
 	servers       lazy[surroundings.LinkerdServer]
 	routes        lazy[surroundings.HTTPRoute]
 	openShift     []place // of objects that only OpenShift has
@@ -64,6 +65,7 @@ func Collect(streams []*manifest.Stream, rootNamespace string) *Index {
 		services:      newLazy(readService),
 		ingresses:     newLazy(withSpec(ingress)),
 		networks:      newLazy(withSpec(networkPolicy)),
+		sidecars:      newLazy(withSpec(sidecar)),
 		servers:       newLazy(withSpec(linkerdServer)),
 		routes:        newLazy(withSpec(httpRoute)),
 		found:         make(map[question]*surroundings.Surroundings),
@@ -79,6 +81,7 @@ func Collect(streams []*manifest.Stream, rootNamespace string) *Index {
 		{"security.istio.io", "PeerAuthentication", &x.peers.unread},
 		{"security.istio.io", "AuthorizationPolicy", &x.policies.unread},
 		{"networking.istio.io", "ServiceEntry", &x.services.unread},
+		{"networking.istio.io", "Sidecar", &x.sidecars.unread},
 		{"networking.k8s.io", "Ingress", &x.ingresses.unread},
 		{"networking.k8s.io", "NetworkPolicy", &x.networks.unread},
 		{"policy.linkerd.io", "Server", &x.servers.unread},
@@ -136,6 +139,7 @@ func (x *Index) find(q question) *surroundings.Surroundings {
 			}
 			return x.services.near(question{place: q.place})
 		}),
+		Sidecars:        sync.OnceValue(func() []surroundings.Sidecar { return x.sidecars.near(q) }),
 		LinkerdServers:  sync.OnceValue(func() []surroundings.LinkerdServer { return x.servers.near(q) }),
 		HTTPRoutes:      sync.OnceValue(func() []surroundings.HTTPRoute { return x.routes.near(q) }),
 		NetworkPolicies: sync.OnceValue(func() []surroundings.NetworkPolicy { return x.networks.near(q) }),

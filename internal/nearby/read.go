@@ -150,6 +150,30 @@ func ingress(m *field.Metadata, spec *ingressSpec, at *origin) (surroundings.Ing
 	return v, true
 }
 
+type sidecarSpec struct {
+	WorkloadSelector struct {
+		Labels field.KeyValues `json:"labels"`
+	} `json:"workloadSelector"`
+	Ingress []struct {
+		Port struct {
+			Number int `json:"number"`
+		} `json:"port"`
+		DefaultEndpoint string `json:"defaultEndpoint"`
+	} `json:"ingress"`
+}
+
+// sidecar makes the configuration of proxies that receive on listeners of their own.
+func sidecar(m *field.Metadata, spec *sidecarSpec, at *origin) (surroundings.Sidecar, bool) {
+	s := surroundings.Sidecar{
+		Name: m.Name, Namespace: m.Namespace, MatchLabels: spec.WorkloadSelector.Labels, At: at,
+		Endpoints: make(map[int]string),
+	}
+	for _, l := range spec.Ingress {
+		s.Endpoints[l.Port.Number] = l.DefaultEndpoint
+	}
+	return s, len(s.Endpoints) > 0
+}
+
 type linkerdServerSpec struct {
 	PodSelector *surroundings.LabelSelector `json:"podSelector"` // or an externalWorkloadSelector
 	Port        field.IntOrString           `json:"port"`

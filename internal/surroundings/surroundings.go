@@ -47,6 +47,8 @@ type Surroundings struct {
 	// attached to them.
 	LinkerdServers func() []LinkerdServer
 	HTTPRoutes     func() []HTTPRoute
+	// Sidecars returns, in the same way, those of Istio's with an ingress.
+	Sidecars func() []Sidecar
 	// Ingresses returns, in the same way, those that lead to Services.
 	Ingresses func() []Ingress
 }
