@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
@@ -45,4 +46,32 @@ func TestMain(m *testing.M) {
 		}
 		return said.Compare()
 	}))
+}
+
+// mostWords is how many words a message has at most in all its parts. It only goes down, and the
+// goal is 45.
+const mostWords = 55
+
+func TestMessage_words(t *testing.T) {
+	text, err := os.ReadFile("testdata/sentences.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	measured := 0
+	for line := range strings.Lines(string(text)) {
+		key, message, _ := strings.Cut(line, ": ")
+		if _, isMessage := reason.Parse(key); !isMessage {
+			continue
+		}
+		if _, withoutPath, hasPath := strings.Cut(message, "`: "); hasPath && message[0] == '`' {
+			message = withoutPath
+		}
+		measured++
+		if n := len(strings.Fields(message)); n > mostWords {
+			t.Errorf("%d words, and %d may be: %s", n, mostWords, line)
+		}
+	}
+	if measured < 100 {
+		t.Errorf("only %d messages were measured", measured)
+	}
 }
