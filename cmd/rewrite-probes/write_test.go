@@ -79,7 +79,7 @@ func TestAFileThatChangesWhileItRunsIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	if read(t, path) != saved || !strings.Contains(got, "error: "+path+" was not changed: it was changed by somebody else since it was read; run the command again\n") ||
-		!strings.Contains(got, "0 objects changed, 1 not written; 1 error, ") || !strings.HasSuffix(got, "exit 3\n") {
+		!strings.Contains(got, "0 objects changed, 1 not written; 2 errors, ") || !strings.HasSuffix(got, "exit 3\n") {
 		t.Errorf("output:\n%s\nfile:\n%s", got, read(t, path))
 	}
 	if output(t, "", "-w", path); !strings.Contains(read(t, path), "app-health") {
