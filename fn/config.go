@@ -23,6 +23,7 @@ const (
 	AnsweredByAuto       = transformer.AnsweredByAuto
 	AnsweredByProbeProxy = transformer.AnsweredByProbeProxy
 	AnsweredByIstioProxy = transformer.AnsweredByIstioProxy
+	AnsweredByEnvoy      = transformer.AnsweredByEnvoy
 	AnsweredByApp        = transformer.AnsweredByApp
 )
 

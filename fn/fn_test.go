@@ -189,7 +189,7 @@ func TestAConfigThatIsWrongIsAnErrorEverywhere(t *testing.T) {
 // A Go value has no file and no lines.
 func TestEveryProblemOfAConfigIsNamedByItsFieldAlone(t *testing.T) {
 	c := fn.RewriteProbes{Spec: fn.RewriteProbesSpec{AnsweredBy: "nobody", Port: -1, ProbeProxy: fn.ProbeProxy{Name: "A"}}}
-	const want = "functionConfig: `spec.answeredBy`: \"nobody\" must be auto, probe-proxy, istio-proxy or app\n" +
+	const want = "functionConfig: `spec.answeredBy`: \"nobody\" must be auto, probe-proxy, istio-proxy, envoy or app\n" +
 		"functionConfig: `spec.port`: \"-1\" must be a number from 1 to 65535\n" +
 		"functionConfig: `spec.probeProxy.name`: \"A\" must be a container name: lower-case letters, digits and dashes, at most 63"
 	if err := c.Validate(); err == nil || err.Error() != want {

@@ -67,21 +67,21 @@ func (d *decision) leave(r *ruling, l leave) {
 // rewriteTheRest sets the target of each probe and hook for which there is no reason to leave it
 // alone.
 func (d *decision) rewriteTheRest() {
-	for i := range d.rulings {
-		if r := &d.rulings[i]; r.reason == reason.None {
-			d.toRewrite = append(d.toRewrite, r.site)
-		}
-	}
 	routes := d.osmRoutes()
 	for i := range d.rulings {
 		r := &d.rulings[i]
 		switch to := routes[r.key]; {
 		case r.reason != reason.None:
+			continue
 		case len(to) > 0:
 			r.target = &pod.Handler{HTTPGet: r.inOSMForm(to[0])}
+		case d.isAnsweredBy(AnsweredByEnvoy):
+			d.leave(r, beyondEnvoy(r.site))
+			continue
 		default:
 			r.target = &pod.Handler{HTTPGet: r.rewritten(d.inspection.answerer.port)}
 		}
+		d.toRewrite = append(d.toRewrite, r.site)
 	}
 	if len(d.toRewrite) > 0 && d.answeredByUs() {
 		d.resources = d.readResources()
@@ -89,12 +89,18 @@ func (d *decision) rewriteTheRest() {
 }
 
 // osmRoutes returns the routes of what is rewritten, as far as it gets Open Service Mesh's form: in
-// that mesh, and if the form can express it.
+// that mesh, and if the form can express it. What goes to osm-healthcheck is not for an Envoy.
 func (d *decision) osmRoutes() map[string][]prober.OSMRoute {
 	if !d.mesh.osmForm {
 		return nil
 	}
-	return prober.OSMRoutes(originalsOf(d.toRewrite))
+	var rest []*site
+	for _, r := range d.rulings {
+		if r.reason == reason.None && !(d.isAnsweredBy(AnsweredByEnvoy) && r.original.TCPSocket != nil) {
+			rest = append(rest, r.site)
+		}
+	}
+	return prober.OSMRoutes(originalsOf(rest))
 }
 
 // ask asks rules of the template.

@@ -45,7 +45,11 @@ func know(settings []*setting, t *template) *knowledge {
 
 // answersItself reports whether the app itself is to answer: the probes stay as they
 // are, and the mesh is told not to capture their ports.
-func (k *knowledge) answersItself() bool { return k.inspection.answerer.who == AnsweredByApp }
+func (k *knowledge) answersItself() bool { return k.isAnsweredBy(AnsweredByApp) }
+
+// isAnsweredBy reports whether somebody is to answer rewritten probes: one of the AnsweredBy
+// constants but auto.
+func (k *knowledge) isAnsweredBy(who string) bool { return k.inspection.answerer.who == who }
 
 // withoutExcluded returns the annotations without the ports that an earlier run took out
 // of the mesh.
@@ -84,9 +88,7 @@ func undoAll(annotations field.KeyValues, past []answerer, recorded field.KeyVal
 }
 
 // answeredByUs reports whether a probe-proxy is to make rewritten probes.
-func (k *knowledge) answeredByUs() bool {
-	return k.inspection.answerer.who == AnsweredByProbeProxy
-}
+func (k *knowledge) answeredByUs() bool { return k.isAnsweredBy(AnsweredByProbeProxy) }
 
 func (v *view) probeProxyResources(pod *resources.Pod, toRewrite []*site) field.Map {
 	given := v.opts.ProbeProxy.Resources

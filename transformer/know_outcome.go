@@ -55,7 +55,7 @@ func (k *knowledge) mayBeRewritten() bool {
 // restartPolicy, so that the pod waits for the end of probe-proxy.
 func (h *holder) cannotRun(spec *pod.Spec) string {
 	switch {
-	case h.proxy:
+	case h.proxy, h.isAnnotation():
 		return ""
 	case pod.IsWindows(spec):
 		return "probe-proxy, which is to answer, runs on Linux alone"
@@ -79,7 +79,7 @@ func (s *site) brokenReason(spec *pod.Spec) string {
 		return why
 	case h.ours && !h.proxy && !s.inForm && !slices.Contains(h.listens, s.dialed()):
 		return fmt.Sprintf("%s, which is to answer, listens on port %s", h.name(), joinPorts(h.listens))
-	case !h.proxy && s.gates() && h.at.StartsAfter(s.at):
+	case !h.proxy && !h.isAnnotation() && s.gates() && h.at.StartsAfter(s.at):
 		return h.name() + ", which is to answer, starts later, when the probe or hook has passed"
 	case !s.inForm && s.current.HTTPGet.Scheme == "HTTPS":
 		return h.name() + ", which is to answer, speaks plain HTTP"

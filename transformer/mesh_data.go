@@ -108,7 +108,7 @@ type meshData struct {
 // Answerers returns the values that [Options].AnsweredBy may have in any
 // mesh.
 func Answerers() []string {
-	return []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByIstioProxy, AnsweredByApp}
+	return []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByIstioProxy, AnsweredByEnvoy, AnsweredByApp}
 }
 
 func (d *meshData) isProxy(c *pod.Container) bool {
@@ -116,10 +116,9 @@ func (d *meshData) isProxy(c *pod.Container) bool {
 }
 
 // answerers returns those of [Answerers] that there are in the mesh: Istio's is the only proxy
-// that reads the env var.
+// that reads the env var, and an Envoy only answers Open Service Mesh's form.
 func (d *meshData) answerers() []string {
-	if d.proxy == istioProxyName {
-		return Answerers()
-	}
-	return slices.DeleteFunc(Answerers(), func(who string) bool { return who == AnsweredByIstioProxy })
+	return slices.DeleteFunc(Answerers(), func(who string) bool {
+		return who == AnsweredByIstioProxy && d.proxy != istioProxyName || who == AnsweredByEnvoy && !d.osmForm
+	})
 }

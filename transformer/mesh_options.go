@@ -43,7 +43,11 @@ func problemsIn(o *Options, d *serviceMesh) []Problem {
 		if o.Mesh == MeshAuto {
 			in = "in " + d.title
 		}
-		add(field.NewPath("answeredBy"), "%q must be %s %s", o.AnsweredBy, field.Enumerate(all, "or"), in)
+		hint := ""
+		if o.AnsweredBy == AnsweredByEnvoy {
+			hint = "; an Envoy answers only with `mesh: " + openServiceMesh.name + "`"
+		}
+		add(field.NewPath("answeredBy"), "%q must be %s %s%s", o.AnsweredBy, field.Enumerate(all, "or"), in, hint)
 	}
 	switch {
 	case slices.Contains(d.reserved, o.Port):

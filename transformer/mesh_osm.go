@@ -40,7 +40,7 @@ func osmProfile(domain string, data meshData) passiveProxy {
 		excludedNamespaceLabels: field.KeyValues{{Key: domain + "/ignore"}, {Key: "control-plane"}},
 		switched: func(v *view) membership {
 			_, envoy := v.proxyOf(data.isProxy)
-			answers := func(s *site) bool { return s.byEnvoy }
+			answers := func(s *site) bool { return s.byEnvoy || s.holder != nil && s.holder.isAnnotation() }
 			if data.osmForm && envoy != nil && slices.ContainsFunc(v.sites, answers) {
 				return memberBy(envoy)
 			}

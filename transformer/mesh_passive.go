@@ -43,8 +43,8 @@ func (p passiveProxy) membership(v *view) membership {
 func (p passiveProxy) inspect(v *view) inspection {
 	said := p.membership(v)
 	m := inspection{answerer: answerer{AnsweredByProbeProxy, v.answersOn()}}
-	if v.opts.AnsweredBy == AnsweredByApp {
-		m.answerer = answerer{who: AnsweredByApp}
+	if who := v.opts.AnsweredBy; who == AnsweredByApp || who == AnsweredByEnvoy {
+		m.answerer = answerer{who: who} // on no port of its own
 	}
 	user := v.userAnnotations
 	if value, set := v.namespace().Annotations.Lookup(p.excluded.key); p.inherits && set {

@@ -36,7 +36,15 @@ func (s *setting) answersOn() int { return cmp.Or(s.mesh.port, s.opts.Port) }
 
 // listensOn reports whether an answerer listens on a port.
 func (s *setting) listensOn(a answerer, port int) bool {
-	return a.port == port || s.mesh.osmForm && a.who == AnsweredByProbeProxy && slices.Contains(prober.OSMPorts(), port)
+	switch {
+	case a.port == port:
+		return true
+	case !s.mesh.osmForm:
+		return false
+	case a.who == AnsweredByEnvoy:
+		return port != prober.OSMHealthcheckPort && slices.Contains(prober.OSMPorts(), port)
+	}
+	return a.who == AnsweredByProbeProxy && slices.Contains(prober.OSMPorts(), port)
 }
 
 // A view is a template in a setting: all that a mesh's profile sees.
@@ -211,7 +219,7 @@ func (v *view) lateIn(f *world.Facts, s *site, a answerer) string {
 	var fates []world.WorldFate
 	for _, w := range f.Worlds() {
 		x := world.WorldFate{World: w, Fate: world.Spared}
-		if (w.Injected || a.who == AnsweredByProbeProxy) && !v.runsBefore(w, s, a) {
+		if (w.Injected || a.who != AnsweredByIstioProxy) && !v.runsBefore(w, s, a) {
 			x.Outcome = world.Fails
 		}
 		fates = append(fates, x)
@@ -285,6 +293,8 @@ func (v *view) injectionCure() string {
 // on which istio-proxy answers is a fact of the mesh, which another `port` would only deny.
 func (v *view) portCure() string {
 	switch {
+	case v.opts.AnsweredBy == AnsweredByEnvoy:
+		return ", or have the name `" + envoyName + "` if it is the Envoy that answers"
 	case v.mesh.port != 0:
 		return ""
 	case v.opts.AnsweredBy == AnsweredByIstioProxy:

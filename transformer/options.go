@@ -16,7 +16,8 @@ const (
 	AnsweredByAuto       = "auto"
 	AnsweredByProbeProxy = "probe-proxy"
 	AnsweredByIstioProxy = "istio-proxy"
-	AnsweredByApp        = "app" // on ports that the mesh is told not to capture
+	AnsweredByEnvoy      = "envoy" // that the user configures, in Open Service Mesh's form
+	AnsweredByApp        = "app"   // on ports that the mesh is told not to capture
 )
 
 // MeshAuto, as [Options].Mesh, finds the mesh of each template by the labels and
@@ -33,7 +34,7 @@ const (
 // validated and have the defaults filled in (see [Defaults]).
 type Options struct {
 	Mesh       string     `json:"mesh" registry:"meshes" doc:"The mesh of the pods. auto: the mesh whose labels, annotations or proxy are in the pod template or its Namespace in the input. If there are none, rewrite-probes assumes Istio. Two meshes are an error. For Kong Mesh set kuma."`
-	AnsweredBy string     `json:"answeredBy" registry:"answerers" doc:"Who answers the rewritten probes. probe-proxy: the injected container answers. istio-proxy: Istio's sidecar answers. app: the app answers its unchanged probes, the mesh stops capturing their ports, and no Service may lead to them, because everyone gets in there without mTLS. auto: istio-proxy if it is certain to be there and to answer every probe in time, else probe-proxy, which works whether Istio injects or not. istio-proxy cannot answer in other meshes than istio."`
+	AnsweredBy string     `json:"answeredBy" registry:"answerers" doc:"Who answers the rewritten probes. probe-proxy: the injected container answers. istio-proxy: Istio's sidecar answers. envoy: an Envoy that you configure answers, with mesh osm alone. No container is added, and what Envoy cannot answer stays unchanged. rewrite-probes envoy prints its configuration. app: the app answers its unchanged probes, the mesh stops capturing their ports, and no Service may lead to them, because everyone gets in there without mTLS. auto: istio-proxy if it is certain to be there and to answer every probe in time, else probe-proxy, which works whether Istio injects or not. Only probe-proxy and the app answer in other meshes than istio and osm."`
 	Port       int        `json:"port" min:"1" max:"65535" doc:"The port where probe-proxy answers. Istio's sidecar answers on its status port. That is 15020, or the pod's annotation status.sidecar.istio.io/port, or this field if answeredBy is istio-proxy. With mesh osm or fsm do not set it: the port is always 15904, and with osm also 15901 to 15903. Neither mesh captures them."`
 	Rewrite    []string   `json:"rewrite" registry:"rewritable" doc:"The handlers that rewrite-probes rewrites: probes by their handler, and httpGet hooks (lifecycle)."`
 	ProbeProxy ProbeProxy `json:"probeProxy" doc:"The container that rewrite-probes injects."`

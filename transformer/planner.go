@@ -60,27 +60,15 @@ func originalFinders() (finders []originalFinder) {
 	return finders
 }
 
-// Originals returns the probes of a template as their author wrote them, in the form of the env var
-// and by its keys. It fails if an original cannot be known, or a probe has no port.
-func (p *Planner) Originals(in Input) (map[string]*prober.Original, error) {
-	t := p.read(&in)
-	if f := FirstError(t.mistakes); f != nil {
-		return nil, errors.New(f.Text.What)
+// Rewritten returns the originals of the probes and hooks that the plan for a template rewrites, in
+// the form of the env var and by its keys, and what the plan finds. If it finds an error, there are
+// none.
+func (p *Planner) Rewritten(in Input) (map[string]*prober.Original, []Finding) {
+	d := decide(know(p.settings, p.read(&in)))
+	if d.failed() {
+		return nil, d.findings
 	}
-	var dialing []*site
-	for _, s := range t.sites {
-		switch {
-		case s.isDangling():
-			return nil, errors.New(NewFinding(reason.Dangling, s.path, danglingText).Text.What)
-		case !s.original.Dials():
-		case s.portErr != nil:
-			port, _ := s.original.Endpoint()
-			return nil, fmt.Errorf("`%s`: port %s %w", s.path, port, s.portErr)
-		default:
-			dialing = append(dialing, s)
-		}
-	}
-	return originalsOf(dialing), nil
+	return originalsOf(d.toRewrite), d.findings
 }
 
 // An OriginalProbe is a readiness probe as its author wrote it, whether or not

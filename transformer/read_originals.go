@@ -55,10 +55,10 @@ func decodeOriginals(text string) (map[string]*prober.Original, error) {
 }
 
 // A holder is a container with an env var that carries the originals of rewritten
-// probes.
+// probes, or the annotation that carries those of probes that the user's Envoy answers.
 type holder struct {
 	at        pod.Ref
-	container *pod.Container
+	container *pod.Container // nil of the annotation
 	path      field.Path
 	originals map[string]*prober.Original
 	claimed   []string                     // the keys of originals by which a probe was recognised
@@ -74,13 +74,18 @@ type holder struct {
 // isRemovable reports whether the originals in h may be removed if they are not written anew: an
 // env var that no probe refers to, outside of containers that we added, may be the
 // user's, and stays.
-func (h *holder) isRemovable() bool { return h.ours || h.used() || h.proxy }
+func (h *holder) isRemovable() bool { return h.ours || h.used() || h.proxy || h.isAnnotation() }
+
+func (h *holder) isAnnotation() bool { return h.container == nil }
 
 // used reports whether h carries the original of a probe.
 func (h *holder) used() bool { return len(h.claimed) > 0 }
 
 func (h *holder) answerer() answerer {
-	if h.proxy {
+	switch {
+	case h.isAnnotation():
+		return answerer{who: AnsweredByEnvoy}
+	case h.proxy:
 		return answerer{AnsweredByIstioProxy, h.port}
 	}
 	return answerer{AnsweredByProbeProxy, h.port}
@@ -91,13 +96,21 @@ func (h *holder) answersOn(port int) bool {
 	return slices.Contains(h.listens, port) || h.routes != nil && slices.Contains(prober.OSMPorts(), port)
 }
 
-// name returns the name of the container for messages.
-func (h *holder) name() string { return "container `" + h.container.Name + "`" }
+// name returns the name of the holder for messages.
+func (h *holder) name() string {
+	if h.isAnnotation() {
+		return "annotation `" + OriginalsAnnotation + "`"
+	}
+	return "container `" + h.container.Name + "`"
+}
 
-// findHolders finds the containers that carry originals.
+// findHolders finds what carries originals.
 func (r *reader) findHolders() {
 	var err error
-	if r.record, err = ReadRecord(r.annotations()); err != nil {
+	if r.record, err = ReadRecord(r.annotations()); err == nil {
+		err = r.findRecorded()
+	}
+	if err != nil {
 		r.addUnreadable(r.metadata.Key("annotations", OriginalsAnnotation), "", fmt.Errorf("%s %w", OriginalsAnnotation, err))
 	}
 	for at, c := range r.in.Template.Spec.All() {
@@ -109,6 +122,22 @@ func (r *reader) findHolders() {
 			r.holders = append(r.holders, r.holderIn(at, c, originals))
 		}
 	}
+}
+
+// findRecorded finds the originals of what an Envoy answers, which are in the annotation.
+func (r *reader) findRecorded() error {
+	recorded, has := field.Map(r.record).Get(recordEnvoy)
+	if !has {
+		return nil
+	}
+	originals, err := decodeOriginals(string(field.AppendJSON(nil, recorded)))
+	if err != nil {
+		return fmt.Errorf("has under %q what cannot be read: %w", recordEnvoy, err)
+	}
+	h := &holder{path: r.metadata.Key("annotations", OriginalsAnnotation), originals: originals}
+	h.routes = prober.OSMRoutes(originals)
+	r.holders = append(r.holders, h)
+	return nil
 }
 
 // holderIn returns a container with originals in the env var as their holder.

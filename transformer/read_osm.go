@@ -68,5 +68,6 @@ func (r *reader) isByEnvoy(s *site) bool {
 	if _, envoy := r.proxyOf(isEnvoy); !inForm || envoy == nil {
 		return false
 	}
-	return !slices.ContainsFunc(r.holders, func(h *holder) bool { return h.routes != nil })
+	isProbeProxy := func(h *holder) bool { return h.routes != nil && !h.isAnnotation() }
+	return !slices.ContainsFunc(r.holders, isProbeProxy)
 }

@@ -65,7 +65,7 @@ func (s *site) needsStart() bool {
 // isGated reports whether the containers after a native probe-proxy wait for a startupProbe
 // of its own, which earlier versions gave it.
 func (h *holder) isGated() bool {
-	return h != nil && !h.proxy && h.at.Init && asksItself(h.container)
+	return h != nil && !h.proxy && !h.isAnnotation() && h.at.Init && asksItself(h.container)
 }
 
 // neverWorks reports whether nobody makes the probe or hook of a kind: the API server allows

@@ -27,7 +27,7 @@ const (
 
 // sections is the order in which sections are written; a WorkloadGroup's "probe" comes before.
 var sections = []string{
-	"config", "derived", recordHandlers, recordAnnotations, recordInherited, recordExcluded, recordDeclared,
+	"config", "derived", recordEnvoy, recordHandlers, recordAnnotations, recordInherited, recordExcluded, recordDeclared,
 	RecordEmpty, RecordTexts,
 }
 
@@ -111,6 +111,9 @@ func (r *Record) Set(section string, v field.Value) {
 
 // The sections of a pod template's [Record].
 const (
+	// recordEnvoy has the originals of the probes that the user's Envoy answers, in the form of the
+	// env var: no container of the pod has one.
+	recordEnvoy = "envoy"
 	// recordHandlers has handlers as they were written, except for their headers, by
 	// prober.Key: a port by name, a path that was absent. Likewise the texts of their fields.
 	recordHandlers = "handlers"

@@ -46,8 +46,12 @@ func checkPostStart(d *decision) (found []Finding) {
 }
 
 // checkOwnPort refuses a probe-proxy on a port where the app listens, as one of its own
-// probes shows: one of the two could not start.
+// probes shows: one of the two could not start. Nor may the user's Envoy have a listener there
+// already, of which nothing is known.
 func checkOwnPort(d *decision) (found []Finding) {
+	if d.isAnsweredBy(AnsweredByEnvoy) {
+		return checkListeners(d)
+	}
 	if !d.answeredByUs() {
 		return nil
 	}
@@ -57,6 +61,25 @@ func checkOwnPort(d *decision) (found []Finding) {
 			found = append(found, containerFinding(reason.PortTaken, path, s.container.Name,
 				"%d is the port where rewritten probes are answered, and this probe says that the app listens there; the app must have another%s",
 				s.port, d.portCure()))
+		}
+	}
+	return found
+}
+
+// checkListeners refuses probes for a listener of the user's Envoy to which another probe goes
+// that was written by hand: whether Envoy or the app answers there, and what, is not known.
+func checkListeners(d *decision) (found []Finding) {
+	for _, other := range d.rulings {
+		if !other.byEnvoy && other.reason != reason.AimsAtProbePort {
+			continue
+		}
+		for _, r := range d.rulings {
+			if r.target == nil || int(r.target.HTTPGet.Port.Int) != other.port {
+				continue
+			}
+			f := containerFinding(reason.PortTaken, r.path, r.container.Name,
+				"This probe would share port %d with `%s`, which is not rewritten", other.port, other.path)
+			found = append(found, f.Fix("Write the other probe as the app itself answers it, or move the app to another port"))
 		}
 	}
 	return found
@@ -174,6 +197,9 @@ func checkBareSpec(d *decision) []Finding {
 		return nil
 	}
 	needed := d.mesh.annotate(nil, nil, d.inspection.answerer)
+	if d.isAnsweredBy(AnsweredByEnvoy) {
+		needed = needed.With(OriginalsAnnotation, "{...}")
+	}
 	if len(needed) == 0 {
 		return nil
 	}

@@ -53,7 +53,7 @@ func checkLimits(d *decision, pod *resources.Pod, ours resources.Requirements) [
 // checkProxyLimits warns if a LimitRange fills in the resources of a mesh's proxy that is
 // declared without any: they then replace those of the mesh's injector.
 func checkProxyLimits(d *decision) []Finding {
-	if d.answeredByUs() {
+	if !d.isAnsweredBy(AnsweredByIstioProxy) {
 		return nil
 	}
 	ranges := d.in.Around.LimitRanges

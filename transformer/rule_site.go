@@ -183,12 +183,25 @@ func startsTooEarly(k *knowledge, s *site) leave {
 // newerThanProxy leaves alone what the mesh's proxy would have to make but does not support.
 func newerThanProxy(k *knowledge, s *site) leave {
 	newer := s.original.Newer(s.name.IsHook())
-	if k.answeredByUs() || newer == "" {
+	if !k.isAnsweredBy(AnsweredByIstioProxy) || newer == "" {
 		return leave{}
 	}
 	return skip(s, reason.ProxyCannotAnswer, s.in(),
 		"has `%s.%s`, which %s does not know; probe-proxy makes such a probe (`answeredBy: %s`)",
 		s.original.Kind(), newer, k.inspection.answerer.who, AnsweredByProbeProxy)
+}
+
+// beyondEnvoy leaves alone what an Envoy in Open Service Mesh's form cannot answer.
+func beyondEnvoy(s *site) leave {
+	what := "a " + s.original.Kind() + " probe"
+	switch {
+	case s.name.IsHook():
+		what = "a hook"
+	case s.original.HTTPGet != nil:
+		what = "HTTPS at a second port: all TLS of a probe type goes to one port"
+	}
+	f := containerFinding(reason.ProxyCannotAnswer, s.in(), s.container.Name, "Not rewritten: Envoy cannot answer %s", what)
+	return leave{f.Reason, &f}
 }
 
 // unknownFieldIn leaves alone what has a field that the planner does not know.
@@ -213,6 +226,8 @@ func (k *knowledge) startsEarlierCure(s *site) string {
 	switch {
 	case k.in.Shape.NoNativeSidecars:
 		return "a " + k.in.Kind + " can have no native sidecars, which would start first"
+	case k.isAnsweredBy(AnsweredByEnvoy):
+		return "an `" + envoyName + "` before it in `initContainers`, with `restartPolicy: Always`, would start first"
 	case k.answeredByUs():
 		return "`placement: native` starts probe-proxy first"
 	}

@@ -21,11 +21,14 @@ var toy = passiveProxy{
 	switched:        func(*view) membership { return membership{} },
 }
 
-func TestIstiosProxyAnswersInIstioAlone(t *testing.T) {
+func TestWhoAnswersInWhichMesh(t *testing.T) {
 	for _, d := range serviceMeshes {
-		want := Answerers()
-		if d.name != "istio" {
-			want = []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByApp}
+		want := []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByApp}
+		switch d.name {
+		case "istio":
+			want = slices.Insert(want, 2, AnsweredByIstioProxy)
+		case "osm":
+			want = slices.Insert(want, 2, AnsweredByEnvoy)
 		}
 		if got := d.answerers(); !slices.Equal(got, want) {
 			t.Errorf("%s: answerers %q, want %q", d.name, got, want)

@@ -97,11 +97,14 @@ func (w *draft) withDefaultContainer(annotations field.KeyValues, toRewrite []*s
 	return annotations
 }
 
-// withRecord returns the annotations with the record, unless that is empty or not wanted.
+// withRecord returns the annotations with the record, unless that is empty or not wanted. The
+// originals of what an Envoy answers are always wanted: its configuration is made from them.
 func (w *draft) withRecord(annotations field.KeyValues, r Record) field.KeyValues {
-	_, had := w.annotations().Lookup(OriginalsAnnotation)
+	if _, had := w.annotations().Lookup(OriginalsAnnotation); w.in.Unrecorded && !had {
+		r = slices.DeleteFunc(r, func(e field.Entry) bool { return e.Key != recordEnvoy })
+	}
 	value := r.Encode()
-	if value == "" || w.in.Unrecorded && !had {
+	if value == "" {
 		return annotations
 	}
 	return annotations.With(OriginalsAnnotation, value)

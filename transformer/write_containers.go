@@ -14,6 +14,7 @@ func (w *draft) editContainers(env string) {
 	var keep, added *pod.Ref // what stays of the holders, and where a container is inserted
 	var container field.Map
 	switch {
+	case w.isAnsweredBy(AnsweredByEnvoy): // the annotation has the originals
 	case env != "" && w.answeredByUs():
 		container = w.withKeptImage(w.probeProxy(env, w.toRewrite))
 		isOwned := func(key string) bool { return slices.Contains(ownedKeys, key) }
@@ -129,7 +130,7 @@ func (w *draft) removeHolders(keep, added *pod.Ref) {
 	for _, h := range w.holders {
 		kept := keep != nil && h.at == *keep
 		switch {
-		case kept:
+		case kept, h.isAnnotation():
 		case !h.ours:
 			w.removeEnv(h)
 		case !slices.Contains(gone, h.at):

@@ -43,7 +43,7 @@ func (w *draft) answer() Answer {
 	if w.answeredByUs() {
 		container = w.opts.ProbeProxy.Name
 	}
-	if len(w.toRewrite) > 0 && !slices.Contains(w.names, container) {
+	if len(w.toRewrite) > 0 && !w.isAnsweredBy(AnsweredByEnvoy) && !slices.Contains(w.names, container) {
 		a.AddsContainer = container
 	}
 	return a

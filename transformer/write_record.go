@@ -6,6 +6,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
 // needsForm reports whether the env var, and what the rewritten request keeps,
@@ -37,6 +38,9 @@ func (s *site) shortForm() field.Map {
 // the user's annotations, and all others that will be written.
 func (w *draft) recordFor(toRewrite []*site, user, written field.KeyValues) Record {
 	var r Record
+	if w.isAnsweredBy(AnsweredByEnvoy) {
+		r.Set(recordEnvoy, envoyOriginals(toRewrite))
+	}
 	sorted := slices.Clone(toRewrite)
 	slices.SortFunc(sorted, func(s, t *site) int { return strings.Compare(s.key, t.key) })
 	for _, s := range sorted {
@@ -60,7 +64,7 @@ func (w *draft) recordFor(toRewrite []*site, user, written field.KeyValues) Reco
 	if w.native() && w.answeredByUs() {
 		w.noteEmpty(&r, w.spec.Key("initContainers"), len(w.in.Template.Spec.InitContainers) == 0)
 	}
-	if !w.answeredByUs() {
+	if w.isAnsweredBy(AnsweredByIstioProxy) {
 		if at, proxy := w.proxyOf(w.mesh.isProxy); proxy != nil {
 			w.noteEmpty(&r, w.containerPath(at).Key("env"), len(proxy.Env) == 0)
 		} else if w.opts.IstioProxy.Image != autoImage || len(field.Merge(nil, w.opts.IstioProxy.Resources)) > 0 {
@@ -71,6 +75,15 @@ func (w *draft) recordFor(toRewrite []*site, user, written field.KeyValues) Reco
 		w.noteEmptyMetadata(&r)
 	}
 	return r
+}
+
+// envoyOriginals returns the originals of probes as the annotation has them.
+func envoyOriginals(sites []*site) field.Value {
+	originals, err := field.DecodeJSON(prober.Encode(originalsOf(sites)))
+	if err != nil {
+		panic(err) // it is what was just encoded
+	}
+	return originals
 }
 
 // textsOf returns the texts of a handler's fields that restore would write in another way,

@@ -395,8 +395,8 @@ func TestTheSchemaRequiresWhatDecodeDoes(t *testing.T) {
 func TestWhatTheMeshOSMCannotHaveIsRefused(t *testing.T) {
 	for spec, want := range map[string]string{
 		"{mesh: osm, port: 15098}":                                        "`spec.port`: \"15098\" must not be given: in this mesh it is always 15904",
-		"{mesh: osm, answeredBy: istio-proxy}":                            "`spec.answeredBy`: \"istio-proxy\" must be auto, probe-proxy or app with `mesh: osm`",
-		"{answeredBy: envoy}":                                             "`spec.answeredBy`: \"envoy\" must be auto, probe-proxy, istio-proxy or app\n",
+		"{mesh: osm, answeredBy: istio-proxy}":                            "`spec.answeredBy`: \"istio-proxy\" must be auto, probe-proxy, envoy or app with `mesh: osm`",
+		"{answeredBy: envoy}":                                             "`spec.answeredBy`: \"envoy\" must be auto, probe-proxy, istio-proxy or app in Istio; an Envoy answers only with `mesh: osm`\n",
 		"{mesh: osm, probeProxy: {name: envoy}}":                          "`spec.probeProxy.name`: \"envoy\"",
 		"{probeProxy: {env: [{name: ISTIO_KUBE_APP_PROBERS, value: x}]}}": "is written by rewrite-probes itself",
 		"{probeProxy: {securityContext: {runAsGroup: 1337}}}":             "`spec.probeProxy.securityContext.runAsGroup`: \"1337\" must not be that of Istio's own proxy",
@@ -406,7 +406,7 @@ func TestWhatTheMeshOSMCannotHaveIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", spec, err)
 		}
 	}
-	for _, spec := range []string{"{mesh: osm}", "{mesh: osm, port: 15099, answeredBy: probe-proxy}"} {
+	for _, spec := range []string{"{mesh: osm}", "{mesh: osm, answeredBy: envoy}", "{mesh: osm, port: 15099, answeredBy: probe-proxy}"} {
 		if _, err := decode(t, typed+"spec: "+spec+"\n"); err != nil {
 			t.Errorf("%s: %v", spec, err)
 		}

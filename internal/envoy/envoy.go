@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -112,6 +113,9 @@ func writeListener(b *strings.Builder, port int, targets []target) {
 
 // writeHTTP writes the filters that answer HTTP probes. Each route matches its path exactly: a
 // prefix would open every path of the app that begins so.
+//
+// The kubelet follows a redirect to the host that it asked, and would get to a path of the listener
+// that has no route. A redirect without its Location passes, as every status from 200 to 399 does.
 func writeHTTP(b *strings.Builder, targets []target) {
 	b.WriteString(`filters:
       - name: envoy.filters.network.http_connection_manager
@@ -131,12 +135,23 @@ func writeHTTP(b *strings.Builder, targets []target) {
                   cluster: %s
                   timeout: %s
                   prefix_rewrite: %q
-`, t.route.Path, t.name, timeout(t), t.probe.HTTPGet.Path)
+                response_headers_to_remove: [location]
+`, t.route.Path, t.name, timeout(t), requestPath(t.probe.HTTPGet.Path))
 	}
 	b.WriteString(`          http_filters:
           - name: envoy.filters.http.router
             typed_config: {"@type": type.googleapis.com/envoy.extensions.filters.http.router.v3.Router}
 `)
+}
+
+// requestPath returns the path and query that the kubelet asks for a probe's path. A path that does
+// not parse as a reference is a path as a whole.
+func requestPath(path string) string {
+	u, err := url.Parse(path)
+	if err != nil {
+		u = &url.URL{Path: path}
+	}
+	return "/" + strings.TrimPrefix(u.RequestURI(), "/")
 }
 
 func writeTLS(b *strings.Builder, t target) {

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,66 +11,90 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/envoy"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
+
+// envoyConfigs are the configurations of the workloads of a run, and why others need none.
+type envoyConfigs struct {
+	run    *run
+	texts  []string
+	owners []string // of each text: NAMESPACE/NAME
+	why    string   // nothing of a workload is rewritten, as far as the plan says it
+}
 
 // EnvoyConfig returns the configuration with which an Envoy in the pods of a workload answers
 // their probes, in Open Service Mesh's form. The workload is given as NAME or NAMESPACE/NAME, or
-// as "" for the only one that has such probes.
+// as "" for the only one that has such probes. The routes are those of the probes that are
+// rewritten with `mesh: osm` and `answeredBy: envoy`, which the configuration c need not have.
 func EnvoyConfig(streams []*manifest.Stream, c *config.RewriteProbes, name string) (string, error) {
-	r := newRun(streams, c, Inspect)
-	var found, names []string
+	own := *c
+	own.Spec.Options = transformer.Defaults()
+	own.Spec.Options.Mesh, own.Spec.Options.AnsweredBy = "osm", transformer.AnsweredByEnvoy
+	own.Spec.Options.Rewrite = c.Spec.Options.Rewrite
+	all := envoyConfigs{run: newRun(streams, &own, Inspect)}
 	for _, s := range streams {
 		for _, o := range s.Objects() {
 			full := strings.TrimPrefix(o.Namespace()+"/"+o.Name(), "/")
 			if name != "" && name != full && name != o.Name() {
 				continue
 			}
-			texts, err := r.envoyConfigs(o)
-			if err != nil {
+			if err := all.add(o, full); err != nil {
 				return "", fmt.Errorf("%s: %w", o, err)
-			}
-			for _, text := range texts {
-				found, names = append(found, text), append(names, full)
 			}
 		}
 	}
-	switch {
-	case len(found) == 1:
-		return found[0], nil
-	case len(found) > 1:
-		slices.Sort(names)
-		return "", fmt.Errorf("several workloads have such probes: %s. Choose one with --workload", strings.Join(slices.Compact(names), ", "))
-	case name != "":
-		return "", fmt.Errorf("no workload %q in the input has an httpGet probe, which an Envoy can answer", name)
-	}
-	return "", errors.New("no workload in the input has an httpGet probe, which an Envoy can answer")
+	return all.only(name)
 }
 
-// envoyConfigs returns the configuration for each pod template of an object that needs one.
-func (r *run) envoyConfigs(o *manifest.Object) (texts []string, err error) {
+// only returns the one configuration that there is.
+func (all *envoyConfigs) only(name string) (string, error) {
+	switch {
+	case len(all.texts) == 1:
+		return all.texts[0], nil
+	case len(all.texts) > 1:
+		slices.Sort(all.owners)
+		names := strings.Join(slices.Compact(all.owners), ", ")
+		return "", fmt.Errorf("several workloads have such probes: %s. Choose one with --workload", names)
+	}
+	which := "no workload in the input"
+	if name != "" {
+		which = fmt.Sprintf("no workload %q in the input", name)
+	}
+	text := which + " has an httpGet probe that an Envoy can answer"
+	if all.why != "" {
+		text += ". " + all.why
+	}
+	return "", errors.New(text)
+}
+
+// add adds the configuration for each pod template of an object that needs one.
+func (all *envoyConfigs) add(o *manifest.Object, name string) error {
+	r := all.run
 	if workload.Classify(o, r.custom) != workload.Known {
-		return nil, nil
+		return nil
 	}
 	meta, err := o.Metadata()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	templates, err := workload.Templates(o, r.custom)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, ref := range templates {
 		in, err := r.input(o, meta, ref)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		originals, err := r.planner.Originals(in)
-		if err != nil {
-			return nil, err
+		originals, findings := r.planner.Rewritten(in)
+		if f := transformer.FirstError(findings); f != nil {
+			return errors.New(f.Text.String())
 		}
 		if text := envoy.Config(originals); text != "" {
-			texts = append(texts, text)
+			all.texts, all.owners = append(all.texts, text), append(all.owners, name)
+		} else if len(findings) > 0 {
+			all.why = cmp.Or(all.why, o.String()+": "+findings[0].Text.String())
 		}
 	}
-	return texts, nil
+	return nil
 }
