@@ -161,6 +161,9 @@ func (r *run) object(o *manifest.Object) {
 		r.removePatches(o)
 		return
 	}
+	if r.mode != Restore {
+		r.reportObsolete(o)
+	}
 	class := workload.Classify(o, r.custom)
 	mayInstall := r.mode != Restore && workload.IsRelease(o.Group(), o.Kind())
 	mayQuote := class != workload.Known && class != workload.Machines && workload.MayHaveProbes(o)

@@ -55,6 +55,7 @@ const (
 	NotSelected
 	NotSidecarTemplate
 	NothingSeen
+	ObsoleteIstio
 	OptOut
 	OptedOut
 	OptionsUnfit
@@ -391,6 +392,11 @@ var docs = [...]Doc{
 		Name: "nothing-seen", Of: Run, Severity: Error,
 		Cause: "The input has no pod template. So `check` and `explain` cannot find anything.",
 		Fix:   "Pipe the output of kustomize, Helm or another tool into the command. Or pass `--allow-empty`.",
+	},
+	ObsoleteIstio: {
+		Name: "obsolete-istio", Of: Run, Severity: Info,
+		Cause: "The object is a Policy or MeshPolicy of authentication.istio.io, or a Service has `auth.istio.io/PORT: NONE`. Istio 1.6 and later ignore both. Old guides used them to keep mutual TLS from a probe's port.",
+		Fix:   "Delete the entry or the object. Write a PeerAuthentication for mutual TLS, or a RequestAuthentication for tokens.",
 	},
 	OptOut: {
 		Name: "opt-out", Of: Plan, Severity: Info,

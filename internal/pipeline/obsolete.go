@@ -1,0 +1,62 @@
+package pipeline
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/nearby"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// What Istio's first authentication API was, of which Istio 1.6 reads nothing any more. A Service's
+// annotation auth.istio.io/8080: NONE took its port out of mutual TLS, often for the sake of a probe.
+const (
+	oldAuthGroup  = "authentication.istio.io"
+	oldAuthPrefix = "auth.istio.io/"
+)
+
+// reportObsolete says that Istio ignores an object, or an annotation or label of one, which somebody
+// may believe to keep mutual TLS from the probes.
+func (r *run) reportObsolete(o *manifest.Object) {
+	isPolicy := o.Group() == oldAuthGroup && (o.Kind() == "Policy" || o.Kind() == "MeshPolicy")
+	isService := o.Kind() == "Service" && o.Group() == "" && o.MayMention(oldAuthPrefix)
+	if !isPolicy && !isService {
+		return
+	}
+	meta, err := o.Metadata()
+	if err != nil || nearby.IsLocal(meta) || !r.selects(o.Kind(), meta) {
+		return
+	}
+	if isPolicy {
+		r.addFinding(o, transformer.NewFinding(reason.ObsoleteIstio, nil, "Istio ignores this %s", o.Kind()).
+			Why("Istio 1.6 and later have no %s", oldAuthGroup).
+			Fix("Write a PeerAuthentication for mutual TLS, or a RequestAuthentication for tokens. Then delete this object"))
+		return
+	}
+	path := field.NewPath("metadata")
+	for _, x := range []struct {
+		kind    string
+		entries field.KeyValues
+	}{{"annotations", meta.Annotations}, {"labels", meta.Labels}} {
+		for _, e := range x.entries {
+			if port, isOld := strings.CutPrefix(e.Key, oldAuthPrefix); isOld {
+				r.addFinding(o, obsoletePort(path.Key(x.kind, e.Key), e.Value, port))
+			}
+		}
+	}
+}
+
+// obsoletePort returns the finding about an entry of a Service for a port.
+func obsoletePort(path field.Path, value, port string) transformer.Finding {
+	f := transformer.NewFinding(reason.ObsoleteIstio, path, "Istio ignores `%s: %s`", oldAuthPrefix+port, value).
+		Why("Istio 1.6 and later read no such entry of a Service, so the port has the mesh's mutual TLS")
+	f.Current = value
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		port = "PORT"
+	}
+	return f.Fix("Delete it. rewrite-probes makes probes work under mutual TLS. "+
+		"For other callers, write a PeerAuthentication with a `selector` and `portLevelMtls: {%s: {mode: PERMISSIVE}}`", port)
+}
