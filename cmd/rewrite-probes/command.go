@@ -171,22 +171,22 @@ func printCommand(std streams, name, short string, text func() []byte) *cobra.Co
 func reasonsCommand(std streams) *cobra.Command {
 	return &cobra.Command{
 		Use: "reasons [KEY...]", Short: "Explain the reason keys of messages",
-		Long: "reasons prints the cause and the fix of the reason key at the end of a message. For a KEY it also\n" +
-			"prints an example: lines with a minus are before the fix, lines with a plus after it.",
-		Example: `  rewrite-probes reasons port-unresolved`,
+		Long: `reasons prints the cause and the fix of the reason key at the end of a message. For a KEY it also
+prints an example: lines with a minus are before the fix, lines with a plus after it. A part of a
+key stands for all keys that contain it.`,
+		Example: `  rewrite-probes reasons port-unresolved
+  rewrite-probes reasons uid`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return reasonKeys(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, keys []string) error {
-			known := reasonKeys()
-			for _, k := range keys {
-				if !slices.Contains(known, k) {
-					return &usageError{fmt.Errorf("no reason has the key %q%s", k, reasonHint(k, known))}
-				}
+			chosen, err := chosenReasons(keys)
+			if err != nil {
+				return err
 			}
 			for _, r := range reason.All() {
-				if len(keys) == 0 || slices.Contains(keys, r.Name) {
-					if err := printReason(std.out, r, len(keys) > 0); err != nil {
+				if slices.Contains(chosen, r.Name) {
+					if err := printReason(std.out, r, slices.Contains(keys, r.Name)); err != nil {
 						return err
 					}
 				}
@@ -213,6 +213,27 @@ func reasonKeys() []string {
 		keys = append(keys, r.Name)
 	}
 	return keys
+}
+
+// chosenReasons returns the keys that are given, those that contain one that is given, or all if none
+// is given.
+func chosenReasons(given []string) (chosen []string, err error) {
+	known := reasonKeys()
+	if len(given) == 0 {
+		return known, nil
+	}
+	for _, k := range given {
+		if slices.Contains(known, k) {
+			chosen = append(chosen, k)
+			continue
+		}
+		containing := slices.DeleteFunc(slices.Clone(known), func(key string) bool { return !strings.Contains(key, strings.ToLower(k)) })
+		if len(containing) == 0 || len(k) < 3 {
+			return nil, &usageError{fmt.Errorf("no reason has the key %q%s", k, reasonHint(k, known))}
+		}
+		chosen = append(chosen, containing...)
+	}
+	return chosen, nil
 }
 
 // reasonHint returns the end of an error about a key that no reason has.
