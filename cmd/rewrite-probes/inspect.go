@@ -146,7 +146,7 @@ func addUnseen(p *pkg, r *report.Report) {
 		}
 	}
 	r.Messages = append(foldBuilt(p.files, r.Messages), findUnbuilt(p.files)...)
-	if r.Subjects() == 0 && !r.Failed() {
+	if r.Subjects()+r.Patched == 0 && !r.Failed() {
 		r.Messages = append(r.Messages, report.NewMessage(reason.NothingSeen, reason.NewText("no pod template was seen, so nothing is known about any probe")))
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/patches"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
@@ -19,10 +20,14 @@ type foundRelease struct {
 	ref    *report.Object
 }
 
-// noteRelease notes a selected object that installs a chart, and reports whether it is one.
+// noteRelease notes a selected object that installs a chart, and reports whether it is one. One that
+// has our patches was rendered for them, and they are tested with each render.
 func (r *run) noteRelease(o *manifest.Object) bool {
 	release, ok := workload.ReleaseOf(o)
-	if ok {
+	switch {
+	case ok && patches.Holds(o):
+		r.out.Patched++
+	case ok:
 		r.releases = append(r.releases, foundRelease{release, o, r.refer(o)})
 	}
 	return ok
