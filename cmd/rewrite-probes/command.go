@@ -227,7 +227,8 @@ func chosenReasons(given []string) (chosen []string, err error) {
 			chosen = append(chosen, k)
 			continue
 		}
-		containing := slices.DeleteFunc(slices.Clone(known), func(key string) bool { return !strings.Contains(key, strings.ToLower(k)) })
+		lacks := func(key string) bool { return !strings.Contains(key, strings.ToLower(k)) }
+		containing := slices.DeleteFunc(slices.Clone(known), lacks)
 		if len(containing) == 0 || len(k) < 3 {
 			return nil, &usageError{fmt.Errorf("no reason has the key %q%s", k, reasonHint(k, known))}
 		}
