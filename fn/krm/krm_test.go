@@ -117,7 +117,7 @@ func TestEachResultHasWhatTheSpecificationHas(t *testing.T) {
 func TestProcess_unusableInput(t *testing.T) {
 	web := strings.Replace(web, "sidecar.istio.io/inject: \"true\"", "a: b", 1)
 	for name, c := range map[string]struct{ config, item, want string }{
-		"a wrong functionConfig":  {strings.Replace(config, "probe-proxy", "nobody", 1), web, "functionConfig: `spec.answeredBy`: \"nobody\" must be auto, probe-proxy, istio-proxy or app"},
+		"a wrong functionConfig":  {strings.Replace(config, "probe-proxy", "nobody", 1), web, "functionConfig: `spec.answeredBy`: \"nobody\" must be auto, probe-proxy, istio-proxy, envoy or app"},
 		"options that do not fit": {strings.Replace(config, "probe-proxy", "istio-proxy", 1), web, "functionConfig: "},
 		"another functionConfig":  {"apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n", web, "functionConfig"},
 	} {
