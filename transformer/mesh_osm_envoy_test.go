@@ -54,7 +54,7 @@ func TestAnEnvoyAnswersWithoutAContainerOfOurs(t *testing.T) {
 					why = reason
 				}
 			}
-			if string(v.Reason) != why || why == "" && (v.State != transformer.Rewritten || v.StrictTLS != world.Unaffected) {
+			if v.Reason.String() != why || why == "" && (v.State != transformer.Rewritten || v.StrictTLS != world.Unaffected) {
 				t.Errorf("%s: %+v, must be left alone because of %q", name, v, why)
 			}
 		}
@@ -157,7 +157,7 @@ func TestAnEnvoyOnlyAnswersInOSM(t *testing.T) {
 	// The template says that it is in another mesh.
 	r := plan(t, podOf("annotations: {linkerd.io/inject: enabled}", app(httpProbe)), byEnvoy...)
 	wantReason(t, r, "other-mesh")
-	if r := plan(t, podOf("annotations: {openservicemesh.io/inbound-port-exclusion-list: \"8080\"}", app("livenessProbe: {httpGet: {port: 8080}}")), byEnvoy...); r.Probes[0].Reason != "port-not-captured" {
+	if r := plan(t, podOf("annotations: {openservicemesh.io/inbound-port-exclusion-list: \"8080\"}", app("livenessProbe: {httpGet: {port: 8080}}")), byEnvoy...); r.Probes[0].Reason.String() != "port-not-captured" {
 		t.Errorf("%+v", r.Probes[0])
 	}
 }
