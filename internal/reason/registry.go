@@ -518,7 +518,7 @@ var docs = [...]Doc{
 	},
 	ProxyCannotAnswer: {
 		Name: "proxy-cannot-answer", Of: Plan, Severity: Warning,
-		Cause: "The probe is gRPC over TLS, or HTTP/2 without TLS (Kubernetes 1.37). Istio's sidecar cannot make that probe. An Envoy (`answeredBy: envoy`) answers only `httpGet` probes, and no hooks. All TLS of a probe type goes to one port of the app.",
+		Cause: "The probe is gRPC over TLS, or HTTP/2 without TLS (Kubernetes 1.37). Istio's sidecar cannot make that probe. An Envoy (`answeredBy: envoy`) answers only `httpGet` probes, and no hooks. All HTTPS probes of a type must ask one port of the app.",
 		Fix:   "Set `answeredBy: probe-proxy`.",
 	},
 	ProxyContainer: {
