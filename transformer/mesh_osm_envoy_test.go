@@ -18,7 +18,7 @@ func init() {
 
 // The user's Envoy gets the requests of Open Service Mesh's documentation. No container comes, and
 // the annotation has what undoes it.
-func TestAnEnvoyAnswersWithoutAContainerOfOurs(t *testing.T) {
+func TestEnvoyAnswersWithoutAContainerOfOurs(t *testing.T) {
 	const b = "- name: b\n  image: b\n"
 	for name, c := range map[string]struct {
 		spec string
@@ -73,7 +73,7 @@ func TestAnEnvoyAnswersWithoutAContainerOfOurs(t *testing.T) {
 }
 
 // Without the mesh in the options, check still sees that the pod's own Envoy answers.
-func TestWhatAnEnvoyAnswersIsInOrderWithoutOptions(t *testing.T) {
+func TestEnvoyAnswersAlsoWithoutOptions(t *testing.T) {
 	r := plan(t, podOf("", app("livenessProbe: {httpGet: {path: /l, port: 80}}")+envoyContainer), byEnvoy...)
 	if again := plan(t, r.text); again.Probes[0].StrictTLS != world.Unaffected || again.Answer.Mesh != "Open Service Mesh" {
 		t.Errorf("%+v, %+v", again.Probes[0], again.Answer)
@@ -81,7 +81,7 @@ func TestWhatAnEnvoyAnswersIsInOrderWithoutOptions(t *testing.T) {
 }
 
 // No original that only the annotation has is lost by an edit.
-func TestNoOriginalOfWhatAnEnvoyAnswersIsLost(t *testing.T) {
+func TestEnvoyLosesNoOriginal(t *testing.T) {
 	const probes = "livenessProbe: {httpGet: {path: /l, port: 80}}\nreadinessProbe: {httpGet: {path: /r, port: 443, scheme: HTTPS}}"
 	for _, metadata := range []string{"", envoyContainer} {
 		before := podOf("", app(probes)+metadata)
@@ -108,7 +108,7 @@ func TestNoOriginalOfWhatAnEnvoyAnswersIsLost(t *testing.T) {
 }
 
 // A listener that somebody has configured by hand is not shared: what it does is not known.
-func TestAnEnvoyThatAnswersSomethingAlreadyIsNotGivenMoreOnThatPort(t *testing.T) {
+func TestEnvoySharesNoListenerWithProbesByHand(t *testing.T) {
 	const byHand = "- name: hand\n  image: hand\n  livenessProbe: {httpGet: {path: /osm-liveness-probe, port: 15901}}\n"
 	before := podOf("", app("livenessProbe: {httpGet: {path: /l, port: 80}}")+byHand+envoyContainer)
 	r := plan(t, before, byEnvoy...)
@@ -132,7 +132,7 @@ func TestAnEnvoyThatAnswersSomethingAlreadyIsNotGivenMoreOnThatPort(t *testing.T
 }
 
 // A probe that holds up the start of the pod is rewritten only if Envoy starts before it.
-func TestAnEnvoyThatStartsLaterDoesNotHoldUpThePod(t *testing.T) {
+func TestEnvoyThatStartsLaterHoldsUpNoPod(t *testing.T) {
 	const first = "- name: first\n  image: f\n  restartPolicy: Always\n  startupProbe: {httpGet: {path: /s, port: 80}}\n"
 	const native = "- name: envoy\n  image: e\n  restartPolicy: Always\n"
 	for _, late := range []string{
@@ -147,7 +147,7 @@ func TestAnEnvoyThatStartsLaterDoesNotHoldUpThePod(t *testing.T) {
 }
 
 // An Envoy is an answerer of Open Service Mesh's form alone.
-func TestAnEnvoyOnlyAnswersInOSM(t *testing.T) {
+func TestEnvoyAnswersOnlyInOSM(t *testing.T) {
 	for _, mesh := range []string{"auto", "istio", "linkerd", "kuma", "consul", "fsm"} {
 		_, err := transformer.New(options(inMesh(mesh), answeredBy("envoy")))
 		if err == nil || !strings.Contains(err.Error(), "an Envoy answers only with `mesh: osm`") {

@@ -213,7 +213,7 @@ func ask(p *v1.Probe, port int) (passes bool, text string) {
 	return err == nil && (result == probe.Success || result == probe.Warning), fmt.Sprint(text, err)
 }
 
-func TestTheKubeletGetsTheAppsVerdictThroughEnvoy(t *testing.T) {
+func TestVerdictThroughEnvoyIsTheApps(t *testing.T) {
 	program := build(t)
 	d := &appsv1.Deployment{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"}, ObjectMeta: metav1.ObjectMeta{Name: "web"}}
 	var runs []*run

@@ -26,7 +26,7 @@ var left = []string{"access_log", "connect_timeout", "response_headers_to_remove
 
 // The printed configuration says what Open Service Mesh's own code configures for the same probes, but
 // for the exact path: its prefix also opens every other path of the app that begins so.
-func TestThePrintedConfigurationSaysWhatOpenServiceMeshConfigures(t *testing.T) {
+func TestConfigurationIsThatOfOpenServiceMesh(t *testing.T) {
 	const pod = `apiVersion: v1
 kind: Pod
 metadata: {name: web}
