@@ -406,7 +406,7 @@ var docs = [...]Doc{
 	},
 	OptedOut: {
 		Name: "opted-out", Of: Run, Severity: Warning,
-		Cause: "`check` found a probe or hook that fails or passes falsely in every case, and an annotation keeps it from being rewritten.",
+		Cause: "`check` found a probe or hook that is certain to fail or pass falsely. An annotation keeps rewrite-probes from rewriting it.",
 		Fix:   "Remove the opt-out. If it is meant, leave the object out with `exclude` of the functionConfig.",
 	},
 	OptionsUnfit: {
