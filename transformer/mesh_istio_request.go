@@ -22,9 +22,11 @@ func (v *view) refusal(s *site, port int, rewritten bool) surroundings.Refusal {
 		return surroundings.Refusal{Is: certain.Never} // a connection is always accepted
 	}
 	pods := v.pods()
-	q := s.request(port)
+	var q *authz.Request
 	if rewritten {
 		q = get(s.key, nil, "kube-probe/1.", port)
+	} else {
+		q = s.request(port)
 	}
 	declared := v.in.Around.Declared(pods, port)
 	isTCP := slices.Contains(declared, surroundings.TCP)

@@ -153,6 +153,9 @@ func (g *source) container(name string, base int32) corev1.Container {
 	return c
 }
 
+// movedPort is where istio-proxy listens if the mesh's configuration has moved its status port.
+const movedPort = 15030
+
 // oddPort names a port of the app that a sidecar may want.
 const oddPort = "odd-port"
 
@@ -207,6 +210,7 @@ type knowledge struct {
 	twice          bool               // of two policies about the same pods one is older
 	open           bool               // a selector has a label that some of the pods may have
 	asked          bool               // a policy asks what only the cluster knows
+	statusPort     bool               // the mesh has istio-proxy listen on movedPort
 	files          map[string]string  // the manifests in other files
 	branch         branch
 	moved          bool // the Namespace is in one of them
@@ -326,6 +330,9 @@ func (g *source) knowledge(w *generator.Workload) knowledge {
 	default:
 		k.config["answeredBy"] = "auto"
 	}
+	if k.statusPort = k.config["answeredBy"] == "istio-proxy" && g.one(4); k.statusPort {
+		k.config["port"] = movedPort
+	}
 	if k.config["answeredBy"] != "istio-proxy" && g.one(10) {
 		k.config["port"] = pick(g, 15099, 15030, 15200, 15020)
 	}
@@ -429,6 +436,10 @@ func (g *source) fork(k *knowledge, w *generator.Workload) {
 		b.namespace = map[string]string{"istio-injection": pick(g, "enabled", "disabled")}
 		b.text = object("v1", "Namespace", "", w.Namespace, b.namespace, nil)
 	case 1:
+		if k.rules["the nearest PeerAuthentication"] { // of several folders above, only the nearest is asked
+			*b = branch{}
+			return
+		}
 		b.policy = &policy{name: "branch", namespace: namespace, mode: pick(g, modes...)}
 		b.text = object("security.istio.io/v1", "PeerAuthentication", namespace, b.policy.name, nil, b.policy.spec())
 	case 2:
@@ -447,7 +458,7 @@ func (g *source) fork(k *knowledge, w *generator.Workload) {
 // the oldest.
 func (k knowledge) with(b branch) knowledge {
 	k.rules = nil
-	if k.namespace == nil {
+	if k.namespace == nil && !k.isNamed(k.owner.Namespace) { // what the functionConfig says is certain
 		k.namespace = b.namespace
 	}
 	if b.policy != nil {

@@ -23,6 +23,7 @@ type world struct {
 	reversed               bool // of two PeerAuthentications in one place the second is older
 	labelled               bool // the pods have the label that only some of them have
 	matches                bool // what only the cluster knows of the kubelet is as a policy says
+	moved                  bool // the mesh has moved the status port, which a functionConfig must say
 }
 
 func (w world) String() string {
@@ -34,7 +35,7 @@ func (w world) String() string {
 		words[1] = "native"
 	}
 	for word, on := range map[string]bool{"CNI": w.early, "held": w.hold, "injector rewrites": w.rewrites, "interface not captured": w.uncaptured, "the second PeerAuthentication is older": w.reversed,
-		"with the label": w.labelled, "as the policy asks": w.matches} {
+		"with the label": w.labelled, "as the policy asks": w.matches, "status port moved": w.moved} {
 		if on {
 			words = append(words, word)
 		}
@@ -76,10 +77,10 @@ func (k *knowledge) worlds(pod *corev1.Pod, namespace string, check bool) []worl
 		return all
 	}
 	for _, native := range k.native(pod) {
-		for _, hold := range k.hold(pod, native) {
+		for _, hold := range k.hold(pod, native, check) {
 			for _, rewrites := range k.rewrites(pod, check) {
 				for _, early := range early(pod, native) {
-					w := world{injected: true, native: native, hold: hold, rewrites: rewrites, early: early}
+					w := world{injected: true, native: native, hold: hold, rewrites: rewrites, early: early, moved: k.statusPort}
 					all = append(all, k.around(pod, w)...)
 				}
 			}
@@ -146,6 +147,8 @@ func (k *knowledge) injection(pod *corev1.Pod, namespace string) []bool {
 	case given:
 		k.rule("injectedNamespaces does not name the namespace")
 		return no
+	case k.namespace != nil && k.others && asksByAnnotation(pod):
+		k.rule("the annotation inject is what OpenShift Service Mesh 2 injects by")
 	case k.namespace != nil && k.others:
 		k.rule("the Namespace has no label, and another has one")
 		return no
@@ -175,6 +178,12 @@ func (k *knowledge) mayBeRevoked(pod *corev1.Pod, namespace string) bool {
 // which it cannot start.
 func declared(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == model.IstioProxy && c.Image == "auto" })
+}
+
+// asksByAnnotation reports whether a pod asks for injection by an annotation, and no label wins over that.
+func asksByAnnotation(pod *corev1.Pod) bool {
+	_, labelled := pod.Labels["sidecar.istio.io/inject"]
+	return !labelled && pod.Annotations["sidecar.istio.io/inject"] == "true"
 }
 
 // gateB is injectRequired of Istio's injector, with its default policy.
@@ -246,23 +255,31 @@ func (k *knowledge) native(pod *corev1.Pod) []bool {
 	return both
 }
 
-// hold: where istio-proxy is native it does not matter.
-func (k *knowledge) hold(pod *corev1.Pod, native bool) []bool {
-	var config struct{ HoldApplicationUntilProxyStarts bool }
-	_ = yaml.Unmarshal([]byte(pod.Annotations["proxy.istio.io/config"]), &config)
+// hold: where istio-proxy is native it does not matter. What a pod's own proxy config says, Helm's
+// global.proxy.lifecycle may undo; check takes it at its word.
+func (k *knowledge) hold(pod *corev1.Pod, native, check bool) []bool {
 	switch {
 	case native:
 		return both[:1]
-	case config.HoldApplicationUntilProxyStarts:
-		k.rule("the proxy config has the others wait")
-		return both[1:]
 	case k.istio["holdApplicationUntilProxyStarts"] == true:
 		k.rule("holdApplicationUntilProxyStarts of the config")
 		return both[1:]
+	case asksToHold(pod):
+		k.rule("the proxy config has the others wait")
+		if check {
+			return both[1:]
+		}
 	case strings.Contains(pod.Annotations["proxy.istio.io/config"], "Starts: false"):
 		k.rule("a proxy config in which nobody waits does not decide")
 	}
 	return both
+}
+
+// asksToHold reports whether a pod's own proxy config has the other containers wait.
+func asksToHold(pod *corev1.Pod) bool {
+	var config struct{ HoldApplicationUntilProxyStarts bool }
+	_ = yaml.Unmarshal([]byte(pod.Annotations["proxy.istio.io/config"]), &config)
+	return config.HoldApplicationUntilProxyStarts
 }
 
 func (k *knowledge) rewrites(pod *corev1.Pod, check bool) []bool {
