@@ -152,7 +152,11 @@ func runConfig(t *testing.T, b yamlBlock) {
 		"--config":     output(t, workloads[""], "--config", path, "-"),
 		"ResourceList": output(t, resourceList(workloads[""], b.text)),
 	} {
-		if !strings.HasSuffix(got, "exit 0\n") || !strings.Contains(got, "KUBE_APP_PROBERS") {
+		originals := "KUBE_APP_PROBERS"
+		if strings.Contains(b.text, "answeredBy: envoy") {
+			originals = `rewrite-probes.io/originals: '{"envoy":`
+		}
+		if !strings.HasSuffix(got, "exit 0\n") || !strings.Contains(got, originals) {
 			t.Errorf("%s:%d: by %s:\n%s", b.page, b.line, way, got)
 		}
 	}
