@@ -133,6 +133,9 @@ func (r *reads) metadata() {
 		for _, k := range keys {
 			r.add(metadata.Key(k.kind, k.key))
 		}
+		for _, m := range marks { // a mark in the wrong place takes the pod out of every mesh
+			r.add(metadata.Key(otherThan(m.onPods), m.key))
+		}
 		if len(metadata) == 1 {
 			return
 		}
@@ -251,6 +254,9 @@ func NamespaceReads() []field.Path {
 		if k.mesh == "" && k.kind == "annotations" {
 			all = append(all, annotations.Key(k.key))
 		}
+	}
+	for _, m := range marks {
+		all = append(all, field.NewPath("metadata", otherThan(m.onSpaces), m.key))
 	}
 	return append(all, labels.Key(kumaInject))
 }

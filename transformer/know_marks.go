@@ -38,9 +38,9 @@ func (v *view) misplacedMark() *Finding {
 // misplacedIn returns a finding if metadata has the mark in the wrong place; at is the path of the
 // pods' metadata, nil of a Namespace.
 func (m mark) misplacedIn(v *view, metadata *field.Metadata, right string, at field.Path) *Finding {
-	wrong, values := "annotations", metadata.Annotations
-	if right == "annotations" {
-		wrong, values = "labels", metadata.Labels
+	wrong, values := otherThan(right), metadata.Annotations
+	if wrong == "labels" {
+		values = metadata.Labels
 	}
 	value := values.Get(m.key)
 	if on, _ := isEnabled(value); !on && value != "ingress" {
@@ -56,4 +56,13 @@ func (m mark) misplacedIn(v *view, metadata *field.Metadata, right string, at fi
 		Why("%s reads it among the %s only", m.title, right).
 		Fix("Move it to the %s. If the pod is in Istio, set `mesh: istio`", right)
 	return &f
+}
+
+// otherThan returns where a mark is that a mesh reads among the labels or the annotations, if it
+// is in the wrong place.
+func otherThan(right string) (wrong string) {
+	if right == "annotations" {
+		return "labels"
+	}
+	return "annotations"
 }
