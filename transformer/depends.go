@@ -15,8 +15,8 @@ type Reads struct {
 	Fields []field.Path
 	// Names are the lists of containers of which the names matter, and how many there are.
 	Names []field.Path
-	// Services is set if the Services of the namespace matter, and LimitRanges if these do.
-	Services, LimitRanges bool
+	// Services is set if the Services of the namespace matter, LimitRanges and Sidecars if these do.
+	Services, LimitRanges, Sidecars bool
 	// Metadata is set if labels and annotations matter, also those of the Namespaces.
 	Metadata bool
 	// Platform is set if it matters whether an object is among the manifests that only OpenShift has.
@@ -190,8 +190,9 @@ func (r *reads) answerer() {
 			r.add(r.spec.Item(at.List(), at.Index).Key("securityContext"))
 		}
 	}
-	if r.opts.AnsweredBy == AnsweredByApp || r.Services {
-		r.Services = true
+	r.Services = r.Services || r.opts.AnsweredBy == AnsweredByApp
+	r.Sidecars = r.mesh() == istioData.name
+	if r.Services || r.Sidecars && r.in.Around.HasSidecars() {
 		if metadata := r.in.MetadataPath(); metadata != nil {
 			r.add(metadata.Key("labels"))
 		}

@@ -30,6 +30,7 @@ func (p *patching) note(r transformer.Reads) {
 	p.reads = append(p.reads, r)
 	p.all.Services = p.all.Services || r.Services
 	p.all.LimitRanges = p.all.LimitRanges || r.LimitRanges
+	p.all.Sidecars = p.all.Sidecars || r.Sidecars
 	p.all.Platform = p.all.Platform || r.Platform
 	p.dials = p.dials || r.Metadata
 }
@@ -85,6 +86,9 @@ func (r *run) guardedAround() (all []patches.GroupKind) {
 	}
 	if p.all.Services {
 		all = append(all, patches.GroupKind{Kind: "Service"})
+	}
+	if p.all.Sidecars {
+		all = append(all, patches.GroupKind{Group: "networking.istio.io", Kind: "Sidecar"})
 	}
 	if p.all.Platform && r.openShift() == nil {
 		for group, kinds := range surroundings.OpenShiftKinds() {

@@ -254,6 +254,23 @@ spec:
       containers:
       - {name: agent, image: i, livenessProbe: {httpGet: {port: 1}}}
 ---
+apiVersion: networking.istio.io/v1
+kind: Sidecar
+metadata: {name: local, namespace: local}
+spec:
+  workloadSelector: {labels: {app: local}}
+  ingress: [{port: {number: 8080, protocol: HTTP, name: http}, defaultEndpoint: "127.0.0.1:8080"}]
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: local, namespace: local}
+spec:
+  template:
+    metadata: {labels: {app: local}}
+    spec:
+      containers:
+      - {name: local, image: i, readinessProbe: {httpGet: {path: /ready, port: 8080}}}
+---
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: linked, namespace: far}

@@ -28,3 +28,6 @@ func (s *Surroundings) ListensLocally(pods *Pods, port int) (sidecar string) {
 	}
 	return ""
 }
+
+// HasSidecars reports whether a Sidecar with an ingress is in the namespace.
+func (s *Surroundings) HasSidecars() bool { return len(listed(s.Sidecars)) > 0 }
