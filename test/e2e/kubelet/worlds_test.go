@@ -161,9 +161,9 @@ func TestTheModelOfTheWorldsIsRight(t *testing.T) {
 func foretold(t *testing.T, pod *corev1.Pod, mtls string) (said, why string) {
 	t.Helper()
 	l := model.Judge(pod, authored(t, pod), model.World{
-		MTLS:   func(int) string { return mtls },
-		HTTP:   func(int) bool { return false },
-		Denied: func(int) bool { return false },
+		MTLS:     func(int) string { return mtls },
+		Protocol: func(int) string { return "" },
+		Denied:   func(int, corev1.ProbeHandler, bool) bool { return false },
 	})
 	app, start := model.Site{Container: "app", Type: "readyz"}, model.Site{Container: "app", Type: "poststartz"}
 	if broken := (model.Site{Container: "broken", Type: "readyz"}); l.Fates[app] != l.Fates[broken] {
