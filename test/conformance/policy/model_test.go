@@ -18,9 +18,9 @@ import (
 
 // strict is the world that the policy's messages name.
 var strict = model.World{
-	MTLS:   func(int) string { return "STRICT" },
-	HTTP:   func(int) bool { return false },
-	Denied: func(int) bool { return false },
+	MTLS:     func(int) string { return "STRICT" },
+	Protocol: func(int) string { return "" },
+	Denied:   func(int, corev1.ProbeHandler, bool) bool { return false },
 }
 
 // tellsNot are reasons of the model about which the policy does not speak. It does not
