@@ -20,10 +20,22 @@ var refusals = map[string]func(template podTemplate) bool{
 		return set && err != nil
 	},
 	// istio-proxy cannot make such a probe, or its author leaves it alone, and the manifest
-	// does not say that the injector does.
+	// does not say that the injector does; or only Istio's injector serves it: a tcpSocket probe with
+	// a host, and a tcpSocket hook.
 	"rewriter-needed": func(p podTemplate) bool {
 		return p.Metadata.Annotations["rewrite-probes.io/skip-containers"] != "" || slices.ContainsFunc(p.Spec.Containers, func(c container) bool {
-			return c.StartupProbe.HTTPGet.Protocol+c.LivenessProbe.HTTPGet.Protocol+c.ReadinessProbe.HTTPGet.Protocol != ""
+			isIstios := func(p probe) bool { return p.HTTPGet.Protocol != "" || p.TCPSocket.Host != "" }
+			hasHook := c.Lifecycle.PostStart.TCPSocket.Port != nil || c.Lifecycle.PreStop.TCPSocket.Port != nil
+			return hasHook || slices.ContainsFunc(c.probes(), isIstios)
+		})
+	},
+	// Open Service Mesh's proxy, and not ours, answers on these ports of a pod that has it already.
+	"port-taken": func(p podTemplate) bool {
+		return p.meshes()["openservicemesh.io"] && slices.ContainsFunc(p.Spec.Containers, func(c container) bool {
+			return slices.ContainsFunc(c.probes(), func(p probe) bool {
+				port, _ := p.HTTPGet.Port.(int)
+				return 15901 <= port && port <= 15904
+			})
 		})
 	},
 	"name-taken": func(p podTemplate) bool {
@@ -44,9 +56,12 @@ var refusals = map[string]func(template podTemplate) bool{
 }
 
 // meshes returns the meshes that are named in the template's labels and
-// annotations, by their domain.
+// annotations, by their domain, and Open Service Mesh if its proxy is in the pod.
 func (p podTemplate) meshes() map[string]bool {
 	found := make(map[string]bool)
+	if slices.ContainsFunc(p.Spec.Containers, func(c container) bool { return c.Name == "envoy" }) {
+		found["openservicemesh.io"] = true
+	}
 	for _, keys := range []map[string]string{p.Metadata.Labels, p.Metadata.Annotations} {
 		for key := range keys {
 			for _, mesh := range []string{"istio.io", "linkerd.io", "kuma.io", "consul.hashicorp.com", "openservicemesh.io", "flomesh.io"} {
@@ -75,10 +90,25 @@ type container struct {
 	StartupProbe   probe `yaml:"startupProbe"`
 	LivenessProbe  probe `yaml:"livenessProbe"`
 	ReadinessProbe probe `yaml:"readinessProbe"`
+	Lifecycle      struct {
+		PostStart probe `yaml:"postStart"`
+		PreStop   probe `yaml:"preStop"`
+	}
+}
+
+func (c container) probes() []probe {
+	return []probe{c.StartupProbe, c.LivenessProbe, c.ReadinessProbe}
 }
 
 type probe struct {
-	HTTPGet struct{ Protocol string } `yaml:"httpGet"`
+	HTTPGet struct {
+		Protocol string
+		Port     any
+	} `yaml:"httpGet"`
+	TCPSocket struct {
+		Host string
+		Port any
+	} `yaml:"tcpSocket"`
 }
 
 // failureReason is the reason key at the end of an error of rewrite-probes.
