@@ -23,11 +23,16 @@ var refusals = map[string]func(template podTemplate) bool{
 	// does not say that the injector does; or only Istio's injector serves it: a tcpSocket probe with
 	// a host, and a tcpSocket hook.
 	"rewriter-needed": func(p podTemplate) bool {
-		return p.Metadata.Annotations["rewrite-probes.io/skip-containers"] != "" || slices.ContainsFunc(p.Spec.Containers, func(c container) bool {
+		isDapr := p.Metadata.Annotations["dapr.io/enabled"] == "true" // its webhook comes before Istio's
+		return isDapr || p.Metadata.Annotations["rewrite-probes.io/skip-containers"] != "" || slices.ContainsFunc(p.Spec.Containers, func(c container) bool {
 			isIstios := func(p probe) bool { return p.HTTPGet.Protocol != "" || p.TCPSocket.Host != "" }
 			hasHook := c.Lifecycle.PostStart.TCPSocket.Port != nil || c.Lifecycle.PreStop.TCPSocket.Port != nil
 			return hasHook || slices.ContainsFunc(c.probes(), isIstios)
 		})
+	},
+	// istio-proxy answers where the pod's own configuration has moved it, and that is captured.
+	"probe-port-captured": func(p podTemplate) bool {
+		return strings.Contains(p.Metadata.Annotations["proxy.istio.io/config"], "statusPort:")
 	},
 	// Open Service Mesh's proxy, and not ours, answers on these ports of a pod that has it already.
 	"port-taken": func(p podTemplate) bool {
