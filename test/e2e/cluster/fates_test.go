@@ -400,7 +400,21 @@ func (m manifests) check(t *testing.T) string {
 }
 
 // checked returns what rewrite-probes check says of each probe of manifests.
-func checked(t *testing.T, input string, flags ...string) []string {
+func checked(t *testing.T, input string, flags ...string) (all []string) {
+	t.Helper()
+	for _, p := range judged(t, input, flags...) {
+		all = append(all, p.Today)
+	}
+	return all
+}
+
+// A judgement is what check says of a probe, and on what that depends; "" if it is certain.
+type judgement struct {
+	Today string `json:"today"`
+	If    string `json:"if"`
+}
+
+func judged(t *testing.T, input string, flags ...string) []judgement {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(root, "bin/rewrite-probes"), append([]string{"check", "-o", "json", "-"}, flags...)...)
 	cmd.Stdin = strings.NewReader(input)
@@ -413,9 +427,7 @@ func checked(t *testing.T, input string, flags ...string) []string {
 	}
 	var report struct {
 		Templates []struct {
-			Probes []struct {
-				StrictMTLS string `json:"today"`
-			} `json:"probes"`
+			Probes []judgement `json:"probes"`
 		} `json:"templates"`
 	}
 	if err := json.Unmarshal(out, &report); err != nil {
@@ -424,9 +436,5 @@ func checked(t *testing.T, input string, flags ...string) []string {
 	if len(report.Templates) != 1 {
 		t.Fatalf("check saw %d pods in\n%s", len(report.Templates), input)
 	}
-	var all []string
-	for _, probe := range report.Templates[0].Probes {
-		all = append(all, probe.StrictMTLS)
-	}
-	return all
+	return report.Templates[0].Probes
 }
