@@ -5,6 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 )
 
@@ -20,23 +22,34 @@ exactly that path, and passes HTTPS on to the app. The output has no other probe
 		Example: `  rewrite-probes envoy deploy/ --workload shop/web >envoy.yaml
   envoy --mode validate -c envoy.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, c, err := t.readInput(cmd, args)
-			if err != nil {
-				return err
-			}
-			if isUnread(p.messages) {
-				t.print(p.messages)
-				return &exit{exitUnreadable}
-			}
-			config, err := pipeline.EnvoyConfig(p.streams, c, name)
-			if err != nil {
-				fmt.Fprintln(t.err, "error: "+oneLine(err.Error()))
-				return &exit{exitFindings}
-			}
-			_, err = fmt.Fprint(t.out, config)
-			return err
+			return t.printConfig(cmd, args, func(streams []*manifest.Stream, c *config.RewriteProbes) ([]byte, error) {
+				text, err := pipeline.EnvoyConfig(streams, c, name)
+				return []byte(text), err
+			})
 		},
 	}
 	cmd.Flags().StringVar(&name, "workload", "", "`NAME` of the workload, or NAMESPACE/NAME; needed if several have probes")
 	return cmd
+}
+
+// printConfig prints the configuration of another program that is made of the input. Without it
+// the run fails as one of check does that found something.
+func (t *tool) printConfig(
+	cmd *cobra.Command, args []string, of func([]*manifest.Stream, *config.RewriteProbes) ([]byte, error),
+) error {
+	p, c, err := t.readInput(cmd, args)
+	if err != nil {
+		return err
+	}
+	if isUnread(p.messages) {
+		t.print(p.messages)
+		return &exit{exitUnreadable}
+	}
+	text, err := of(p.streams, c)
+	if err != nil {
+		fmt.Fprintln(t.err, "error: "+oneLine(err.Error()))
+		return &exit{exitFindings}
+	}
+	_, err = t.out.Write(text)
+	return err
 }

@@ -2,10 +2,11 @@ package main
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 )
 
@@ -24,21 +25,13 @@ default written out. If the group takes its probe from a workload
 			if group == "" {
 				return &usageError{errors.New("--group must name a WorkloadGroup, as NAME or NAMESPACE/NAME")}
 			}
-			p, c, err := t.readInput(cmd, args)
-			if err != nil {
-				return err
-			}
-			if isUnread(p.messages) {
-				t.print(p.messages)
-				return &exit{exitUnreadable}
-			}
-			config, err := pipeline.AgentConfig(p.streams, c, group)
-			if err != nil {
-				fmt.Fprintln(t.err, "error: "+oneLine(err.Error()))
-				return &exit{exitFindings}
-			}
-			_, err = t.out.Write(config.Encode())
-			return err
+			return t.printConfig(cmd, args, func(streams []*manifest.Stream, c *config.RewriteProbes) ([]byte, error) {
+				agent, err := pipeline.AgentConfig(streams, c, group)
+				if err != nil {
+					return nil, err
+				}
+				return agent.Encode(), nil
+			})
 		},
 	}
 	cmd.Flags().StringVar(&group, "group", "", "`NAME` of the WorkloadGroup, or NAMESPACE/NAME")

@@ -50,14 +50,9 @@ func (r *Report) HTML(w io.Writer, input, version string) error {
 }
 
 func (r *Report) pageView(input, version string) pageView {
-	v := pageView{Input: input, Version: version, Config: r.Config, Summary: r.Summary(false), Tally: make(tally)}
+	v := pageView{Input: input, Version: version, Config: r.Config, Summary: r.Summary(false)}
 	v.Spaces, v.Bare = r.spaces()
-	v.Known = v.knownOnce()
-	for _, s := range v.Spaces {
-		for c, n := range s.Tally {
-			v.Tally[c] += n
-		}
-	}
+	v.Known, v.Tally = v.knownOnce(), total(v.Spaces)
 	v.Errors = Count(r.Messages, transformer.Error)
 	for _, m := range r.elsewhere() {
 		if isNotSeen(m.Reason) {
@@ -102,7 +97,7 @@ var pageFuncs = template.FuncMap{
 	"probes":  probeRows,
 	"classes": classNames,
 	"sign":    func(c class) string { sign, _ := c.sign(); return sign },
-	"id":      func(words any) string { return strings.ReplaceAll(pageWord(words), " ", "-") },
+	"id":      func(words any) string { return strings.ReplaceAll(fmt.Sprint(words), " ", "-") },
 	"message": messageOf,
 	"answers": (*Template).answers,
 	"notes":   (*space).notes,
@@ -110,19 +105,6 @@ var pageFuncs = template.FuncMap{
 	"fix":     func(m Message) string { return m.Fix() },
 	"head":    func(m Message) string { return rich(m.headline()) },
 	"place":   func(m Message) string { return link(m.about().File, m.Line) },
-}
-
-// pageWord returns a class or a state as it is written.
-func pageWord(words any) string {
-	switch w := words.(type) {
-	case class:
-		return string(w)
-	case transformer.State:
-		return string(w)
-	case transformer.Severity:
-		return string(w)
-	}
-	return ""
 }
 
 func classNames() []class {

@@ -14,10 +14,9 @@ import (
 func (r *Report) Markdown(w io.Writer) error {
 	var b strings.Builder
 	spaces, bare := r.spaces()
-	v := r.pageView("", "")
-	fmt.Fprintf(&b, "### rewrite-probes explain\n\n%s\n", prose(v.Summary))
+	fmt.Fprintf(&b, "### rewrite-probes explain\n\n%s\n", prose(r.Summary(false)))
 	if len(spaces) > 0 {
-		b.WriteString("\n" + tallyWords(v.Tally) + "\n")
+		b.WriteString("\n" + tallyWords(total(spaces)) + "\n")
 	}
 	for _, s := range spaces {
 		markdownSpace(&b, s)

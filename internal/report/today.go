@@ -144,6 +144,17 @@ func (r *Report) spaces() (all []*space, bare []*Template) {
 	return all, bare
 }
 
+// total returns how many probes and hooks of all the namespaces are in each class.
+func total(spaces []*space) tally {
+	sum := make(tally)
+	for _, s := range spaces {
+		for c, n := range s.Tally {
+			sum[c] += n
+		}
+	}
+	return sum
+}
+
 // commonlyKnown returns what is known of the mesh around templates, or that it differs.
 func commonlyKnown(templates []*Template) (known string, differs bool) {
 	known = templates[0].Known
