@@ -3,11 +3,14 @@ package transformer_test
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -367,9 +370,8 @@ func (g sampler) byHand(text string) string {
 
 // samples writes down what becomes of manifests.
 type samples struct {
-	t     *testing.T
-	out   bytes.Buffer
-	texts map[string]string // each is written once, by its mark
+	t   *testing.T
+	out bytes.Buffer
 }
 
 // of writes down a plan for the first object, and how the text that comes of it, which it
@@ -425,66 +427,25 @@ func (x *samples) of(what, text, compare string, opts []option, do func(*transfo
 	return string(out)
 }
 
-// short returns a mark instead of a long text that is there already. A mark says nothing but
-// which text it is, so that another sample before it does not change it.
-func (x *samples) short(text string) string {
-	if len(text) < 20 {
-		return text
-	}
-	m := mark(text)
-	switch known, there := x.texts[m]; {
-	case !there:
-		x.texts[m] = text
-		return m + "=" + text
-	case known != text:
-		x.t.Fatalf("%s is the mark of %q and %q", m, known, text)
-	}
-	return m
-}
-
-func mark(text string) string {
-	sum := fnv.New32a()
-	io.WriteString(sum, text)
-	return fmt.Sprintf("#%06x", sum.Sum32()>>8)
-}
-
 // write writes down a plan and the lines that it changes.
 func (x *samples) write(what, before, after string, plan transformer.Plan) {
 	line := func(format string, args ...any) {
-		fmt.Fprintln(&x.out, " "+x.short(strings.TrimSpace(fmt.Sprintf(format, args...))))
+		fmt.Fprintln(&x.out, " "+strings.TrimSpace(fmt.Sprintf(format, args...)))
 	}
 	a := plan.Answer
-	fmt.Fprintf(&x.out, "%s: %s %s %d %s\n", what, a.By, a.Mesh, a.Port, a.AddsContainer)
-	if said := x.short(a.Because) + x.short(plan.Known); said != "" || a.AppWouldDo || a.Injected {
+	fmt.Fprintf(&x.out, "\n%s: %s %s %d %s\n", what, a.By, a.Mesh, a.Port, a.AddsContainer)
+	if said := a.Because + plan.Known; said != "" || a.AppWouldDo || a.Injected {
 		line("%s %t %t", said, a.AppWouldDo, a.Injected)
 	}
 	for _, v := range plan.Probes {
-		line("%s %s %s %s %s > %s; %s %s %s", v.Container, v.ProbeType.Field(), v.State, v.Reason.String(), v.Before, v.After, v.StrictTLS, x.short(v.Why), x.short(v.If))
+		line("%s %s %s %s %s > %s; %s %s %s", v.Container, v.ProbeType.Field(), v.State, v.Reason.String(), v.Before, v.After, v.StrictTLS, v.Why, v.If)
 	}
 	for _, f := range slices.Concat(plan.Findings, plan.Repairs) {
-		line("%s %s %s %v %v: %s", f.Severity, f.Reason.String(), f.Container, cmp.Or(f.Current, any("")), cmp.Or(f.Proposed, any("")), x.short(textOf(f)))
-	}
-	var run []string
-	flush := func() {
-		text := strings.Join(run, "\n")
-		if len(run) > 3 && run[0][0] == '-' {
-			text = fmt.Sprintf("-%d lines %s", len(run), mark(text)) // an earlier step added them
-		}
-		if len(run) > 0 {
-			fmt.Fprintln(&x.out, x.short(text))
-		}
-		run = nil
+		line("%s %s %s %v %v: %s", f.Severity, f.Reason.String(), f.Container, cmp.Or(f.Current, any("")), cmp.Or(f.Proposed, any("")), textOf(f))
 	}
 	for _, line := range changedLines(before, after) {
-		if strings.Contains(line, " value: ") || len(run) > 0 && run[0][0] != line[0] {
-			flush()
-		}
-		run = append(run, line)
-		if strings.Contains(line, " value: ") {
-			flush()
-		}
+		fmt.Fprintln(&x.out, line)
 	}
-	flush()
 }
 
 // changedLines returns the lines that a text loses, after a minus, and gets, after a plus.
@@ -515,48 +476,84 @@ func changedLines(before, after string) (changed []string) {
 	return changed
 }
 
-// sample writes down what becomes of the manifest of a seed: when it is rewritten, by a second run, by
-// restore, with other options, and after an edit by hand.
-func (x *samples) sample(seed uint64) {
+// sample writes down what becomes of the manifest of a seed: when it is rewritten, by a second run, by restore, with
+// other options, and after an edit by hand. It returns "" for most manifests that stay what they are, since they are many.
+func sample(t *testing.T, seed uint64) string {
+	x := &samples{t: t}
 	g := sampler{rand.New(rand.NewPCG(seed, 1)), 1 + int(seed%3)*2}
 	mesh := sampleMeshes[g.IntN(len(sampleMeshes))]
 	what := g.theme(mesh)
 	opts := append(g.options(mesh), what.opts...)
 	text := g.manifest(mesh, what)
-	at, known := x.out.Len(), maps.Clone(x.texts)
-	fmt.Fprintf(&x.out, "\n# %d\n", seed)
+	fmt.Fprintf(&x.out, "# The options:\n%s\n%s", notDefault(t, opts), text)
 	rewritten := x.of("rewritten", text, "", opts, (*transformer.Planner).Plan)
 	if rewritten == text {
-		if seed%3 > 0 { // they are many
-			x.out.Truncate(at)
-			x.texts = known
+		if seed%3 > 0 {
+			return ""
 		}
-		return
+		return x.out.String()
 	}
 	x.of("again", rewritten, "", opts, (*transformer.Planner).Plan)
 	x.of("restored", rewritten, text, opts, (*transformer.Planner).Restore)
-	x.of("other options", rewritten, "", g.options(sampleMeshes[g.IntN(len(sampleMeshes))]), (*transformer.Planner).Plan)
+	others := g.options(sampleMeshes[g.IntN(len(sampleMeshes))])
+	fmt.Fprintf(&x.out, "\n# Other options:\n%s", notDefault(t, others))
+	x.of("with other options", rewritten, "", others, (*transformer.Planner).Plan)
 	if edited := g.byHand(rewritten); edited != rewritten {
 		x.of("edited", edited, rewritten, opts, (*transformer.Planner).Plan)
 		x.of("edited and restored", edited, text, opts, (*transformer.Planner).Restore)
 	}
+	return x.out.String()
 }
 
-// What becomes of many manifests, each with something of all that plans look at, is in
-// testdata/samples.txt. A mark (#1a2b3c) stands for a text that is there after the same mark and
-// =. Of most manifests the file has only the mark of a hundred: to see them, raise readable.
-func TestWhatBecomesOfManifestsOfAllSortsIsWrittenDown(t *testing.T) {
-	const readable, all = 200, 2400
-	w := samples{t: t, texts: make(map[string]string)}
-	for seed := range uint64(readable) {
-		w.sample(seed)
-	}
-	for first := uint64(readable); first < all; first += 100 {
-		hundred := samples{t: t, texts: make(map[string]string)}
-		for seed := first; seed < first+100; seed++ {
-			hundred.sample(seed)
+// notDefault returns the options that are not the defaults, one a line.
+func notDefault(t *testing.T, opts []option) string {
+	given, defaults := fieldsOf(t, options(opts...)), fieldsOf(t, options())
+	var b strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		if string(given[key]) != string(defaults[key]) {
+			fmt.Fprintf(&b, "# %s: %s\n", key, given[key])
 		}
-		fmt.Fprintf(&w.out, "\n# %d to %d: %s\n", first, first+99, mark(hundred.out.String()))
 	}
-	golden.Compare(t, "testdata/samples.txt", w.out.Bytes())
+	return b.String()
+}
+
+func fieldsOf(t *testing.T, o transformer.Options) (fields map[string]json.RawMessage) {
+	b, err := json.Marshal(o)
+	if err == nil {
+		err = json.Unmarshal(b, &fields)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fields
+}
+
+// What becomes of many manifests, each with something of all that plans look at, is in testdata/samples: a file for each
+// of the first, and of the rest a sum for each hundred. To see those, raise readable.
+func TestSamples(t *testing.T) {
+	const readable, all, folder = 200, 2400, "testdata/samples/"
+	if *golden.Update { // a manifest that stays what it is has no file any more
+		if err := errors.Join(os.RemoveAll(folder), os.Mkdir(folder, 0o755)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files := 1
+	for seed := range uint64(readable) {
+		if text := sample(t, seed); text != "" {
+			files++
+			golden.Compare(t, fmt.Sprintf("%s%03d.txt", folder, seed), []byte(text))
+		}
+	}
+	var sums bytes.Buffer
+	for first := uint64(readable); first < all; first += 100 {
+		sum := fnv.New32a()
+		for seed := first; seed < first+100; seed++ {
+			io.WriteString(sum, sample(t, seed))
+		}
+		fmt.Fprintf(&sums, "%d to %d: %08x\n", first, first+99, sum.Sum32())
+	}
+	golden.Compare(t, folder+"sums.txt", sums.Bytes())
+	if found, err := os.ReadDir(folder); err != nil || len(found) != files {
+		t.Errorf("%d files in %s, want %d: %v", len(found), folder, files, err)
+	}
 }

@@ -19,6 +19,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -38,7 +39,6 @@ import (
 
 const (
 	podIP   = "127.0.0.1"
-	probes  = 20 // during an attack
 	every   = 200 * time.Millisecond
 	timeout = time.Second // of a probe
 
@@ -49,6 +49,18 @@ const (
 )
 
 var out = flag.String("o", "", "document to keep the table in")
+
+// cpuLimits are the limits of the CPU under which an attack runs, in thousandths: none, the least that the function
+// writes, and half of it.
+var cpuLimits = []int{0, 100, 50}
+
+// probes returns how many probes are made during an attack.
+func probes() int {
+	if testing.Short() {
+		return 10
+	}
+	return 20
+}
 
 var good, evil, evilHook = prober.Key("good", prober.Liveness), prober.Key("evil", prober.Liveness), prober.Key("evil", prober.PreStop)
 
@@ -69,7 +81,7 @@ func (r *result) holds() string {
 	case r.killed:
 		return "was killed for its memory"
 	case r.failed > r.control:
-		return fmt.Sprintf("%d of %d probes failed, %d of the app itself", r.failed, probes, r.control)
+		return fmt.Sprintf("%d of %d probes failed, %d of the app itself", r.failed, probes(), r.control)
 	case r.peak > maxPeak:
 		return fmt.Sprintf("took %.1f MiB", r.peak)
 	case r.early:
@@ -82,9 +94,9 @@ func (r *result) holds() string {
 
 func (r *result) String() string {
 	if r.killed {
-		return fmt.Sprintf("%d of %d, killed for its memory", r.failed, probes)
+		return fmt.Sprintf("%d of %d, killed for its memory", r.failed, probes())
 	}
-	return fmt.Sprintf("%d of %d, %.1f MiB", r.failed, probes, r.peak)
+	return fmt.Sprintf("%d of %d, %.1f MiB", r.failed, probes(), r.peak)
 }
 
 // TestMain runs the callers of an attack in a process of their own, so that they
@@ -110,35 +122,71 @@ func TestAttacks(t *testing.T) {
 		istio = build(t, dir, "../..", "./conformance/kubelet/istiostatus")
 	}
 	var table strings.Builder
-	table.WriteString("| attack | what was sent | the app itself | probe-proxy | Istio's status server |\n|---|---|---|---|---|\n")
+	table.WriteString("| attack | what was sent | the app itself")
+	for _, cpu := range cpuLimits {
+		table.WriteString(" | probe-proxy, " + limitText(cpu))
+	}
+	table.WriteString(" | Istio's status server |\n|---|---|---|" + strings.Repeat("---|", len(cpuLimits)) + "---|\n")
 	for _, a := range attacks {
-		t.Run(a.name, func(t *testing.T) {
-			var r *result
-			var broken string
-			for range attempts {
-				r = a.against(t, memoryLimit, ours, "--port")
-				if broken = r.holds(); broken == "" {
-					break
-				}
-				t.Logf("probe-proxy %s", broken)
+		control, cells := 0, ""
+		for _, cpu := range cpuLimits {
+			cell := "-"
+			if a.runsWith(cpu) {
+				t.Run(a.name+"/"+limitText(cpu), func(t *testing.T) {
+					r := a.attempt(t, ours, cpu)
+					control, cell = max(control, r.control), r.String()
+				})
 			}
-			if broken != "" {
-				t.Errorf("probe-proxy %s, in each of %d attempts", broken, attempts)
-			}
-			t.Logf("probe-proxy: %s (the app itself: %d), slowest probe %s (%s), ended after %s", r, r.control, r.slowest[0], r.slowest[1], r.end.Round(time.Millisecond))
-			theirs := "-"
-			if istio != "" {
-				peer := a.against(t, istioLimit, istio, podIP)
-				t.Logf("Istio's status server: %s (the app itself: %d)", peer, peer.control)
+			cells += " | " + cell
+		}
+		theirs := "-"
+		if istio != "" {
+			t.Run(a.name+"/Istio", func(t *testing.T) {
+				peer := a.against(t, istioLimit, 0, istio, podIP)
+				t.Logf("%s (the app itself: %d)", peer, peer.control)
 				theirs = peer.String()
-			}
-			fmt.Fprintf(&table, "| %s | %s | %d of %d | %s | %s |\n", a.name, a.sent, r.control, probes, r, theirs)
-		})
+			})
+		}
+		fmt.Fprintf(&table, "| %s | %s | %d of %d%s | %s |\n", a.name, a.sent, control, probes(), cells, theirs)
 	}
 	if *out != "" && !t.Failed() {
 		text := fmt.Sprintf("Probes that failed during the attack, and the peak of memory of the cgroup (probe-proxy at most %d MiB, and killed beyond %d; Istio's server has %d).\n\n", int(maxPeak), memoryLimit>>20, istioLimit>>20) + table.String()
 		if err := testutil.ReplaceSection(*out, "attacks", text); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// runsWith tells whether the attack runs with that limit of the CPU. A short run leaves out the one that the function
+// never writes, but where an attack has no other.
+func (a *attack) runsWith(cpu int) bool {
+	if a.cpus != nil {
+		return slices.Contains(a.cpus, cpu)
+	}
+	return cpu != 50 || !testing.Short()
+}
+
+func limitText(cpu int) string {
+	if cpu == 0 {
+		return "no CPU limit"
+	}
+	return strconv.Itoa(cpu) + "m"
+}
+
+// attempt attacks probe-proxy until all promises hold, and fails the test where they do not in any attempt.
+func (a *attack) attempt(t *testing.T, path string, cpu int) *result {
+	t.Helper()
+	for left := attempts - 1; ; left-- {
+		r := a.against(t, memoryLimit, cpu, path, "--port")
+		t.Logf("%s (the app itself: %d), slowest probe %s (%s), ended after %s", r, r.control, r.slowest[0], r.slowest[1], r.end.Round(time.Millisecond))
+		broken := r.holds()
+		if broken == "" {
+			return r
+		}
+		t.Logf("probe-proxy %s", broken)
+		if left == 0 {
+			t.Errorf("probe-proxy %s, in each of %d attempts", broken, attempts)
+			return r
 		}
 	}
 }
@@ -166,13 +214,13 @@ func build(t *testing.T, dir, module, pkg string) (path string) {
 	return path
 }
 
-// against attacks a program while the kubelet probes the good app, through it
-// and directly.
-func (a *attack) against(t *testing.T, limit int, path, arg string) *result {
+// against attacks a program within limits of memory, in bytes, and of the CPU, in thousandths and 0 for none, while the
+// kubelet probes the good app, through it and directly.
+func (a *attack) against(t *testing.T, limit, cpu int, path, arg string) *result {
 	t.Helper()
 	g := newCgroup(t, limit)
-	if a.cpu > 0 && limit == memoryLimit {
-		g.limitCPU(t, a.cpu)
+	if cpu > 0 {
+		g.limitCPU(t, cpu)
 	}
 	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") }))
 	defer app.Close()
@@ -255,7 +303,7 @@ func (r *result) probe(port, appPort int) {
 			*failed++
 		}
 	}
-	for range probes {
+	for range probes() {
 		wg.Go(func() { once(port, good, &r.failed, &r.slowest[0]) })
 		wg.Go(func() { once(appPort, "/", &r.control, &r.slowest[1]) })
 		time.Sleep(every)

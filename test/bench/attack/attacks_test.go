@@ -24,10 +24,10 @@ type attack struct {
 	entry      func(int) *prober.Original // of the hostile app's probe
 	entries    int                        // further probes in the env var
 	run        func(ctx context.Context, addr string)
-	leaves     bool // the callers go before the SIGTERM
-	hooks      bool // the callers go after it; it waits for them, as a hook could be the kubelet's
-	strangers  bool // it is an ordinary container, and the kubelet calls the hook after the SIGTERM
-	cpu        int  // limit of the CPU, in thousandths; the function writes none below 100
+	leaves     bool  // the callers go before the SIGTERM
+	hooks      bool  // the callers go after it; it waits for them, as a hook could be the kubelet's
+	strangers  bool  // it is an ordinary container, and the kubelet calls the hook after the SIGTERM
+	cpus       []int // limits of the CPU, in thousandths, 0 for none; nil: cpuLimits
 }
 
 const callers = 40 // of a hostile app's probe
@@ -41,6 +41,12 @@ func get(path string) string {
 	return "GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 }
 
+// Half of the least limit that the function writes bears half of a flood.
+var (
+	noLess = []int{0, 100}
+	half   = []int{50}
+)
+
 var attacks = []*attack{
 	{name: "head of tiny lines", sent: "an app answers with 250 KiB of `a0:`, `a1:`, ...; 40 callers", entry: plain, app: tinyLines, run: callEvil},
 	{name: "head of tiny lines, h2c", sent: "the same over HTTP/2, uncompressed", entry: h2c, app: h2(tinyFields()), run: callEvil},
@@ -52,6 +58,7 @@ var attacks = []*attack{
 	{name: "data of another stream", sent: "an app sends a byte of a stream that nobody opened, again and again; 40 callers", entry: h2c, app: endless(settings, strings.Repeat(foreign, 5000)), run: callEvil},
 	{name: "half requests, anew and anew", sent: "5,000 new connections a second, each with half a request", run: flood(5000, "GET /")},
 	{name: "calls of a probe that hangs", sent: "2,500 calls a second of an app that never answers", entry: plain, app: hang, run: flood(2500, request)},
+	{name: "calls of a tcp probe", sent: "the same for a tcpSocket probe", entry: tcpProbe, app: hang, run: flood(2500, request)},
 	{name: "unfinished heads", sent: "5,000 connections, each with half a request, kept open", run: keep(5000, "GET /", nil, 2*time.Second)},
 	{name: "slowloris", sent: "3,000 connections, each sends a byte of its head every 0.5 s", run: keep(3000, "GET /", slowly, 500*time.Millisecond)},
 	{name: "silent connections", sent: "10,000 connections that send nothing, kept open", run: keep(10000, "", nil, 2*time.Second)},
@@ -59,16 +66,16 @@ var attacks = []*attack{
 	{name: "slow readers of /metrics, 78 entries", sent: "the same", entries: 77, run: slowReaders("/metrics")},
 	{name: "certificate bomb", sent: "an app's certificate has 127,000 empty URIs, 254 KB; 40 callers", entry: overTLS, app: secure(elliptic.P256(), 127_000, hang), run: callEvil},
 	{name: "certificate bomb below the bound", sent: "the same with 14,000 empty URIs, 28 KB", entry: overTLS, app: secure(elliptic.P256(), 14_000, hang), run: callEvil},
-	{name: "redirects over TLS, 100m", sent: "an app with keys of P-521 redirects over TLS without end; 40 callers; CPU limit 100m", entry: overTLS, app: secure(elliptic.P521(), 0, redirectsOn), run: callEvil, cpu: 100},
+	{name: "redirects over TLS", sent: "an app with keys of P-521 redirects over TLS without end; 40 callers", entry: overTLS, app: secure(elliptic.P521(), 0, redirectsOn), run: callEvil},
 	{name: "slow handshakes", sent: "an app never answers a ClientHello; 40 callers", entry: overTLS, app: hang, run: callEvil},
-	{name: "TLS alerts, 100m", sent: "an app answers each ClientHello with an alert; 40 callers; CPU limit 100m", entry: overTLS, app: alerts, run: callEvil, cpu: 100},
-	{name: "an unknown path, 100m", sent: "2,000 new connections a second, each asks for a path that no probe has; CPU limit 100m", run: flood(2000, get("/x")), cpu: 100},
-	{name: "healthz, 100m", sent: "the same for `/healthz`", run: flood(2000, get("/healthz")), cpu: 100},
-	{name: "metrics, 100m", sent: "the same for `/metrics`", run: flood(2000, get("/metrics")), cpu: 100},
-	{name: "a probe, 100m", sent: "the same for the probe of another app, which answers", entry: plain, app: answers, run: flood(2000, request), cpu: 100},
-	{name: "half requests, 100m", sent: "2,000 new connections a second, each with half a request; CPU limit 100m", run: flood(2000, "GET /"), cpu: 100},
-	{name: "an unknown path, 50m", sent: "1,100 new connections a second, each asks for a path that no probe has; CPU limit 50m", run: flood(1100, get("/x")), cpu: 50},
-	{name: "healthz, 50m", sent: "the same for `/healthz`", run: flood(1100, get("/healthz")), cpu: 50},
+	{name: "TLS alerts", sent: "an app answers each ClientHello with an alert; 40 callers", entry: overTLS, app: alerts, run: callEvil},
+	{name: "an unknown path", sent: "2,000 new connections a second, each asks for a path that no probe has", run: flood(2000, get("/x")), cpus: noLess},
+	{name: "healthz", sent: "the same for `/healthz`", run: flood(2000, get("/healthz")), cpus: noLess},
+	{name: "metrics", sent: "the same for `/metrics`", run: flood(2000, get("/metrics")), cpus: noLess},
+	{name: "a probe", sent: "the same for the probe of another app, which answers", entry: plain, app: answers, run: flood(2000, request), cpus: noLess},
+	{name: "half requests", sent: "2,000 new connections a second, each with half a request", run: flood(2000, "GET /"), cpus: noLess},
+	{name: "an unknown path, slower", sent: "1,100 new connections a second, each asks for a path that no probe has", run: flood(1100, get("/x")), cpus: half},
+	{name: "healthz, slower", sent: "the same for `/healthz`", run: flood(1100, get("/healthz")), cpus: half},
 	{name: "hooks of callers that are gone", sent: "24 calls of a hook that hangs, with one byte after the request; the callers go", entry: plain, app: hang, run: callHooks(time.Second), leaves: true},
 	{name: "strangers at a hook", sent: "five calls a second of a preStop hook, before and after the SIGTERM; the kubelet calls it 2 s after the SIGTERM", entry: plain, app: answers, run: strangers, strangers: true},
 	{name: "hooks of callers that stay", sent: "the same; the callers go 2 s after the SIGTERM, from when on its end is measured", entry: plain, app: hang, run: callHooks(time.Minute), hooks: true},
@@ -78,6 +85,10 @@ func plain(port int) *prober.Original { return httpGet(port, "") }
 func h2c(port int) *prober.Original   { return httpGet(port, prober.HTTP2) }
 func grpcProbe(port int) *prober.Original {
 	return &prober.Original{GRPC: &prober.GRPC{Port: field.Number(port), Service: new(string)}, TimeoutSeconds: 1}
+}
+
+func tcpProbe(port int) *prober.Original {
+	return &prober.Original{TCPSocket: &prober.TCPSocket{Port: field.Number(port)}, TimeoutSeconds: 1}
 }
 
 // Hostile apps.

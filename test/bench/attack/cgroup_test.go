@@ -34,14 +34,14 @@ func (g *cgroup) limitCPU(t *testing.T, thousandths int) {
 	if g.limit == "memory.limit_in_bytes" {
 		var err error
 		if dir, err = os.MkdirTemp("/sys/fs/cgroup/cpu", "attack-"); err != nil {
-			t.Skipf("no cgroup for the CPU: %v", err)
+			skip(t, "a cgroup for the CPU", err)
 		}
 		t.Cleanup(func() { _ = os.Remove(dir) })
 		quota, text = "cpu.cfs_quota_us", micros // the period is 100 ms by default
 		g.cpu = filepath.Join(dir, "cgroup.procs")
 	}
 	if err := os.WriteFile(filepath.Join(dir, quota), []byte(text), 0o644); err != nil {
-		t.Skipf("no cgroup for the CPU: %v", err)
+		skip(t, "a cgroup for the CPU", err)
 	}
 }
 
@@ -53,14 +53,19 @@ func newCgroup(t *testing.T, limit int) *cgroup {
 	if g != nil {
 		t.Cleanup(func() { _ = os.Remove(g.dir) })
 	}
-	switch {
-	case err == nil:
-		return g
-	case os.Getenv("CI") != "":
-		t.Fatalf("attacks need a memory cgroup of version 1 or 2: %v", err)
+	if err != nil {
+		skip(t, "a memory cgroup of version 1 or 2", err)
 	}
-	t.Skipf("attacks need a memory cgroup of version 1 or 2: %v", err)
-	return nil
+	return g
+}
+
+// skip skips a test that needs what is not here, except in CI, where it fails.
+func skip(t *testing.T, what string, err error) {
+	t.Helper()
+	if os.Getenv("CI") != "" {
+		t.Fatalf("attacks need %s: %v", what, err)
+	}
+	t.Skipf("attacks need %s: %v", what, err)
 }
 
 // makeCgroup makes a cgroup below the folder where cgroups are mounted.
