@@ -28,7 +28,7 @@ const portTaken = "Istio's own sidecar, or what another mesh injects to answer p
 
 const livez = `{"/app-health/web/livez":{"httpGet":{"path":"/","port":%d,"scheme":"HTTP"},"timeoutSeconds":1}}`
 
-func TestAPortThatIsTakenEndsItWithTheLikelyCauseAndTheCures(t *testing.T) {
+func TestPort_taken(t *testing.T) {
 	l, err := net.Listen("tcp", ":0")
 	if err != nil {
 		t.Fatal(err)

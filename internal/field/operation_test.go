@@ -96,7 +96,7 @@ func TestEditsOfOneListBecomeOperationsInOrder(t *testing.T) {
 	}
 }
 
-func TestOperationsTestWhatTheyReplaceAndThatNothingIsWhereTheyAdd(t *testing.T) {
+func TestOperations_testBeforeTheyWrite(t *testing.T) {
 	const object = `{"a":{"b":1},"l":["x"]}`
 	for _, c := range []struct {
 		name    string

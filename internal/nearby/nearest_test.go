@@ -90,7 +90,7 @@ func TestTwoPoliciesOfOneNameThatAreEquallyNearAreDisputed(t *testing.T) {
 }
 
 // Objects without a namespace go to the same one if they are near each other.
-func TestWithoutANamespaceTheServicesOfTheNearestFolderCount(t *testing.T) {
+func TestServices_withoutNamespace(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		files []string

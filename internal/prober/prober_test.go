@@ -23,7 +23,7 @@ func TestAPublishedValueIsReproducedByteForByte(t *testing.T) {
 	}
 }
 
-func TestFieldsOfNewerKubernetesAreWrittenOnlyWhereTheyAreSet(t *testing.T) {
+func TestEncode_fieldsOfNewerKubernetes(t *testing.T) {
 	service := "s"
 	for want, p := range map[string]*prober.Original{
 		`{"k":{"grpc":{"port":80,"service":"s"}}}`:                             {GRPC: &prober.GRPC{Port: field.Number(80), Service: &service}},

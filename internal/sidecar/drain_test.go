@@ -13,9 +13,9 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// TestDrainWaitsForOpenCallsAndForPreStopHooksThatMayStillCome runs on a clock
+// TestDrain_openCallsAndPreStopHooks runs on a clock
 // of its own (testing/synctest), so that its times are exact.
-func TestDrainWaitsForOpenCallsAndForPreStopHooksThatMayStillCome(t *testing.T) {
+func TestDrain_openCallsAndPreStopHooks(t *testing.T) {
 	const within = 10 * time.Second
 	type call struct {
 		key        string

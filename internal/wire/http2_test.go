@@ -21,7 +21,7 @@ const (
 	ok       = "\x00\x00\x01\x01\x05\x00\x00\x00\x01\x88" // :status 200, END_STREAM
 )
 
-func TestHeadersOfTheConnectionAreRefusedAsNetHTTPRefusesThem(t *testing.T) {
+func TestHTTP2_headersOfTheConnection(t *testing.T) {
 	for _, test := range []struct {
 		header textproto.MIMEHeader
 		fails  bool

@@ -92,7 +92,7 @@ func TestATemplateOfAWrongTypeIsAnError(t *testing.T) {
 	}
 }
 
-func TestWhatLooksLikeAContainerWithProbesIsFoundWhereverItIs(t *testing.T) {
+func TestContainers_foundAnywhere(t *testing.T) {
 	for _, tt := range []struct{ in, want string }{
 		{"{kind: X, spec: {a: {template: {spec: {containers: [{name: a}, {livenessProbe: {grpc: {port: 1}}}]}}}}}", "spec.a.template=spec.a.template "},
 		{"{kind: X, spec: {a: [{}, {b: {containers: [{lifecycle: {preStop: {httpGet: {port: 1}}}}]}}]}}", "spec.a[1].b=spec.a[].b "},

@@ -70,7 +70,7 @@ func TestTheEndIsReportedBeforeTheStreamEnds(t *testing.T) {
 	})
 }
 
-func TestAStateThatComesWithoutAConnectionIsReportedWithTheNext(t *testing.T) {
+func TestReporter_stateWithoutConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newIstiod()
 		i.down = errors.New("no route to host")

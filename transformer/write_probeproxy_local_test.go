@@ -8,7 +8,7 @@ import (
 
 // Istio's Sidecar may say that the app listens on 127.0.0.1 alone, where Envoy reaches it and
 // istio-proxy's agent does not.
-func TestWhereASidecarSaysThatTheAppListensLocallyProbeProxyAsksThere(t *testing.T) {
+func TestProbeProxy_asksWhereTheAppListens(t *testing.T) {
 	const native = "labels: {app: web, sidecar.istio.io/inject: \"true\"}\nannotations: {sidecar.istio.io/nativeSidecar: \"true\"}\n"
 	sidecar := func(namespace, selector, port, endpoint string) string {
 		return "apiVersion: networking.istio.io/v1\nkind: Sidecar\nmetadata: {name: s, namespace: " + namespace + "}\nspec:\n" + selector +

@@ -125,7 +125,7 @@ func newApp(t *testing.T) *hangingApp {
 
 const waits = "waiting for preStop hooks"
 
-func TestTheContainerThatTheFunctionWritesEndsAtOnceWithNothingOpen(t *testing.T) {
+func TestWrittenContainer_endsWithNothingOpen(t *testing.T) {
 	for _, test := range []struct{ name, pod, placement string }{
 		{"native", podWithProbe, "native"},
 		{"native, with a hook", podWithProbe + preStopHook, "native"},
@@ -149,7 +149,7 @@ func TestTheContainerThatTheFunctionWritesEndsAtOnceWithNothingOpen(t *testing.T
 	}
 }
 
-func TestTheContainerThatTheFunctionWritesEndsWithTheHooksOfItsPod(t *testing.T) {
+func TestWrittenContainer_endsWithItsHooks(t *testing.T) {
 	for _, placement := range []string{"native", "container"} {
 		t.Run(placement+", hook is open", func(t *testing.T) {
 			app, port := newApp(t), freePort(t)

@@ -1,4 +1,4 @@
-package transformer
+package field_test
 
 import (
 	"reflect"

@@ -13,7 +13,7 @@ import (
 
 // The lines that an option or a field of the functionConfig changes are in testdata/changes.txt,
 // without those that are in the default policies too.
-func TestWhatOptionsAndTheConfigChangeInAPolicyIsWrittenDown(t *testing.T) {
+func TestPolicy_optionsAndConfig(t *testing.T) {
 	text := func(c *config.RewriteProbes, o policy.Options) []string {
 		out, notes, err := policy.Make(c, o)
 		if err != nil {
