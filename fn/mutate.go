@@ -119,7 +119,7 @@ func templateOf(owner Owner, c *config.RewriteProbes) (field.Path, *config.Rewri
 	group := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).Group
 	kind := workload.KindOf(group, owner.Kind)
 	switch {
-	case workload.IsMachines(group, owner.Kind):
+	case workload.IsWorkloadGroup(group, owner.Kind):
 		return nil, nil, fmt.Errorf("a %s has no pod template: use Filter or Process for the object as a whole", owner.Kind)
 	case kind == nil:
 		with := *c

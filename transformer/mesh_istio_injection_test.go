@@ -210,14 +210,14 @@ func TestWhetherIstioInjectsIsReadInIstiosOrder(t *testing.T) {
 			if len(r.Findings) != 1 || r.Findings[0].Severity != transformer.Info {
 				t.Errorf("findings %v", r.Findings)
 			}
-			// The cure that is named is one, for a pod that another proxy captures.
+			// The fix that is named is one, for a pod that another proxy captures.
 			if f := r.Findings[0]; strings.Contains(textOf(f), "answeredBy: probe-proxy") {
 				r := among(t, surroundings.Surroundings{OthersInjected: c.others}, c.yaml, append([]option{answeredBy("probe-proxy")}, c.opts...)...)
 				if r.Answer.By != "probe-proxy" || r.Probes[0].State != transformer.WouldRewrite {
 					t.Errorf("%s: with it, %+v, findings %v", textOf(f), r.Answer, r.Findings)
 				}
 			} else if f.Reason.String() == "namespace-not-injected" && !strings.Contains(textOf(f), "is never injected") {
-				t.Errorf("%q names no cure", textOf(f))
+				t.Errorf("%q names no fix", textOf(f))
 			}
 		})
 	}
@@ -288,7 +288,7 @@ func TestWhatIsKnownOfTheMeshIsSaidInOneLine(t *testing.T) {
 	}
 }
 
-// Who follows a cure must be rid of the question.
+// Who follows a fix must be rid of the question.
 func TestWhatWouldSayWhetherIstioInjectsDoesSayIt(t *testing.T) {
 	own := podOf("", app(httpProbe))
 	inShop := strings.Replace(own, "  name: web\n", "  name: web\n  namespace: n\n", 1)
@@ -299,8 +299,8 @@ func TestWhatWouldSayWhetherIstioInjectsDoesSayIt(t *testing.T) {
 		opts []option
 	}
 	for _, c := range []struct {
-		yaml, cure string
-		cured      []cured
+		yaml, fix string
+		cured     []cured
 	}{
 		{own, "`istio.injectedNamespaces: [\"*\"]`, or a `metadata.namespace` with its Namespace", []cured{{own, []option{injects("*")}}, {label + inShop, nil}}},
 		{inShop, "its Namespace, or `istio.injectedNamespaces`", []cured{{label + inShop, nil}, {inShop, []option{injects("n")}}}},
@@ -308,15 +308,15 @@ func TestWhatWouldSayWhetherIstioInjectsDoesSayIt(t *testing.T) {
 		{variable, "the manifest after the substitution of its variables", []cured{{strings.Replace(variable, "${INJECT}", "true", 1), nil}}},
 	} {
 		r := plan(t, c.yaml)
-		if want := "not known: whether Istio injects its sidecar (" + c.cure + " would say)"; r.Known != want {
+		if want := "not known: whether Istio injects its sidecar (" + c.fix + " would say)"; r.Known != want {
 			t.Errorf("got %s, want %s", r.Known, want)
 		}
 		if len(r.Findings) > 0 {
-			t.Errorf("%s: found %v", c.cure, r.Findings)
+			t.Errorf("%s: found %v", c.fix, r.Findings)
 		}
 		for _, then := range c.cured {
 			if r := plan(t, then.yaml, then.opts...); !strings.HasPrefix(r.Known, "known: injected") {
-				t.Errorf("%s: then it is %s", c.cure, r.Known)
+				t.Errorf("%s: then it is %s", c.fix, r.Known)
 			}
 		}
 	}

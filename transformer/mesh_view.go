@@ -289,9 +289,9 @@ func (v *view) injectionCure() string {
 	return "its Namespace, or `istio.injectedNamespaces`,"
 }
 
-// portCure returns the other cure for a port that is taken; "" if there is none. The port
+// portFix returns the other fix for a port that is taken; "" if there is none. The port
 // on which istio-proxy answers is a fact of the mesh, which another `port` would only deny.
-func (v *view) portCure() string {
+func (v *view) portFix() string {
 	switch {
 	case v.opts.AnsweredBy == AnsweredByEnvoy:
 		return ", or have the name `" + envoyName + "` if it is the Envoy that answers"

@@ -290,12 +290,12 @@ func (r *reader) keepOriginals() {
 		}
 		for _, h := range r.holders {
 			if key, ok := r.candidate(h, s); ok {
-				cure := "the probe must have that path, or its original back"
+				fix := "the probe must have that path, or its original back"
 				if get := s.current.HTTPGet; get != nil && get.Path == key {
-					cure = "the probe must have its original back" // it has that path
+					fix = "the probe must have its original back" // it has that path
 				}
 				r.report(containerFinding(reason.OriginalsAmbiguous, s.path, s.container.Name,
-					"looks rewritten, and %s carries the original of `%s`, which may be that of this probe or not; %s", h.name(), key, cure))
+					"looks rewritten, and %s carries the original of `%s`, which may be that of this probe or not; %s", h.name(), key, fix))
 				break
 			}
 		}

@@ -60,7 +60,7 @@ func TestAnOriginalIsNotBackInAnotherProbe(t *testing.T) {
 	wantText(t, r, yaml)
 }
 
-// A probe that has the path already needs another cure than to get it.
+// A probe that has the path already needs another fix than to get it.
 func TestOriginals_pathOfAnotherProbe(t *testing.T) {
 	copied := strings.Replace(plan(t, podOf("", app(httpProbe))).text, "livenessProbe:", "readinessProbe:", 1)
 	f := wantReason(t, plan(t, copied), "originals-ambiguous")

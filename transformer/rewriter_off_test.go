@@ -77,7 +77,7 @@ func TestRewriter_istioServesProbes(t *testing.T) {
 					t.Errorf("%+v", v)
 				}
 			}
-			// What the message names as cures are cures: the config says that the injector
+			// What the message names as fixes are fixes: the config says that the injector
 			// rewrites nothing, or the pod is taken out.
 			cured := plan(t, before, append([]option{injectorRewritesNothing}, c.opts...)...)
 			if _, still := cured.has("rewriter-needed"); still || !strings.Contains(cured.text, "/app-health/app/livez") || strings.Contains(cured.env(), "/s/") {
@@ -122,7 +122,7 @@ func TestARewriterThatIsOffOrNotThereIsNotNeeded(t *testing.T) {
 	}
 }
 
-// A cure that does nothing is none: the functionConfig may itself say that Istio's injector rewrites.
+// A fix that does nothing is none: the functionConfig may itself say that Istio's injector rewrites.
 func TestRewriter_messageNamesWhoSaysSo(t *testing.T) {
 	two := app(httpProbe) + "- name: s\n  image: s\n  livenessProbe: {httpGet: {port: 80}}\n"
 	const skip = "annotations: {rewrite-probes.io/skip-containers: s"
@@ -135,8 +135,8 @@ func TestRewriter_messageNamesWhoSaysSo(t *testing.T) {
 		{skip + "}", []option{injectorRewrites}, "`istio.injectorRewrites` of the functionConfig"},
 	} {
 		f := wantReason(t, plan(t, podOf(c.metadata, two), c.opts...), "rewriter-needed")
-		cure, says := strings.Contains(textOf(f), "injectorRewrites: false"), strings.Contains(textOf(f), "serves it in an injected pod ("+c.said+")")
-		if cure != (c.said == "") || says != (c.said != "") || !strings.Contains(textOf(f), "opt the whole pod out (`rewrite-probes.io/rewrite: \"false\"`)") {
+		fix, says := strings.Contains(textOf(f), "injectorRewrites: false"), strings.Contains(textOf(f), "serves it in an injected pod ("+c.said+")")
+		if fix != (c.said == "") || says != (c.said != "") || !strings.Contains(textOf(f), "opt the whole pod out (`rewrite-probes.io/rewrite: \"false\"`)") {
 			t.Errorf("%s: %s", c.metadata, textOf(f))
 		}
 	}
@@ -175,7 +175,7 @@ func TestRewriter_anotherMeshServesProbes(t *testing.T) {
 			if f.Container != "s" || !strings.Contains(textOf(f), m.title+"'s injector, which may serve it now") || !strings.Contains(textOf(f), "`"+m.rewriter+": \""+m.turnsOff+"\"`") || strings.Contains(textOf(f), "Istio") {
 				t.Errorf("%s, %s: %s", m.name, fields, textOf(f))
 			}
-			// The cures: the annotation, another port for the mesh to leave alone, or an opt-out.
+			// The fixes: the annotation, another port for the mesh to leave alone, or an opt-out.
 			cured := plan(t, podOf(withNote(withNote(m.on, left, "s"), m.rewriter, m.turnsOff), spec))
 			if _, still := cured.has("rewriter-needed"); still || !strings.Contains(cured.text, "/app-health/app/livez") {
 				t.Errorf("%s, %s: findings %v in\n%s", m.name, fields, cured.Findings, cured.text)

@@ -16,11 +16,11 @@ func checkIngresses(d *decision) []Finding {
 		if path == "" {
 			continue
 		}
-		v, cure := d.in.Around.HealthCheckBy(d.pods(), s.port, path, s.name == prober.Readiness)
+		v, fix := d.in.Around.HealthCheckBy(d.pods(), s.port, path, s.name == prober.Readiness)
 		if v != nil {
 			return []Finding{containerFinding(reason.IngressHealthCheck, s.path, s.container.Name,
 				"%s has its load balancer ask for the path of this probe as long as it goes to port %d; of the rewritten one it does not, and asks for / instead of %s: %s",
-				v.Words(), s.port, path, cure)}
+				v.Words(), s.port, path, fix)}
 		}
 	}
 	return nil

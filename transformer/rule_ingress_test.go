@@ -25,7 +25,7 @@ func TestIngress_healthCheckFromProbe(t *testing.T) {
 	ready := probe("readinessProbe: {httpGet: {path: /ready, port: 8080}}")
 	for _, c := range []struct {
 		name, app, around string
-		cure              string // "" if nothing is said
+		fix               string // "" if nothing is said
 	}{
 		{"GKE by its class", ready, web + ingress(gce, toWeb), "BackendConfig"},
 		{"GKE's internal one", ready, web + ingress(", annotations: {kubernetes.io/ingress.class: gce-internal}", byName), "BackendConfig"},
@@ -78,9 +78,9 @@ func TestIngress_healthCheckFromProbe(t *testing.T) {
 			}
 		}
 		switch {
-		case c.cure == "" && len(found) > 0, c.cure != "" && len(found) != 1:
+		case c.fix == "" && len(found) > 0, c.fix != "" && len(found) != 1:
 			t.Errorf("%s: %+v", c.name, plan.Findings)
-		case c.cure != "" && (found[0].Severity != transformer.Warning || !strings.Contains(textOf(found[0]), c.cure) || !strings.Contains(textOf(found[0]), "Ingress shop/shop at mesh.yaml:") || len(plan.Edits) == 0):
+		case c.fix != "" && (found[0].Severity != transformer.Warning || !strings.Contains(textOf(found[0]), c.fix) || !strings.Contains(textOf(found[0]), "Ingress shop/shop at mesh.yaml:") || len(plan.Edits) == 0):
 			t.Errorf("%s: %+v", c.name, found[0])
 		}
 	}

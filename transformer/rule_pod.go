@@ -27,7 +27,7 @@ func checkTaken(d *decision) (found []Finding) {
 				path := d.containerPath(at).Key("ports").Index(i).Key("containerPort")
 				found = append(found, containerFinding(reason.PortTaken, path, c.Name,
 					"%d is the port where rewritten probes are answered; the app must have another%s",
-					p.ContainerPort, d.portCure()))
+					p.ContainerPort, d.portFix()))
 			}
 		}
 	}
@@ -60,7 +60,7 @@ func checkOwnPort(d *decision) (found []Finding) {
 			path := s.path.Key(s.original.Kind(), "port")
 			found = append(found, containerFinding(reason.PortTaken, path, s.container.Name,
 				"%d is the port where rewritten probes are answered, and this probe says that the app listens there; the app must have another%s",
-				s.port, d.portCure()))
+				s.port, d.portFix()))
 		}
 	}
 	return found

@@ -183,7 +183,7 @@ func (p *pkg) passOverTemplate(path string, text []byte) {
 	}
 }
 
-// madeOfIt is the cure for a file that another program makes manifests of: which program
+// madeOfIt is the fix for a file that another program makes manifests of: which program
 // that is, nobody but its author knows.
 const madeOfIt = "give rewrite-probes what is made of it, or leave it out with --ignore"
 

@@ -21,7 +21,7 @@ func AgentConfig(streams []*manifest.Stream, c *config.RewriteProbes, name strin
 	var all []string // the names of all groups
 	for _, s := range streams {
 		for _, o := range s.Objects() {
-			if workload.Classify(o, r.custom) != workload.Machines {
+			if workload.Classify(o, r.custom) != workload.WorkloadGroup {
 				continue
 			}
 			full := o.Namespace() + "/" + o.Name()

@@ -23,7 +23,7 @@ func (r *run) planGroup(o *manifest.Object, meta *field.Metadata) (report.Templa
 			return vm.Plan(g, r.spec.Rewrite)
 		},
 	})
-	t.Machines = true
+	t.IsWorkloadGroup = true
 	return t, nil
 }
 

@@ -157,7 +157,7 @@ func (r *run) patch(o *manifest.Object, plans []report.Template, edits []field.E
 		return slices.ContainsFunc(t.Probes, func(p transformer.Verdict) bool { return p.State == transformer.Rewritten })
 	}
 	switch {
-	case workload.IsMachines(o.Group(), o.Kind()):
+	case workload.IsWorkloadGroup(o.Group(), o.Kind()):
 		if len(edits) > 0 {
 			r.notPatchable(o, "its original probe must stay with it, in an annotation; exclude the object in the functionConfig, or run rewrite-probes in a pipe")
 		}

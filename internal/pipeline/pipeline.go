@@ -166,13 +166,13 @@ func (r *run) object(o *manifest.Object) {
 	}
 	class := workload.Classify(o, r.custom)
 	mayInstall := r.mode != Restore && workload.IsRelease(o.Group(), o.Kind())
-	mayQuote := class != workload.Known && class != workload.Machines && workload.MayHaveProbes(o)
+	mayQuote := class != workload.Known && class != workload.WorkloadGroup && workload.MayHaveProbes(o)
 	if class == workload.NoPods && !mayInstall && !mayQuote || config.Is(o.APIVersion(), o.Kind()) {
 		return
 	}
 	meta, err := o.Metadata()
 	if err != nil {
-		if class == workload.Known || class == workload.Machines {
+		if class == workload.Known || class == workload.WorkloadGroup {
 			r.fail(o, err)
 		}
 		return
@@ -250,7 +250,7 @@ func (r *run) apply(o *manifest.Object, plans []report.Template, edits []field.E
 func (r *run) plans(
 	o *manifest.Object, class workload.Class, meta *field.Metadata,
 ) ([]report.Template, []workload.Template, error) {
-	if class == workload.Machines {
+	if class == workload.WorkloadGroup {
 		p, err := r.planGroup(o, meta)
 		return []report.Template{p}, nil, err
 	}

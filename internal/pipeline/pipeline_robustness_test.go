@@ -76,7 +76,7 @@ func objectsKept(before, after []byte, s *manifest.Stream) string {
 	for _, o := range s.Objects() {
 		if o.Changed() {
 			edited++
-			if class := workload.Classify(o, nil); class != workload.Known && class != workload.Machines {
+			if class := workload.Classify(o, nil); class != workload.Known && class != workload.WorkloadGroup {
 				return o.String() + " was changed, and its kind has no pod template and no probe"
 			}
 		}

@@ -17,7 +17,7 @@ import (
 // reportUnseen warns of everything in an object that looks like a probe and is in
 // none of its templates, and of a kind that does not exist.
 func (r *run) reportUnseen(o *manifest.Object, class workload.Class, templates []workload.Template) {
-	if class == workload.Machines {
+	if class == workload.WorkloadGroup {
 		return // it makes no pods, and its one probe has been looked at
 	}
 	hint := ""

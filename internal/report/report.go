@@ -57,7 +57,7 @@ func (r *Report) number(noun string, state transformer.State) (sum int) {
 // show it.
 func (r *Report) Add(source string, t Template, keep bool) {
 	noun := "pod template"
-	if t.Machines {
+	if t.IsWorkloadGroup {
 		noun = "WorkloadGroup"
 	}
 	r.count(counted{source: source, noun: noun})
@@ -97,8 +97,8 @@ type Template struct {
 	Object *Object
 	Path   field.Path
 	transformer.Plan
-	Lines    []int // of the probes in the file; nil if unknown
-	Machines bool  // it is a group of virtual machines, not a pod template
+	Lines           []int // of the probes in the file; nil if unknown
+	IsWorkloadGroup bool  // it is a group of virtual machines, not a pod template
 }
 
 // Line returns the line of a probe in the file; 0 if unknown.

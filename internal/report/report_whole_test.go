@@ -46,7 +46,7 @@ func everything() *Report {
 			Findings: []transformer.Finding{{Severity: transformer.Error, Reason: reason.PortTaken, Text: reason.Text{What: "declares <port>\r"}}, {Severity: transformer.Info, Reason: reason.OptOut, Text: reason.Text{What: "is left alone"}}},
 		},
 	}, true)
-	r.Add("vms.yaml", Template{Object: vms, Path: field.NewPath("spec"), Machines: true, Plan: transformer.Plan{
+	r.Add("vms.yaml", Template{Object: vms, Path: field.NewPath("spec"), IsWorkloadGroup: true, Plan: transformer.Plan{
 		Answer: transformer.Answer{By: "istio-agent", AddsAnnotations: field.KeyValues{{Key: "only/one", Value: ""}}},
 		Probes: []transformer.Verdict{{Container: "vms", ProbeType: prober.Readiness, Field: field.NewPath("spec", "probe"), Before: "grpc :80", After: ":15020/app-health/vms/readyz", State: transformer.WouldRewrite, StrictTLS: world.Unaffected}},
 	}}, true)
@@ -142,7 +142,7 @@ func TestTheSummaryCountsWhatIsThere(t *testing.T) {
 	}
 	hook := transformer.Verdict{ProbeType: prober.PreStop, State: transformer.WouldRewrite}
 	template := func(machines bool, probes ...transformer.Verdict) Template {
-		return Template{Machines: machines, Plan: transformer.Plan{Probes: probes}}
+		return Template{IsWorkloadGroup: machines, Plan: transformer.Plan{Probes: probes}}
 	}
 	message := func(s transformer.Severity) Message { return Message{Severity: s} }
 	for _, c := range []struct {

@@ -84,7 +84,7 @@ func (v *Ingress) takesPath(readiness bool) bool {
 
 // HealthCheckBy returns an Ingress whose load balancer takes the path of a pod's probe of a
 // port, and what says the path instead; nil if there is none.
-func (s *Surroundings) HealthCheckBy(pods *Pods, port int, path string, readiness bool) (v *Ingress, cure string) {
+func (s *Surroundings) HealthCheckBy(pods *Pods, port int, path string, readiness bool) (v *Ingress, fix string) {
 	for _, v := range listed(s.Ingresses) {
 		if !v.takesPath(readiness) {
 			continue

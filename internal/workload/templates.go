@@ -29,15 +29,15 @@ type Class int
 
 // The classes.
 const (
-	NoPods   Class = iota // it has no pod template and nothing that looks like a probe
-	Known                 // it is of a known kind, or of one of the customs
-	Unknown               // its kind is not known, and it may hold probes
-	Machines              // a WorkloadGroup: it makes no pods, but has a probe
+	NoPods        Class = iota // it has no pod template and nothing that looks like a probe
+	Known                      // it is of a known kind, or of one of the customs
+	Unknown                    // its kind is not known, and it may hold probes
+	WorkloadGroup              // a WorkloadGroup: it makes no pods, but has a probe
 )
 
-// IsMachines reports whether a kind is Istio's WorkloadGroup, whose workloads
+// IsWorkloadGroup reports whether a kind is Istio's WorkloadGroup, whose workloads
 // run on virtual machines.
-func IsMachines(group, kind string) bool {
+func IsWorkloadGroup(group, kind string) bool {
 	return group == "networking.istio.io" && kind == "WorkloadGroup"
 }
 
@@ -45,8 +45,8 @@ func IsMachines(group, kind string) bool {
 func Classify(o *manifest.Object, customs []Custom) Class {
 	group, kind := o.Group(), o.Kind()
 	switch {
-	case IsMachines(group, kind):
-		return Machines
+	case IsWorkloadGroup(group, kind):
+		return WorkloadGroup
 	case KindOf(group, kind) != nil,
 		slices.ContainsFunc(customs, func(c Custom) bool { return c.Group == group && c.Kind == kind }):
 		return Known

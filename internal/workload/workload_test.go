@@ -136,7 +136,7 @@ func TestContainers_foundAnywhere(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]workload.Class{
-		"{apiVersion: networking.istio.io/v1beta1, kind: WorkloadGroup, spec: {probe: {grpc: {port: 1}}}}": workload.Machines,
+		"{apiVersion: networking.istio.io/v1beta1, kind: WorkloadGroup, spec: {probe: {grpc: {port: 1}}}}": workload.WorkloadGroup,
 		"{apiVersion: networking.istio.io/v1, kind: WorkloadEntry}":                                        workload.NoPods,
 		"{apiVersion: example.com/v1, kind: WorkloadGroup}":                                                workload.NoPods,
 	} {

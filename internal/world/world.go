@@ -128,7 +128,7 @@ const onlyTheCluster = "only the cluster"
 // A question is something that may hold in a world, and decides whether a probe is affected.
 type question struct {
 	holds, fails string // complete "if ..."
-	cure         string // what would say it
+	fix          string // what would say it
 	of           func(WorldFate) bool
 }
 
@@ -169,7 +169,7 @@ func (f *Facts) deciding(fates []WorldFate) string {
 		mode = "the namespace, here and in the PeerAuthentications, or `istio.mtls`,"
 	}
 	isSpared := func(w WorldFate) bool { return w.Outcome == Unaffected }
-	var words, cures []string
+	var words, fixes []string
 	for _, q := range f.questions(mode) {
 		value, decides := agree(fates, q.of)
 		if !decides {
@@ -180,8 +180,8 @@ func (f *Facts) deciding(fates []WorldFate) string {
 		} else {
 			words = append(words, q.fails)
 		}
-		if !slices.Contains(cures, q.cure) {
-			cures = append(cures, q.cure)
+		if !slices.Contains(fixes, q.fix) {
+			fixes = append(fixes, q.fix)
 		}
 		// What is left are the worlds in which that is so.
 		fates = slices.DeleteFunc(slices.Clone(fates), func(w WorldFate) bool { return q.of(w) != value })
@@ -192,7 +192,7 @@ func (f *Facts) deciding(fates []WorldFate) string {
 	if len(words) == 0 {
 		return "the mesh is set up in one way and not in another"
 	}
-	return strings.Join(words, ", and ") + ", which is not known (" + strings.Join(cures, " and ") + " would say)"
+	return strings.Join(words, ", and ") + ", which is not known (" + strings.Join(fixes, " and ") + " would say)"
 }
 
 // elsewhere names what alone makes worlds in which a probe is unaffected, and is in another

@@ -455,7 +455,7 @@ func (s *tally) file(t *testing.T, i *istio.Injector, f file, answeredBy string)
 	}
 	groups := 0
 	for _, t := range r.Templates {
-		if t.Machines {
+		if t.IsWorkloadGroup {
 			groups++
 		}
 	}
