@@ -93,7 +93,7 @@ func TestHandshakeOfAHugeCertificate(t *testing.T) {
 				limit = 1200 * time.Millisecond // it dials again after a second
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), limit)
-			a := target.Probe(ctx, &Call{Host: "x", Start: time.Now()})
+			a := probed(ctx, t, target, &Call{Host: "x", Start: time.Now()})
 			cancel()
 			runtime.ReadMemStats(&after)
 			if a.Verdict(target.Hook) != Failure || kind != "grpc" && !strings.Contains(a.Reason, "TLS handshake is larger than 40 KiB") {
@@ -120,7 +120,7 @@ func TestHandshakeIsChargedUntilTheNextConnection(t *testing.T) {
 		return true
 	}
 	call.Meter.Release = func(n int) { granted -= n }
-	a := targetOf(t, app, "probe").Probe(t.Context(), call)
+	a := probed(t.Context(), t, targetOf(t, app, "probe"), call)
 	one := granted
 	if a.Status != 200 || one < 500*68 || most > one*3/2 {
 		t.Errorf("%+v: %d bytes are charged for the last handshake, %d at most; want one at a time", a, one, most)
@@ -136,7 +136,7 @@ func TestHandshakeWithoutRoomFails(t *testing.T) {
 	app := tlsApp(t, certificateOfURIs(t, 10), tls.VersionTLS13, func(http.ResponseWriter, *http.Request) {})
 	call := &Call{Host: "x", Start: time.Now()}
 	call.Meter.Handshake = func(context.Context, int) bool { return false }
-	if a := targetOf(t, app, "probe").Probe(t.Context(), call); a.Status != 502 || !strings.Contains(a.Reason, "TLS handshakes are too large, or too many at a time") {
+	if a := probed(t.Context(), t, targetOf(t, app, "probe"), call); a.Status != 502 || !strings.Contains(a.Reason, "TLS handshakes are too large, or too many at a time") {
 		t.Errorf("%+v", a)
 	}
 }

@@ -412,7 +412,7 @@ func TestACallerThatLeavesEndsTheWaitForAnotherDial(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
-	if a := target.Probe(ctx, &Call{Header: textproto.MIMEHeader{}, Start: time.Now()}); a.Reason != "app refused the connection" {
+	if a := probed(ctx, t, target, &Call{Header: textproto.MIMEHeader{}, Start: time.Now()}); a.Reason != "app refused the connection" {
 		t.Errorf("%d %s", a.Status, a.Reason)
 	}
 	if ctx.Err() == nil {
@@ -776,7 +776,7 @@ func TestARedirectLeavesThePortOnlyForTheKubelet(t *testing.T) {
 			t.Fatal(err)
 		}
 		call := &Call{Host: test.host, Port: "15020", Header: test.header, Start: time.Now()}
-		if a := target.Probe(t.Context(), call); a.Status != test.want {
+		if a := probed(t.Context(), t, target, call); a.Status != test.want {
 			t.Errorf("%s: %d %s, want %d", name, a.Status, a.Reason, test.want)
 		}
 		call.Close()
@@ -870,7 +870,7 @@ func TestAWebSocketIsAskedForOverHTTP1(t *testing.T) {
 			t.Fatal(err)
 		}
 		call := &Call{Host: "x", Port: "15020", Header: test.header, Start: time.Now()}
-		a := target.Probe(t.Context(), call)
+		a := probed(t.Context(), t, target, call)
 		call.Close()
 		s.Close()
 		if got != test.want || (a.Status == 200) != (got != "") {

@@ -55,7 +55,7 @@ func begin(ctx context.Context, t *testing.T, p *prober.Original, call *Call) *A
 		t.Fatal(err)
 	}
 	defer call.Close()
-	return target.Probe(ctx, call)
+	return probed(ctx, t, target, call)
 }
 
 func TestAHandshakeThatHangsIsATimeout(t *testing.T) {
@@ -115,7 +115,7 @@ func TestManyProbesLeaveFewSocketsBehind(t *testing.T) {
 	ended := 0
 	for range probes {
 		call := &Call{Start: time.Now()}
-		if a := target.Probe(t.Context(), call); a.Status != 200 {
+		if a := probed(t.Context(), t, target, call); a.Status != 200 {
 			t.Fatalf("%+v, want 200", a)
 		}
 		c, err := l.Accept()

@@ -3,6 +3,7 @@ package kubelet
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -68,8 +69,22 @@ func probeTarget(t *testing.T, target *Target) (a *Answer, granted int) {
 	call := &Call{Host: "127.0.0.1:15020", Port: "15020", Header: header, Start: time.Now()}
 	call.Meter.More = func(n int) bool { granted += n; return true }
 	defer call.Close()
-	a = target.Probe(t.Context(), call)
-	return a, granted
+	return probed(t.Context(), t, target, call), granted
+}
+
+// probed probes once. It fails the test if that takes much longer than the target's timeout, instead of waiting with it.
+func probed(ctx context.Context, t *testing.T, target *Target, call *Call) *Answer {
+	t.Helper()
+	const late = 5 * time.Second
+	answer := make(chan *Answer, 1)
+	go func() { answer <- target.Probe(ctx, call) }()
+	select {
+	case a := <-answer:
+		return a
+	case <-time.After(target.Timeout + late):
+		t.Fatalf("a probe with a timeout of %s has not ended %s after it", target.Timeout, late)
+		return nil
+	}
 }
 
 // TestEveryAnswerToACallIsMetered, whichever request of the call it is to.
@@ -174,7 +189,7 @@ func TestTheURLIsTheOneThatTheKubeletMakesOfAPath(t *testing.T) {
 		if test.authorization != "" {
 			call.Header.Set("Authorization", test.authorization)
 		}
-		a := target.Probe(t.Context(), call)
+		a := probed(t.Context(), t, target, call)
 		call.Close()
 		if got := call.Header.Get("Authorization"); got != test.authorization {
 			t.Errorf("%s: the caller's header has become %q", test.path, got)
@@ -380,7 +395,7 @@ func TestARedirectHasTheHostThatTheKubeletSends(t *testing.T) {
 			t.Fatal(err)
 		}
 		call := &Call{Host: c.host, Port: "15020", Header: textproto.MIMEHeader{"User-Agent": {"kube-probe/1.37"}, "Connection": {"close"}}, Start: time.Now()}
-		a := target.Probe(t.Context(), call)
+		a := probed(t.Context(), t, target, call)
 		call.Close()
 		if got := strings.Join(hosts, " "); a.Status != 200 || got != c.want {
 			t.Errorf("%s: %d (%s) after %s, want 200 after %s", c.path, a.Status, a.Reason, got, c.want)

@@ -130,7 +130,7 @@ func TestOSMFormPassesTLSOn(t *testing.T) {
 		"/app-health/a/livez":  {HTTPGet: &prober.HTTPGet{Path: "/live", Port: portOf(t, app), Scheme: "HTTPS"}, TimeoutSeconds: 1},
 		"/app-health/a/readyz": {HTTPGet: &prober.HTTPGet{Path: "/live", Port: field.Number(1), Scheme: "HTTPS"}, TimeoutSeconds: 1},
 	})
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
+	client := &http.Client{Timeout: patience, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
 	get := func(port int, path string) (string, error) {
 		res, err := client.Get("https://" + ports[port] + path)
 		if err != nil {

@@ -66,7 +66,8 @@ func ok(http.ResponseWriter, *http.Request) {}
 
 func get(t *testing.T, url string) (status int, body string) {
 	t.Helper()
-	res, err := http.Get("http://" + url)
+	client := &http.Client{Timeout: patience}
+	res, err := client.Get("http://" + url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +318,8 @@ func TestABodyThatBreaksOffBreaksOffForTheCaller(t *testing.T) {
 		w.(http.Flusher).Flush()
 		panic(http.ErrAbortHandler)
 	})
-	res, err := http.Get("http://" + addr + live)
+	client := &http.Client{Timeout: patience}
+	res, err := client.Get("http://" + addr + live)
 	if err != nil {
 		t.Fatal(err)
 	}
