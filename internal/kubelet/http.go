@@ -187,7 +187,7 @@ func (t *httpTarget) handshake(ctx context.Context, conn *tls.Conn) error {
 	limited, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
 	err := conn.HandshakeContext(limited)
-	if limited.Err() != nil && ctx.Err() == nil {
+	if err != nil && limited.Err() != nil { // of a probe whose own time is over, failed says that
 		return fmt.Errorf("app's TLS handshake took longer than %s", handshakeTimeout)
 	}
 	return err

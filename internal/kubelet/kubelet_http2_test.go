@@ -402,6 +402,24 @@ func TestAConnectionIsClosedBeforeTheNextAttempt(t *testing.T) {
 	}
 }
 
+// An app that refuses every attempt is asked about ten times a second, and not less and less often.
+func TestPauseBetweenAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := testutil.NewInMemory()
+		defer m.Close()
+		var attempts atomic.Int64
+		go testutil.ServeConns(m, func(c net.Conn) {
+			attempts.Add(1)
+			c.Write(slices.Concat(pieces["settings"], pieces["goaway 0"]))
+			io.Copy(io.Discard, c)
+		})
+		ourProbe(t, m)
+		if n := attempts.Load(); n < 20 || n > 30 {
+			t.Errorf("%d attempts in two seconds, want 7 in the first 127 ms and then one each 100 ms", n)
+		}
+	})
+}
+
 // TestACallerThatLeavesEndsTheWaitForAnotherDial: the next one would come after a second, and
 // the last one after an hour.
 func TestACallerThatLeavesEndsTheWaitForAnotherDial(t *testing.T) {
