@@ -13,6 +13,7 @@ import (
 	"net/textproto"
 	"net/url"
 	"os"
+	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -300,7 +301,10 @@ func TestRedirectsAreFollowedWithinThePodOnly(t *testing.T) {
 		case "/invalid":
 			w.Header().Set("Location", "http://[::1")
 			w.WriteHeader(http.StatusFound)
-		case "/ok":
+		case "/left/0", "/ok":
+		case "/left/" + path.Base(r.URL.Path):
+			left, _ := strconv.Atoi(path.Base(r.URL.Path))
+			http.Redirect(w, r, "/left/"+strconv.Itoa(left-1), http.StatusFound)
 		default:
 			w.Header().Set("Location", "/ok")
 			status, _ := strconv.Atoi(r.URL.Path[1:])
@@ -317,6 +321,7 @@ func TestRedirectsAreFollowedWithinThePodOnly(t *testing.T) {
 		"/away": {Warning, ""}, "/away-on-this-port": {Warning, ""},
 		"/invalid": {Failure, "app redirects to an invalid Location"},
 		"/scheme":  {Failure, "app redirects to the unsupported scheme \"ftp\""}, "/loop": {Failure, "stopped after 10 redirects"},
+		"/left/9": {Success, ""}, "/left/10": {Failure, "stopped after 10 redirects"},
 	} {
 		if a := probeOnce(t, live, s.URL, httpGet("HTTP", path)); a.Verdict(false) != want.verdict || a.Reason != want.reason {
 			t.Errorf("%s: %s (%s), want %s (%s)", path, a.Verdict(false), a.Reason, want.verdict, want.reason)
