@@ -33,7 +33,7 @@ func (p *Planner) Reads(in *Input, plan *Plan) Reads {
 	}
 	r.metadata()
 	r.podSpec()
-	if len(plan.Edits) > 0 {
+	if plan.Answer.By != "" {
 		r.answerer()
 	}
 	return r.Reads
@@ -121,11 +121,12 @@ func (r *reads) handler(path field.Path, h *pod.Handler) (dials bool) {
 }
 
 // metadata adds the labels and annotations by which the mesh is found, and those of the mesh. If
-// nothing is rewritten, that may be for any mesh's sake.
+// nothing is rewritten, that may be for any mesh's sake. One that was rewritten before may have been
+// in another mesh.
 func (r *reads) metadata() {
 	r.Metadata = true
 	keys := meshKeys
-	if len(r.plan.Edits) > 0 {
+	if len(r.plan.Edits) > 0 && !r.plan.WasRewritten {
 		ofOthers := func(k metaKey) bool { return k.mesh != "" && k.mesh != r.mesh() }
 		keys = slices.DeleteFunc(slices.Clone(keys), ofOthers)
 	}
@@ -140,7 +141,7 @@ func (r *reads) metadata() {
 			return
 		}
 	}
-	for _, key := range []string{ownRewrite, ownSkipContainers} {
+	for _, key := range OptOutKeys() {
 		r.add(field.NewPath("metadata", "annotations", key))
 	}
 }
@@ -204,6 +205,9 @@ func (r *reads) source(path field.Path) field.Map {
 	m, _ := v.(field.Map)
 	return m
 }
+
+// OptOutKeys returns the annotations by which an object, its pods or its Namespace opt out.
+func OptOutKeys() []string { return []string{ownRewrite, ownSkipContainers} }
 
 // A metaKey is a label or an annotation of a pod template that some plan depends on.
 type metaKey struct {

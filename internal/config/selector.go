@@ -20,6 +20,30 @@ func (s *Spec) Selection() func(kind string, m *field.Metadata) bool {
 	}
 }
 
+// MaySelect reports whether select and exclude may let an object of a kind be rewritten.
+func (s *Spec) MaySelect(kind string) bool {
+	if s.Select != nil && len(s.Select.Kinds) > 0 && !slices.Contains(s.Select.Kinds, kind) {
+		return false
+	}
+	x := s.Exclude
+	isAll := x != nil && len(x.Names) == 0 && len(x.Namespaces) == 0 && x.LabelSelector == ""
+	return !isAll || len(x.Kinds) > 0 && !slices.Contains(x.Kinds, kind)
+}
+
+// SelectingLabels returns the keys of the labels by which select and exclude choose objects.
+func (s *Spec) SelectingLabels() (keys []string) {
+	for _, x := range []*Selector{s.Select, s.Exclude} {
+		if x == nil {
+			continue
+		}
+		requirements, _ := parseLabelSelector(x.LabelSelector) // Decode refuses what is none
+		for _, r := range requirements {
+			keys = append(keys, r.key)
+		}
+	}
+	return keys
+}
+
 // matcher returns a function that reports whether the selector matches an object; nil if there
 // is no selector.
 func (s *Selector) matcher() func(kind string, m *field.Metadata) bool {

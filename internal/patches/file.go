@@ -86,8 +86,10 @@ func targetOf(v field.Value, key string) string {
 // comments would change.
 func (s *Set) Into(o *manifest.Object) (edits []field.Edit, changes []string, err error) {
 	form := FormOf(o)
-	if _, several := o.Value(field.NewPath("spec", "sources")); form == ArgoCD && several {
-		return nil, nil, o.Errorf(field.NewPath("spec", "sources"), "are several sources: write the patches into the kustomization of one of them (-o kustomization)")
+	if form == ArgoCD {
+		if err := misplaced(o); err != nil {
+			return nil, nil, err
+		}
 	}
 	now, items := s.items(), field.List(nil)
 	at, found := find(o)

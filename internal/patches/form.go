@@ -2,6 +2,7 @@ package patches
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -48,19 +49,24 @@ var homes = []struct {
 }
 
 // FormOf returns the form of an object that can have patches; "" for any other. A kustomization
-// need not say what it is.
+// need not say what it is, or in which group.
 func FormOf(o *manifest.Object) Form {
-	if o.Kind() == "" && o.APIVersion() == "" {
-		if _, found := o.Value(field.NewPath("resources")); found {
-			return Kustomization
-		}
+	group, kind := o.Group(), o.Kind()
+	if o.APIVersion() == "" && (kind != "" || isBuilt(o)) {
+		group, kind = homes[0].group, cmp.Or(kind, homes[0].kind)
 	}
 	for _, h := range homes {
-		if h.group == o.Group() && h.kind == o.Kind() {
+		if h.group == group && h.kind == kind {
 			return h.form
 		}
 	}
 	return ""
+}
+
+// isBuilt reports whether an object says, as a kustomization does, what its build starts from.
+func isBuilt(o *manifest.Object) bool {
+	keys := []string{"resources", "bases", "components", "generators", "helmCharts"}
+	return slices.ContainsFunc(keys, func(key string) bool { return has(o, field.NewPath(key)) })
 }
 
 // pathOf returns where the objects of a form have their patches, or their post-renderers.
@@ -135,6 +141,29 @@ func (s *Set) Unfit(form Form, o *manifest.Object) string {
 			"write it with --into an object that has the annotation `%s: disabled`, or use -o kustomization", describe(item), substitute)
 	}
 	return ""
+}
+
+// misplaced says why Argo CD would not apply patches that are in an Application; nil if it would.
+func misplaced(application *manifest.Object) error {
+	source := field.NewPath("spec", "source")
+	if sources := field.NewPath("spec", "sources"); has(application, sources) {
+		return application.Errorf(sources, "are several sources: write the patches into the kustomization of one of them (-o kustomization)")
+	}
+	if !has(application, source) {
+		return application.Errorf(source, "is missing: Argo CD patches what a source has; use -o kustomization")
+	}
+	for _, key := range []string{"chart", "helm", "directory", "plugin"} {
+		if path := source.Key(key); has(application, path) {
+			return application.Errorf(path, "makes Argo CD render without kustomize, which applies the patches: "+
+				"write a kustomization of that render (-o kustomization), and name its folder in `spec.source.path`")
+		}
+	}
+	return nil
+}
+
+func has(o *manifest.Object, path field.Path) bool {
+	v, _ := o.Value(path)
+	return v != nil
 }
 
 // SendsHooks reports whether a HelmRelease has the hooks of its chart rendered with the patches. It

@@ -29,9 +29,9 @@ type GroupKind struct{ Group, Kind string }
 
 // A Set is all patches for one build.
 type Set struct {
-	Known    []Target    // the objects of guarded kinds that the build has now
-	Guarded  []GroupKind // the kinds of which a new object makes the build fail
-	Required []Target    // the objects without which the build fails
+	Known    []Target      // the objects of guarded kinds that the build has now
+	Guarded  [][]GroupKind // the kinds of which a new object makes the build fail, by guard, see [guard]
+	Required []Target      // the objects without which the build fails
 	Patches  []Patch
 }
 
@@ -61,8 +61,8 @@ const localConfig = "config.kubernetes.io/local-config"
 // The list is never empty.
 func (s *Set) items() field.List {
 	items := s.marks()
-	for _, group := range s.guards() {
-		items = append(items, item(group, "an object that is new since the patches were written fails the build",
+	for _, kinds := range s.Guarded {
+		items = append(items, item(guard(kinds), "an object that is new since the patches were written fails the build",
 			field.Operation{Op: field.OpTest, Path: field.NewPath(isNew), Value: true}))
 	}
 	for _, t := range s.Required {
@@ -92,29 +92,8 @@ func (s *Set) marks() (items field.List) {
 	return items
 }
 
-// guards returns the selectors of objects that must be known. A kind whose name is in several
-// groups, some of which are not guarded, has one of its own.
-func (s *Set) guards() (selectors []field.Map) {
-	var shared, own []GroupKind
-	for _, g := range s.Guarded {
-		if g.Kind == "Service" || g.Kind == "Route" { // of the core group, of Knative, and of OpenShift
-			own = append(own, g)
-		} else {
-			shared = append(shared, g)
-		}
-	}
-	if len(shared) > 0 {
-		selectors = append(selectors, guard(shared))
-	}
-	slices.SortFunc(own, func(a, b GroupKind) int {
-		return cmp.Compare(a.Group+a.Kind, b.Group+b.Kind)
-	})
-	for _, g := range own {
-		selectors = append(selectors, guard([]GroupKind{g}))
-	}
-	return selectors
-}
-
+// guard returns the selector of objects that must be known. It selects every kind in every group
+// that one of the kinds is in.
 func guard(kinds []GroupKind) field.Map {
 	var groups, names []string
 	for _, k := range kinds {

@@ -39,12 +39,16 @@ func (t *tests) add(path field.Path) {
 	t.ops = append(t.ops, field.Operation{Op: field.OpTest, Path: path, Value: v})
 }
 
-// names tests the names of a list's items. The last item is also tested by its index from the end,
-// so that one more item is found.
+// names tests the names of a list's items, or all of the list if one has none. The last item is also
+// tested by its index from the end, so that one more item is found.
 func (t *tests) names(list field.Path) {
 	v, _ := field.At(t.object, list)
 	items, _ := v.(field.List)
-	if len(items) == 0 {
+	isNameless := func(v field.Value) bool {
+		m, _ := v.(field.Map)
+		return field.As[string](m, "name") == ""
+	}
+	if len(items) == 0 || slices.ContainsFunc(items, isNameless) {
 		t.add(list)
 		return
 	}

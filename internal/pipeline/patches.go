@@ -9,21 +9,24 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/nearby"
 	"github.com/rewrite-probes/rewrite-probes/internal/patches"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
+	"github.com/rewrite-probes/rewrite-probes/internal/vm"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 // A patching is what one run makes of its plans as patches.
 type patching struct {
-	set   patches.Set
-	reads []transformer.Reads // of the plans for the current object
-	all   transformer.Reads   // what any plan reads besides its object
-	dials bool                // a plan reads metadata, as of the Namespace
-	kinds []patches.GroupKind // of which a new object may have probes
+	set patches.Set
+	// object is the current one, as a value, and reads are of the plans for it.
+	object field.Value
+	reads  []transformer.Reads
+	all    transformer.Reads // what any plan reads besides its object
+	dials  bool              // a plan reads metadata, as of the Namespace
 }
 
 func (p *patching) note(r transformer.Reads) {
@@ -42,35 +45,66 @@ func Patches(
 	streams []*manifest.Stream, c *config.RewriteProbes, sends func(*manifest.Object) bool,
 ) (*patches.Set, *report.Report) {
 	r := newRun(streams, c, Rewrite)
-	r.patching = &patching{kinds: r.guarded()}
+	r.patching = &patching{}
+	known, custom := r.guarded()
 	for o := range r.objects() {
-		if !sends(o) {
-			continue
-		}
-		r.patching.reads = nil
-		r.protected(o)
-		if r.isGuarded(o) {
-			r.know(o)
+		switch isGuarded := slices.Contains(known, kindOf(o)) || slices.Contains(custom, kindOf(o)); {
+		case !sends(o):
+		case isGuarded:
+			r.guardedObject(o)
+		default:
+			r.patching.object = nil
+			r.protected(o)
 		}
 	}
 	r.patchSurroundings(sends)
-	r.patching.set.Guarded = slices.Concat(r.patching.kinds, r.guardedAround())
+	r.patching.set.Guarded = guards(append(known, r.guardedAround()...), custom)
 	out := r.finish()
 	return &r.patching.set, out
 }
 
-// isGuarded reports whether an object is of a kind that makes pods.
-func (r *run) isGuarded(o *manifest.Object) bool {
-	return slices.Contains(r.patching.kinds, patches.GroupKind{Group: o.Group(), Kind: o.Kind()})
+func kindOf(o *manifest.Object) patches.GroupKind {
+	return patches.GroupKind{Group: o.Group(), Kind: o.Kind()}
 }
 
-// guarded returns the kinds of which a new object may have probes.
-func (r *run) guarded() (all []patches.GroupKind) {
+// guarded returns the kinds of which a new object may have probes: those that are known, and those
+// of the functionConfig.
+func (r *run) guarded() (known, custom []patches.GroupKind) {
 	for _, k := range workload.Kinds() {
-		all = append(all, patches.GroupKind{Group: k.Group, Kind: k.Name})
+		known = append(known, patches.GroupKind{Group: k.Group, Kind: k.Name})
 	}
+	known = append(known, patches.GroupKind{Group: "networking.istio.io", Kind: "WorkloadGroup"})
 	for _, c := range r.custom {
-		all = append(all, patches.GroupKind{Group: c.Group, Kind: c.Kind})
+		custom = append(custom, patches.GroupKind{Group: c.Group, Kind: c.Kind})
+	}
+	return r.selectable(known), r.selectable(custom)
+}
+
+// selectable returns the kinds of which the functionConfig lets an object be rewritten.
+func (r *run) selectable(kinds []patches.GroupKind) []patches.GroupKind {
+	return slices.DeleteFunc(kinds, func(k patches.GroupKind) bool { return !r.spec.MaySelect(k.Kind) })
+}
+
+// guards divides kinds by guards. A guard selects every kind in every group that it has, so that a
+// kind has one of its own whose name another group has too, as one of the functionConfig may.
+func guards(known, custom []patches.GroupKind) [][]patches.GroupKind {
+	var all [][]patches.GroupKind
+	var shared []patches.GroupKind
+	for _, k := range known {
+		if k.Kind == "Service" || k.Kind == "Route" { // of the core group, of Knative, and of OpenShift
+			custom = append(custom, k)
+		} else {
+			shared = append(shared, k)
+		}
+	}
+	if len(shared) > 0 {
+		all = append(all, shared)
+	}
+	slices.SortFunc(custom, func(a, b patches.GroupKind) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
+	})
+	for _, k := range slices.Compact(custom) {
+		all = append(all, []patches.GroupKind{k})
 	}
 	return all
 }
@@ -86,6 +120,7 @@ func (r *run) guardedAround() (all []patches.GroupKind) {
 	}
 	if p.all.Services {
 		all = append(all, patches.GroupKind{Kind: "Service"})
+		all = append(all, patches.GroupKind{Group: "networking.istio.io", Kind: "ServiceEntry"})
 	}
 	if p.all.Sidecars {
 		all = append(all, patches.GroupKind{Group: "networking.istio.io", Kind: "Sidecar"})
@@ -120,11 +155,53 @@ func target(o *manifest.Object) patches.Target {
 	}
 }
 
-// know has an object marked as known, unless a mark would change its numbers.
-func (r *run) know(o *manifest.Object) {
-	if v := r.exact(o); v != nil {
-		r.patching.set.Known = append(r.patching.set.Known, target(o))
+// guardedObject takes an object through the pipeline of which a new one would make the build fail.
+func (r *run) guardedObject(o *manifest.Object) {
+	meta, err := o.Metadata()
+	if err == nil && nearby.IsLocal(meta) {
+		return // kustomize drops it, so that it is new if it is local no more
 	}
+	if r.isOwned(o) {
+		r.notPatchable(o, "its controller is in the build too, and makes it; take it out of the base")
+		return
+	}
+	p := r.patching
+	p.reads = nil
+	if p.object = r.exact(o); p.object == nil {
+		return
+	}
+	p.set.Known = append(p.set.Known, target(o))
+	if err == nil {
+		p.reads = append(p.reads, r.chosenBy(o))
+	}
+	if err == nil && !r.selects(o.Kind(), meta) {
+		r.patch(o, nil, nil)
+		return
+	}
+	r.protected(o)
+}
+
+// chosenBy returns what decides whether an object is rewritten, and which pod templates it has.
+func (r *run) chosenBy(o *manifest.Object) (reads transformer.Reads) {
+	for _, key := range r.spec.SelectingLabels() {
+		reads.Fields = append(reads.Fields, field.NewPath("metadata", "labels", key))
+	}
+	switch o.Kind() {
+	case "Pod", "ReplicaSet", "Job": // see isOwned
+		reads.Fields = append(reads.Fields, field.NewPath("metadata", "ownerReferences"))
+	}
+	if workload.IsWorkloadGroup(o.Group(), o.Kind()) {
+		reads.Fields = append(reads.Fields, vm.Reads()...)
+		r.patching.dials = true
+		return reads
+	}
+	lists, missing, err := workload.Deciding(o, r.custom)
+	if err != nil {
+		return reads // the object cannot be planned for either
+	}
+	reads.Names = lists
+	reads.Fields = append(reads.Fields, missing...)
+	return reads
 }
 
 // exact returns the value of an object; nil, with a message, if kustomize cannot patch it.
@@ -151,25 +228,16 @@ func (r *run) notPatchable(o *manifest.Object, format string, args ...any) {
 }
 
 // patch adds the patch for an object that its plans edit, or that tests that there still is
-// nothing to edit. One that was rewritten before gets none.
+// nothing to edit. One that is not guarded has no edits.
 func (r *run) patch(o *manifest.Object, plans []report.Template, edits []field.Edit) {
-	isRewritten := func(t report.Template) bool {
-		return slices.ContainsFunc(t.Probes, func(p transformer.Verdict) bool { return p.State == transformer.Rewritten })
-	}
-	switch {
-	case workload.IsWorkloadGroup(o.Group(), o.Kind()):
-		if len(edits) > 0 {
-			r.notPatchable(o, "its original probe must stay with it, in an annotation; exclude the object in the functionConfig, or run rewrite-probes in a pipe")
-		}
-		return
-	case len(edits) == 0 && slices.ContainsFunc(plans, isRewritten):
+	if r.patching.object == nil {
 		return
 	}
-	object := r.exact(o)
-	if object == nil {
+	if workload.IsWorkloadGroup(o.Group(), o.Kind()) && len(edits) > 0 {
+		r.notPatchable(o, "its original probe must stay with it, in an annotation; exclude the object in the functionConfig, or run rewrite-probes in a pipe")
 		return
 	}
-	before := patches.Built(object)
+	before := patches.Built(r.patching.object)
 	tests, changes, after, err := field.Operations(before, edits)
 	if err == nil {
 		err = r.checkPatched(o, edits, after)
@@ -179,6 +247,10 @@ func (r *run) patch(o *manifest.Object, plans []report.Template, edits []field.E
 		return
 	}
 	all := [][]field.Operation{}
+	if len(changes) > 0 { // kustomize also selects an object by the name and namespace that it had before
+		id := []field.Path{field.NewPath("metadata", "name"), field.NewPath("metadata", "namespace")}
+		all = append(all, patches.Reading{Fields: id}.Tests(before))
+	}
 	for _, reads := range r.patching.reads {
 		all = append(all, patches.Reading{Fields: reads.Fields, Names: reads.Names}.Tests(before))
 	}

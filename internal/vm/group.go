@@ -96,6 +96,17 @@ func newBuilder(g *Group) *builder {
 	return b
 }
 
+// Reads names what the plan of a group is made from, besides its Namespace and the workload that an
+// annotation names.
+func Reads() []field.Path {
+	all := []field.Path{field.NewPath("spec")}
+	own := []string{ConfigAnnotation, fromAnnotation, transformer.OriginalsAnnotation}
+	for _, key := range slices.Concat(transformer.OptOutKeys(), own) {
+		all = append(all, annotationPath(key))
+	}
+	return all
+}
+
 func annotationPath(key string) field.Path { return field.NewPath("metadata", "annotations", key) }
 
 func (b *builder) add(key reason.Key, path field.Path, format string, args ...any) *transformer.Finding {

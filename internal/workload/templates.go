@@ -100,6 +100,53 @@ func Templates(o *manifest.Object, customs []Custom) ([]Template, error) {
 	return found, nil
 }
 
+// Deciding returns what decides which pod templates an object has: the lists of which each item has
+// one, and the paths at which one is missing.
+func Deciding(o *manifest.Object, customs []Custom) (lists, missing []field.Path, err error) {
+	var patterns []field.Path
+	if k := KindOf(o.Group(), o.Kind()); k != nil {
+		patterns = k.Templates
+	}
+	for _, c := range customs {
+		if c.Group == o.Group() && c.Kind == o.Kind() {
+			patterns = append(slices.Clip(patterns), c.Pattern)
+		}
+	}
+	for _, pattern := range patterns {
+		l, m, err := deciding(o, nil, pattern)
+		if err != nil {
+			return nil, nil, err
+		}
+		lists, missing = append(lists, l...), append(missing, m...)
+	}
+	return lists, missing, nil
+}
+
+// deciding returns what decides about one pattern; the path leads to what matches its beginning.
+func deciding(o *manifest.Object, path, rest field.Path) (lists, missing []field.Path, err error) {
+	every := slices.Index(rest, field.EveryItem)
+	if every < 0 {
+		path = path.Join(rest)
+		n, err := o.Mapping(path)
+		isSpec := n.Get("containers").IsList() || n.Get("initContainers").IsList()
+		if !isSpec && !n.Get("spec").IsMapping() {
+			missing = []field.Path{path}
+		}
+		return nil, missing, err
+	}
+	path = path.Join(rest[:every])
+	list, err := o.List(path)
+	lists = []field.Path{path}
+	i := 0
+	for item := list.First(); item.Exists() && err == nil; item = item.Next() {
+		var l, m []field.Path
+		l, m, err = deciding(o, path.Index(i), rest[every+1:])
+		lists, missing = append(lists, l...), append(missing, m...)
+		i++
+	}
+	return lists, missing, err
+}
+
 // withIndexesOf returns the path that matches a pattern, in the items that another path goes through.
 func withIndexesOf(pattern, path field.Path) field.Path {
 	of := slices.Clone(pattern)
