@@ -13,7 +13,9 @@ type mark struct {
 }
 
 // marks are those of meshes other than Istio. Sources are in the files of their profiles; of App
-// Mesh, aws-app-mesh-controller-for-k8s, pkg/inject/inject.go and config/helm's webhook selectors.
+// Mesh in aws/aws-app-mesh-controller-for-k8s: the annotation in pkg/inject/constants.go
+// (AppMeshSidecarInjectAnnotation, commit 020c31820a80), the label in the namespaceSelector of
+// config/webhook/pod_mutator_patch.yaml (commit 27aa61b7c09c).
 var marks = []mark{
 	{"Kuma", kumaInject, "labels", "labels"},
 	{"Linkerd", linkerdInject, "annotations", "annotations"},

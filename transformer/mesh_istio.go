@@ -79,7 +79,8 @@ func (d istio) optOut(v *view, said membership, open *world.Facts, report func(F
 	if said.off != nil && (isNever || v.opts.AnsweredBy != AnsweredByProbeProxy) {
 		return said.off
 	}
-	if mode, key := istioMode(v.annotations()); mode == "NONE" {
+	isBound := func(s *site) bool { return v.inbound(s.port).IsBound }
+	if mode, key := istioMode(v.annotations()); mode == "NONE" && !slices.ContainsFunc(v.sites, isBound) {
 		return new(v.annotationFinding(reason.InterceptionNone, key, "turns Istio's redirection off, so that the mesh captures no connection to this pod"))
 	}
 	if f := d.passesProbes(v, said.injected); f != nil {

@@ -162,7 +162,8 @@ func istioMode(annotations field.KeyValues) (mode, key string) {
 	return istioConfigField(annotations.Get(istioProxyConfig), "interceptionMode"), istioProxyConfig
 }
 
-// captures: if includeInboundPorts lists ports, Istio captures those and ignores
+// captures: on a port where a Sidecar has Envoy listen, everything comes to Envoy. If
+// includeInboundPorts lists ports, Istio captures those and ignores
 // exclusions. If the status server has moved away from 15020, istio-init captures
 // that port like any other; Istio's CNI plugin does not.
 func (istio) captures(v *view, annotations field.KeyValues) func(int) bool {
@@ -171,6 +172,9 @@ func (istio) captures(v *view, annotations field.KeyValues) func(int) bool {
 	status := istioStatusIn(v, annotations)
 	mode, _ := istioMode(annotations)
 	return func(port int) bool {
+		if v.inbound(port).IsBound {
+			return true
+		}
 		if mode == "NONE" {
 			return false
 		}
@@ -256,8 +260,8 @@ func (d istio) cannotAnswer(v *view, f world.Facts) string {
 		if !s.original.Dials() || istioData.isProxy(s.container) || s.name.IsHook() && s.original.HTTPGet == nil {
 			continue
 		}
-		if at := v.listensLocally(s); at != "" {
-			return fmt.Sprintf("istio-proxy asks the pod's IP, and %s says that container %q listens on 127.0.0.1", at, s.container.Name)
+		if in := v.inbound(s.port); in.Local != "" {
+			return fmt.Sprintf("istio-proxy asks the pod's IP, and %s says that container %q listens on %s", in.By, s.container.Name, in.Local)
 		}
 		if s.original.Newer(s.name.IsHook()) != "" {
 			return fmt.Sprintf("istio-proxy cannot make the %s of container %q", s.name.Field(), s.container.Name)

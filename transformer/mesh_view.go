@@ -231,13 +231,13 @@ func (v *view) lateIn(f *world.Facts, s *site, a answerer) string {
 	return cmp.Or(unless, "the other containers do not wait for it")
 }
 
-// listensLocally returns the Sidecar of Istio's that says that the app listens for a probe on
-// 127.0.0.1; "" if there is none, or the pod is in another mesh.
-func (v *view) listensLocally(s *site) (sidecar string) {
-	if v.mesh.name != istioData.name || s.port == 0 {
-		return ""
+// inbound returns what the Sidecars of Istio's say of a port.
+func (v *view) inbound(port int) surroundings.Inbound {
+	if v.mesh.name != istioData.name || port == 0 {
+		return surroundings.Inbound{}
 	}
-	return v.in.Around.ListensLocally(v.pods(), s.port)
+	mode, _ := istioMode(v.annotations())
+	return v.in.Around.Inbound(v.opts.Istio.RootNamespace, v.pods(), port, mode != "NONE")
 }
 
 // mtls returns the modes of mutual TLS that may hold for a port.

@@ -30,13 +30,13 @@ func wantTold(t *testing.T, p transformer.Plan, want ...string) {
 }
 
 // planNear plans the first object of the text, a Deployment, with all others around it.
-func planNear(t *testing.T, yaml string) transformer.Plan {
+func planNear(t *testing.T, yaml string, opts ...option) transformer.Plan {
 	t.Helper()
 	s, err := manifest.Read("mesh.yaml", []byte(yaml))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := transformer.New(options())
+	p, err := transformer.New(options(opts...))
 	if err != nil {
 		t.Fatal(err)
 	}

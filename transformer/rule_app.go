@@ -25,6 +25,12 @@ func (d *decision) excludePorts() {
 			continue
 		}
 		at := s.in("port")
+		if in := d.inbound(s.port); in.Local != "" {
+			d.addFinding(containerFinding(reason.AppElsewhere, at, s.container.Name, "Not rewritten: the kubelet cannot reach port %d", s.port).
+				Why("%s says that the app listens on %s", in.By, in.Local).
+				Fix("Set `answeredBy: %s`", AnsweredByProbeProxy))
+			continue
+		}
 		if service := d.exposed(s.port); service != "" {
 			d.addFinding(containerFinding(reason.PortExposed, at, s.container.Name,
 				"%s leads to port %d, and without the mesh everything there would go without mTLS; probe-proxy must answer (`answeredBy: probe-proxy`), or the probe must have a port of its own", service, s.port))

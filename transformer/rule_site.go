@@ -168,6 +168,24 @@ func notCaptured(k *knowledge, s *site) leave {
 	return skip(s, reason.PortNotCaptured, s.in("port"), "the mesh does not capture port %d, so the probe works as it is", s.port)
 }
 
+// appElsewhere refuses a probe of a port that is Envoy's alone: the app is behind it, at another port or
+// at a socket.
+func appElsewhere(k *knowledge, s *site) leave {
+	in := k.inbound(s.port)
+	if in.Elsewhere == "" {
+		return leave{}
+	}
+	f := containerFinding(reason.AppElsewhere, s.in("port"), s.container.Name,
+		"Not rewritten: the app may not listen on port %d", s.port).
+		Why("%s has Envoy send what comes there to %s", in.By, in.Elsewhere)
+	if strings.HasPrefix(in.Elsewhere, "unix:") {
+		f = f.Fix("Write an exec probe that asks the socket")
+	} else {
+		f = f.Fix("Set the port of the probe to %s", in.Elsewhere[strings.LastIndexByte(in.Elsewhere, ':')+1:])
+	}
+	return leave{reason.AppElsewhere, &f}
+}
+
 func startsTooEarly(k *knowledge, s *site) leave {
 	if !s.at.Init && !k.answeredByUs() {
 		return leave{}
@@ -189,6 +207,17 @@ func newerThanProxy(k *knowledge, s *site) leave {
 	return skip(s, reason.ProxyCannotAnswer, s.in(),
 		"has `%s.%s`, which %s does not know; probe-proxy makes such a probe (`answeredBy: %s`)",
 		s.original.Kind(), newer, k.inspection.answerer.who, AnsweredByProbeProxy)
+}
+
+// localOnly leaves alone what the mesh's proxy would ask at the pod's IP, where the app does not listen.
+func localOnly(k *knowledge, s *site) leave {
+	in := k.inbound(s.port)
+	if !k.isAnsweredBy(AnsweredByIstioProxy) || in.Local == "" {
+		return leave{}
+	}
+	return skip(s, reason.ProxyCannotAnswer, s.in("port"),
+		"asks the pod's IP through istio-proxy, and %s says that the app listens on %s; probe-proxy asks there (`answeredBy: %s`)",
+		in.By, in.Local, AnsweredByProbeProxy)
 }
 
 // beyondEnvoy leaves alone what an Envoy in Open Service Mesh's form cannot answer.

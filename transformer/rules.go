@@ -6,11 +6,11 @@ import "slices"
 var siteRules = []siteRule{
 	probesMadeElsewhere, noNetwork, unknownFieldIn, unsupportedValue, notOneHandler, ofProxy, isLost, optedOut,
 	inSkippedContainer, notSelected, hookNeverWorks, onInitContainer, nameNotUnique, nameIsVariable,
-	goesToHost, textIsVariable, schemeInvalid, timeoutInvalid, portUnresolved, atProbePort, notCaptured, startsTooEarly,
+	goesToHost, textIsVariable, schemeInvalid, timeoutInvalid, portUnresolved, atProbePort, notCaptured, appElsewhere, startsTooEarly,
 }
 
 // answererRules are asked about what is left then, unless the app itself answers.
-var answererRules = []siteRule{newerThanProxy}
+var answererRules = []siteRule{newerThanProxy, localOnly}
 
 // restoreRules are those of a template that is restored.
 var restoreRules = []siteRule{isLost, notRewritten}

@@ -30,8 +30,10 @@ var podIP = field.Map{
 	}},
 }
 
-// localIP stands for podIP where the app listens on 127.0.0.1 alone.
-var localIP = field.Map{{Key: "name", Value: "POD_IP"}, {Key: "value", Value: "127.0.0.1"}}
+// localIP stands for podIP where the app listens on the loopback interface alone.
+func localIP(address string) field.Map {
+	return field.Map{{Key: "name", Value: "POD_IP"}, {Key: "value", Value: address}}
+}
 
 // fixedContainer returns the container probe-proxy, as far as it is the same for all templates.
 //
@@ -88,8 +90,8 @@ func (w *draft) probeProxy(originals string, toRewrite []*site) field.Map {
 	once.Do(func() { once.m = fixedContainer(w.setting, w.native()) })
 	fixed := once.m
 	env := slices.Clip(field.As[field.List](fixed, "env"))
-	if w.isLocal(toRewrite) && field.Same(env[0], podIP) { // the options may have another
-		env = append(field.List{localIP}, env[1:]...)
+	if local := w.localAddress(toRewrite); local != "" && field.Same(env[0], podIP) { // the options may have another
+		env = append(field.List{localIP(local)}, env[1:]...)
 	}
 	m := field.Merge(fixed, field.Map{{Key: "env", Value: append(env, envVar(originals))}})
 	if v := w.probeProxyResources(w.resources, toRewrite); len(v) > 0 {
@@ -101,10 +103,15 @@ func (w *draft) probeProxy(originals string, toRewrite []*site) field.Map {
 	return m
 }
 
-// isLocal reports whether probe-proxy must ask 127.0.0.1 for one of the originals.
-func (k *knowledge) isLocal(toRewrite []*site) bool {
-	isLocal := func(s *site) bool { return k.listensLocally(s) != "" }
-	return slices.ContainsFunc(toRewrite, isLocal)
+// localAddress returns the address of the loopback interface that probe-proxy must ask for the originals;
+// "" if they are at the pod's own.
+func (k *knowledge) localAddress(sites []*site) string {
+	for _, s := range sites {
+		if local := k.inbound(s.port).Local; local != "" {
+			return local
+		}
+	}
+	return ""
 }
 
 // livenessTimeout is in seconds: a node that is short of CPU must not make the

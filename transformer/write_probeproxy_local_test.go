@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
 // Istio's Sidecar may say that the app listens on 127.0.0.1 alone, where Envoy reaches it and
@@ -15,28 +18,84 @@ func TestProbeProxy_asksWhereTheAppListens(t *testing.T) {
 			"  ingress:\n  - port: {number: " + port + ", protocol: HTTP, name: http}\n    defaultEndpoint: " + endpoint + "\n---\n"
 	}
 	const web, other = "  workloadSelector: {labels: {app: web}}\n", "  workloadSelector: {labels: {app: other}}\n"
+	const eight, six = "127.0.0.1:8001", "'[::1]:8001'"
 	for name, c := range map[string]struct {
 		sidecar string
-		local   bool
+		local   string
 	}{
-		"the probe's port":       {sidecar("n", web, "8001", "127.0.0.1:8001"), true},
-		"of the whole namespace": {sidecar("n", "", "8001", "127.0.0.1:8001"), true},
-		"labels that are added":  {sidecar("n", "  workloadSelector: {labels: {pod-template-hash: x}}\n", "8001", "127.0.0.1:8001"), true},
-		"another port":           {sidecar("n", web, "9", "127.0.0.1:9"), false},
-		"other pods":             {sidecar("n", other, "8001", "127.0.0.1:8001"), false},
-		"another namespace":      {sidecar("m", web, "8001", "127.0.0.1:8001"), false},
-		"the pod's own address":  {sidecar("n", web, "8001", "0.0.0.0:8001"), false},
-		"a socket":               {sidecar("n", web, "8001", "unix:///x"), false},
-		"none":                   {"", false},
+		"the probe's port":         {sidecar("n", web, "8001", eight), "127.0.0.1"},
+		"of the whole namespace":   {sidecar("n", "", "8001", eight), "127.0.0.1"},
+		"labels that are added":    {sidecar("n", "  workloadSelector: {labels: {pod-template-hash: x}}\n", "8001", eight), "127.0.0.1"},
+		"IPv6":                     {sidecar("n", web, "8001", six), "::1"},
+		"the app behind a port":    {sidecar("n", web, "9", eight), "127.0.0.1"},
+		"the root namespace":       {sidecar("istio-system", "", "8001", eight), "127.0.0.1"},
+		"root, with a selector":    {sidecar("istio-system", web, "8001", eight), ""},
+		"root, and one nearer":     {sidecar("istio-system", "", "8001", eight) + sidecar("n", "", "9", "127.0.0.1:9"), ""},
+		"root, and one without":    {sidecar("istio-system", "", "8001", eight) + "apiVersion: networking.istio.io/v1\nkind: Sidecar\nmetadata: {name: s, namespace: n}\nspec: {egress: [{hosts: ['./*']}]}\n---\n", ""},
+		"a selector wins":          {sidecar("n", "", "8001", eight) + sidecar("n", web, "9", "127.0.0.1:9"), ""},
+		"another pod's selector":   {sidecar("n", "", "8001", eight) + sidecar("n", other, "9", "127.0.0.1:9"), "127.0.0.1"},
+		"a selector that may win":  {sidecar("n", "", "8001", eight) + sidecar("n", "  workloadSelector: {labels: {pod-template-hash: x}}\n", "9", "127.0.0.1:9"), "127.0.0.1"},
+		"another port":             {sidecar("n", web, "9", "127.0.0.1:9"), ""},
+		"other pods":               {sidecar("n", other, "8001", eight), ""},
+		"another namespace":        {sidecar("m", web, "8001", eight), ""},
+		"the pod's own address":    {sidecar("n", web, "8001", "0.0.0.0:8001"), ""},
+		"the pod's own, IPv6":      {sidecar("n", web, "8001", "'[::]:8001'"), ""},
+		"no host":                  {sidecar("n", web, "8001", "':9'"), ""},
+		"a socket of another port": {sidecar("n", web, "9", "unix:///x"), ""},
+		"none":                     {"", ""},
 	} {
 		around := "\n---\n" + namespace("istio-injection: enabled", "") + strings.TrimSuffix(c.sidecar, "---\n")
 		p := planNear(t, inNamespace(podOf(native, app(httpProbe)))+around)
-		by := map[bool]string{true: "probe-proxy", false: "istio-proxy"}[c.local]
-		if p.Answer.By != by || strings.Contains(p.Answer.Because, "Sidecar n/s") != c.local || len(p.Findings) > 0 {
+		by := map[bool]string{true: "probe-proxy", false: "istio-proxy"}[c.local != ""]
+		if p.Answer.By != by || strings.Contains(p.Answer.Because, "Sidecar ") != (c.local != "") || len(p.Findings) > 0 {
 			t.Errorf("%s: %+v, %v", name, p.Answer, p.Findings)
 		}
-		if edits := fmt.Sprint(p.Edits); strings.Contains(edits, "127.0.0.1") != c.local {
+		if edits := fmt.Sprint(p.Edits); c.local != "" && !strings.Contains(edits, "{name POD_IP} {value "+c.local+"}") {
 			t.Errorf("%s: %s", name, edits)
+		}
+	}
+}
+
+// Where Envoy has the port of a probe to itself, no answerer can ask the app there.
+func TestAProbeOfAPortThatIsEnvoysAloneIsRefused(t *testing.T) {
+	sidecar := func(port, ingress string) string {
+		return "\n---\n" + namespace("istio-injection: enabled", "") + "apiVersion: networking.istio.io/v1\nkind: Sidecar\nmetadata: {name: s, namespace: n}\nspec:\n" +
+			"  ingress:\n  - {port: {number: " + port + ", protocol: HTTP, name: http}, " + ingress + "}\n"
+	}
+	const none = "annotations: {sidecar.istio.io/interceptionMode: NONE}\n"
+	for name, c := range map[string]struct {
+		marks, sidecar string
+		by             string
+		reason         reason.Key
+		words          string // of the finding, or of the edits
+	}{
+		"another port":                             {"", sidecar("8001", "defaultEndpoint: 127.0.0.1:9"), "auto", reason.AppElsewhere, "Set the port of the probe to 9"},
+		"another port, and the app":                {"", sidecar("8001", "defaultEndpoint: '[::1]:9'"), "app", reason.AppElsewhere, "to [::1]:9"},
+		"the pod's, another port":                  {"", sidecar("8001", "defaultEndpoint: 0.0.0.0:9"), "istio-proxy", reason.AppElsewhere, "to 0.0.0.0:9"},
+		"a socket":                                 {"", sidecar("8001", "defaultEndpoint: unix:///run/app.sock"), "auto", reason.AppElsewhere, "Write an exec probe"},
+		"the app is local":                         {"", sidecar("8001", "defaultEndpoint: 127.0.0.1:8001"), "app", reason.AppElsewhere, "the app listens on 127.0.0.1"},
+		"istio-proxy, and local":                   {"", sidecar("8001", "defaultEndpoint: 127.0.0.1:8001"), "istio-proxy", reason.ProxyCannotAnswer, "the app listens on 127.0.0.1"},
+		"nothing is redirected, and Envoy listens": {none, sidecar("8001", "bind: 0.0.0.0, defaultEndpoint: 127.0.0.1:8001"), "auto", reason.None, "{name POD_IP} {value 127.0.0.1}"},
+		"nothing is redirected, and it does not":   {none, sidecar("9", "bind: 0.0.0.0, defaultEndpoint: 127.0.0.1:9"), "auto", reason.InterceptionNone, "turns Istio's redirection off"},
+		"it listens on the loopback interface":     {none, sidecar("8001", "bind: 127.0.0.1, defaultEndpoint: 127.0.0.1:8001"), "auto", reason.InterceptionNone, "turns Istio's redirection off"},
+		"an excluded port where Envoy listens":     {"annotations: {traffic.sidecar.istio.io/excludeInboundPorts: \"8001\"}\n", sidecar("8001", "captureMode: NONE, defaultEndpoint: 127.0.0.1:8001"), "auto", reason.None, "{name POD_IP} {value 127.0.0.1}"},
+		"an excluded port":                         {"annotations: {traffic.sidecar.istio.io/excludeInboundPorts: \"8001\"}\n", sidecar("8001", "defaultEndpoint: 127.0.0.1:8001"), "auto", reason.PortNotCaptured, "does not capture port 8001"},
+	} {
+		p := planNear(t, inNamespace(podOf("labels: {app: web}\n"+c.marks, app(httpProbe)))+c.sidecar, answeredBy(c.by))
+		var found []reason.Key
+		words := fmt.Sprint(p.Edits)
+		for _, f := range p.Findings {
+			found = append(found, f.Reason)
+			words += f.Text.String()
+		}
+		isAsExpected := c.reason == reason.None && len(found) == 0 || len(found) == 1 && found[0] == c.reason
+		if !isAsExpected || !strings.Contains(words, c.words) {
+			t.Errorf("%s: %v, %s", name, found, words)
+		}
+		if c.reason == reason.None {
+			if v := p.Probes[0]; v.StrictTLS != world.Fails {
+				t.Errorf("%s: before it, %+v", name, v)
+			}
 		}
 	}
 }

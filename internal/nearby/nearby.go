@@ -139,7 +139,7 @@ func (x *Index) find(q question) *surroundings.Surroundings {
 			}
 			return x.services.near(question{place: q.place})
 		}),
-		Sidecars:        sync.OnceValue(func() []surroundings.Sidecar { return x.sidecars.near(q) }),
+		Sidecars:        sync.OnceValue(func() []surroundings.Sidecar { return x.sidecarsOf(q) }),
 		LinkerdServers:  sync.OnceValue(func() []surroundings.LinkerdServer { return x.servers.near(q) }),
 		HTTPRoutes:      sync.OnceValue(func() []surroundings.HTTPRoute { return x.routes.near(q) }),
 		NetworkPolicies: sync.OnceValue(func() []surroundings.NetworkPolicy { return x.networks.near(q) }),
@@ -202,6 +202,16 @@ func (x *Index) peersOf(q question) (all []surroundings.PeerAuthentication) {
 	for _, p := range nearest(policiesFor(q, x.rootNamespace, &x.peers), q.place, scope) {
 		p.value.Far = !q.hears(p.place)
 		all = append(all, p.value)
+	}
+	return all
+}
+
+// sidecarsOf returns the Sidecars that are heard, of the root namespace and of that of an object.
+func (x *Index) sidecarsOf(q question) (all []surroundings.Sidecar) {
+	for _, c := range policiesFor(q, x.rootNamespace, &x.sidecars) {
+		if q.hears(c.place) {
+			all = append(all, c.value)
+		}
 	}
 	return all
 }

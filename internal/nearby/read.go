@@ -151,27 +151,33 @@ func ingress(m *field.Metadata, spec *ingressSpec, at *origin) (surroundings.Ing
 }
 
 type sidecarSpec struct {
-	WorkloadSelector struct {
+	WorkloadSelector *struct {
 		Labels field.KeyValues `json:"labels"`
 	} `json:"workloadSelector"`
 	Ingress []struct {
 		Port struct {
 			Number int `json:"number"`
 		} `json:"port"`
+		Bind            string `json:"bind"`
+		CaptureMode     string `json:"captureMode"`
 		DefaultEndpoint string `json:"defaultEndpoint"`
 	} `json:"ingress"`
 }
 
-// sidecar makes the configuration of proxies that receive on listeners of their own.
+// sidecar makes the configuration of proxies. One without an ingress counts too: it stands in the way of
+// that of the root namespace.
 func sidecar(m *field.Metadata, spec *sidecarSpec, at *origin) (surroundings.Sidecar, bool) {
-	s := surroundings.Sidecar{
-		Name: m.Name, Namespace: m.Namespace, MatchLabels: spec.WorkloadSelector.Labels, At: at,
-		Endpoints: make(map[int]string),
+	s := surroundings.Sidecar{Name: m.Name, Namespace: m.Namespace, At: at}
+	if spec.WorkloadSelector != nil {
+		s.HasSelector, s.MatchLabels = true, spec.WorkloadSelector.Labels
 	}
 	for _, l := range spec.Ingress {
-		s.Endpoints[l.Port.Number] = l.DefaultEndpoint
+		s.Listeners = append(s.Listeners, surroundings.InboundListener{
+			Port: l.Port.Number, Endpoint: l.DefaultEndpoint, Bind: l.Bind,
+			Binds: l.CaptureMode == "NONE", IsCaptured: l.CaptureMode == "IPTABLES",
+		})
 	}
-	return s, len(s.Endpoints) > 0
+	return s, true
 }
 
 type linkerdServerSpec struct {

@@ -9,6 +9,7 @@ const (
 	AnnotationInvalid
 	AnnotationMisplaced
 	AnnotationsUnknown
+	AppElsewhere
 	ConsulUID
 	ContainerName
 	Dangling
@@ -153,6 +154,11 @@ var docs = [...]Doc{
 		Name: "annotations-unknown", Of: Plan, Severity: Error,
 		Cause: "The pod template is a pod spec without metadata. So the annotation that the mesh needs has no place.",
 		Fix:   "Give the entry of `podTemplates` its `metadata` path, such as spec.podMetadata. Or exclude the object.",
+	},
+	AppElsewhere: {
+		Name: "app-elsewhere", Of: Plan, Severity: Error,
+		Cause: "A Sidecar of Istio's says that the app does not listen where the probe would ask. Envoy sends what comes to the port to another port or to a socket. Or the app listens on 127.0.0.1, and with `answeredBy: app` the kubelet asks the pod's IP.",
+		Fix:   "Set the port of the probe to the app's own, or set `answeredBy: probe-proxy`.",
 	},
 	ConsulUID: {
 		Name: "consul-uid", Of: Plan, Severity: Warning,
@@ -518,7 +524,7 @@ var docs = [...]Doc{
 	},
 	ProxyCannotAnswer: {
 		Name: "proxy-cannot-answer", Of: Plan, Severity: Warning,
-		Cause: "The probe is gRPC over TLS, or HTTP/2 without TLS (Kubernetes 1.37). Istio's sidecar cannot make that probe. An Envoy (`answeredBy: envoy`) answers only `httpGet` probes, and no hooks. All HTTPS probes of a type must ask one port of the app.",
+		Cause: "The probe is gRPC over TLS, or HTTP/2 without TLS (Kubernetes 1.37). Istio's sidecar cannot make that probe. An Envoy (`answeredBy: envoy`) answers only `httpGet` probes, and no hooks. All HTTPS probes of a type must ask one port of the app. Or a Sidecar of Istio's says that the app listens on 127.0.0.1: Istio's sidecar asks the pod's IP.",
 		Fix:   "Set `answeredBy: probe-proxy`.",
 	},
 	ProxyContainer: {

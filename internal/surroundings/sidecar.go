@@ -2,32 +2,141 @@ package surroundings
 
 import (
 	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
 // A Sidecar is Istio's configuration of the proxies of pods (networking.istio.io), as far as it says
-// where apps listen.
+// where apps listen. In the root namespace, without a selector, it is about all pods for which their
+// own namespace has none.
 type Sidecar struct {
 	Name, Namespace string
+	HasSelector     bool // it has a workloadSelector
 	MatchLabels     field.KeyValues
-	Endpoints       map[int]string // where Envoy sends what comes to a port: "127.0.0.1:8080"
-	At              fmt.Stringer   // "file:line"
+	Listeners       []InboundListener
+	At              fmt.Stringer // "file:line"
 }
 
-// ListensLocally returns the Sidecar that has Envoy send what comes to a port of pods to the same
-// port of 127.0.0.1, so that the app may listen nowhere else; "" if there is none. An app that listens
-// on all addresses is there too, so a Sidecar that only may be about the pods counts.
-func (s *Surroundings) ListensLocally(pods *Pods, port int) (sidecar string) {
-	local := fmt.Sprintf("127.0.0.1:%d", port)
-	for _, c := range listed(s.Sidecars) {
-		if c.Endpoints[port] == local && pods.selects(c.MatchLabels) != certain.Never {
-			return objectAt("Sidecar", c.Namespace, c.Name, c.At)
+// An InboundListener is an entry of a Sidecar's ingress.
+type InboundListener struct {
+	Port     int
+	Endpoint string // where Envoy sends what comes in: "127.0.0.1:8080"; "" is the pod's own address
+	// Binds says that Envoy itself listens on the port (captureMode NONE). Without it Envoy does if the
+	// pod's connections are not redirected at all, unless IsCaptured.
+	Binds, IsCaptured bool
+	Bind              string // the address where it does; "" is that of the pod
+}
+
+// The addresses of the loopback interface that a Sidecar may name.
+const (
+	loopback4 = "127.0.0.1"
+	loopback6 = "::1"
+)
+
+// An Inbound is what Sidecars say of a port of pods.
+type Inbound struct {
+	// Local is the address of the loopback interface where the app may listen and nowhere else; "" if no
+	// Sidecar says so. An app that listens on all addresses is there too.
+	Local string
+	// Elsewhere is where Envoy sends what comes to the port, if that is another port or a socket: the
+	// app may not listen on the port at all. "" if no Sidecar says so.
+	Elsewhere string
+	// IsBound says that Envoy itself certainly listens on the port, so that it need not be captured.
+	IsBound bool
+	By      string // the Sidecar behind Local or Elsewhere
+}
+
+// Inbound returns what the Sidecars that may be about pods say of a port of theirs. redirects says that the
+// pods' connections are redirected to Envoy.
+//
+// The rules are those of doGetSidecarScope in Istio's pilot/pkg/model/push_context.go (a Sidecar with a
+// selector wins over one of the namespace, and that over one of the root namespace; there is no merging), and of
+// buildInboundClustersFromSidecar in pilot/pkg/networking/core/cluster.go.
+func (s *Surroundings) Inbound(rootNamespace string, pods *Pods, port int, redirects bool) (in Inbound) {
+	applying := s.sidecarsOf(rootNamespace, pods)
+	in.IsBound = len(applying) > 0
+	for i := range applying {
+		isBound := false
+		for _, l := range applying[i].Listeners {
+			host, target := l.target()
+			switch {
+			case l.Port == port && target != port && host != "":
+				in.elsewhere(l.Endpoint, &applying[i])
+			case target == port && (host == loopback4 || host == loopback6):
+				in.local(host, &applying[i])
+			}
+			isBound = isBound || l.Port == port && l.isBound(redirects)
+		}
+		in.IsBound = in.IsBound && isBound
+	}
+	return in
+}
+
+func (in *Inbound) elsewhere(endpoint string, by *Sidecar) {
+	if in.Elsewhere == "" {
+		in.Elsewhere, in.By = endpoint, by.words()
+	}
+}
+
+func (in *Inbound) local(address string, by *Sidecar) {
+	if in.Local == "" {
+		in.Local = address
+	}
+	if in.By == "" {
+		in.By = by.words()
+	}
+}
+
+// target returns the host and port of a listener's endpoint; of a socket its path and 0.
+func (l *InboundListener) target() (host string, port int) {
+	if strings.HasPrefix(l.Endpoint, "unix:") {
+		return l.Endpoint, 0
+	}
+	host, digits, err := net.SplitHostPort(l.Endpoint)
+	if err != nil {
+		return "", 0 // Istio refuses it
+	}
+	port, _ = strconv.Atoi(digits)
+	return host, port
+}
+
+// isBound reports whether Envoy listens on the port where the kubelet can reach it.
+func (l *InboundListener) isBound(redirects bool) bool {
+	binds := l.Binds || !redirects && !l.IsCaptured
+	return binds && l.Bind != loopback4 && l.Bind != loopback6
+}
+
+// sidecarsOf returns the Sidecars of which one is about the pods: those of the first rank that has a
+// certain one, and all that may come before it.
+func (s *Surroundings) sidecarsOf(rootNamespace string, pods *Pods) (applying []Sidecar) {
+	ranks := []func(*Sidecar) bool{
+		func(c *Sidecar) bool { return c.Namespace == pods.Namespace && c.HasSelector },
+		func(c *Sidecar) bool { return c.Namespace == pods.Namespace && !c.HasSelector },
+		func(c *Sidecar) bool { return c.Namespace == rootNamespace && !c.HasSelector },
+	}
+	for _, isOf := range ranks {
+		isSure := false
+		for _, c := range listed(s.Sidecars) {
+			if selects := pods.selects(c.MatchLabels); isOf(&c) && selects != certain.Never {
+				applying = append(applying, c)
+				isSure = isSure || selects == certain.Always
+			}
+		}
+		if isSure {
+			break
 		}
 	}
-	return ""
+	return applying
 }
 
-// HasSidecars reports whether a Sidecar with an ingress is in the namespace.
-func (s *Surroundings) HasSidecars() bool { return len(listed(s.Sidecars)) > 0 }
+func (c *Sidecar) words() string { return objectAt("Sidecar", c.Namespace, c.Name, c.At) }
+
+// HasSidecars reports whether a Sidecar with an ingress is near.
+func (s *Surroundings) HasSidecars() bool {
+	return slices.ContainsFunc(listed(s.Sidecars), func(c Sidecar) bool { return len(c.Listeners) > 0 })
+}

@@ -47,7 +47,7 @@ type Surroundings struct {
 	// attached to them.
 	LinkerdServers func() []LinkerdServer
 	HTTPRoutes     func() []HTTPRoute
-	// Sidecars returns, in the same way, those of Istio's with an ingress.
+	// Sidecars returns, in the same way, those of Istio's, also of the root namespace.
 	Sidecars func() []Sidecar
 	// Ingresses returns, in the same way, those that lead to Services.
 	Ingresses func() []Ingress

@@ -436,10 +436,6 @@ func (g *source) fork(k *knowledge, w *generator.Workload) {
 		b.namespace = map[string]string{"istio-injection": pick(g, "enabled", "disabled")}
 		b.text = object("v1", "Namespace", "", w.Namespace, b.namespace, nil)
 	case 1:
-		if k.rules["the nearest PeerAuthentication"] { // of several folders above, only the nearest is asked
-			*b = branch{}
-			return
-		}
 		b.policy = &policy{name: "branch", namespace: namespace, mode: pick(g, modes...)}
 		b.text = object("security.istio.io/v1", "PeerAuthentication", namespace, b.policy.name, nil, b.policy.spec())
 	case 2:
@@ -455,19 +451,25 @@ func (g *source) fork(k *knowledge, w *generator.Workload) {
 }
 
 // with returns what is known if the branch is about the same cluster. Its PeerAuthentication is
-// the oldest.
+// the oldest, unless one of the same scope is near: that of the branch is then about another
+// cluster, as folders of two clusters have one each.
 func (k knowledge) with(b branch) knowledge {
 	k.rules = nil
 	if k.namespace == nil && !k.isNamed(k.owner.Namespace) { // what the functionConfig says is certain
 		k.namespace = b.namespace
 	}
-	if b.policy != nil {
+	if b.policy != nil && !k.hasScope(b.policy.namespace) {
 		k.policies = append([]policy{*b.policy}, k.policies...)
 	}
 	if b.authorization != nil {
 		k.authorizations = append(slices.Clone(k.authorizations), *b.authorization)
 	}
 	return k
+}
+
+// hasScope reports whether a PeerAuthentication about all pods of a namespace is near.
+func (k *knowledge) hasScope(namespace string) bool {
+	return slices.ContainsFunc(k.policies, func(p policy) bool { return p.namespace == namespace && p.selector == nil })
 }
 
 // object returns the text of an object that begins with the line before it.
