@@ -39,9 +39,12 @@ func (d istio) inspect(v *view) inspection {
 		}
 		return m
 	}
+	if set, _ := v.in.Around.SidecarSet(v.pods()); set != nil {
+		m.conflicts = append(m.conflicts, d.sidecarSetConflicts(v, set, m.answerer)...)
+	}
 	if m.answerer.who == AnsweredByIstioProxy {
 		badStatus := badIstioStatus(v.annotations())
-		m.conflicts = d.proxyConflicts(v, badStatus)
+		m.conflicts = append(m.conflicts, d.proxyConflicts(v, badStatus)...)
 		if istioNativeUnclear(v.annotations()) {
 			m.conflicts = append(m.conflicts, v.annotationFinding(reason.AnnotationInvalid, istioNative,
 				"must be true or false: with another value Istio may add a second istio-proxy to the declared one, and the API server then refuses the pod"))
@@ -72,6 +75,20 @@ func (d istio) inspect(v *view) inspection {
 			"must not have %d, the port of probe-proxy: the mesh would capture the rewritten probes", m.answerer.port))
 	}
 	return m
+}
+
+// sidecarSetConflicts returns why nobody can answer in a pod to which a SidecarSet adds Istio's sidecar.
+func (d istio) sidecarSetConflicts(v *view, set *surroundings.SidecarSet, a answerer) []Finding {
+	if a.who == AnsweredByIstioProxy {
+		return []Finding{NewFinding(reason.OptionsUnfit, nil, "Not rewritten: istio-proxy does not get the originals of the probes").
+			Why("%s adds it, and it has a fixed env", set.Words()).Fix("Set `answeredBy: %s`", AnsweredByProbeProxy)}
+	}
+	if !d.captures(v, v.userAnnotations)(a.port) {
+		return nil
+	}
+	return []Finding{NewFinding(reason.ProbePortCaptured, nil, "Not rewritten: the mesh captures port %d, the port of probe-proxy", a.port).
+		Why("%s adds an istio-init with fixed arguments, which no annotation changes", set.Words()).
+		Fix("Add %d to the ports after `-d` of that istio-init", a.port)}
 }
 
 // openFacts returns what is known of the pod, with the user's annotations.
@@ -185,20 +202,35 @@ func (istio) captures(v *view, annotations field.KeyValues) func(int) bool {
 	}
 }
 
-// istioInitPorts returns the annotations with the lists of ports that a container istio-init
-// of the template has as its arguments, such as one of `istioctl kube-inject`, and the path of
-// the arguments; nil if there is none. The annotations are then without effect.
+// istioInitPorts returns the annotations with the lists of ports that a container istio-init has
+// as its arguments: one of the template, such as that of `istioctl kube-inject`, with the path of
+// the arguments, or one that a SidecarSet adds; the path is nil then, and if there is none. The annotations are
+// without effect.
 func istioInitPorts(v *view, annotations field.KeyValues) (field.KeyValues, field.Path) {
 	var path field.Path
+	if set, _ := v.in.Around.SidecarSet(v.pods()); set != nil {
+		annotations, _ = withInitPorts(annotations, set.InitArgs)
+	}
 	for i, c := range v.in.Template.Spec.InitContainers {
-		for j := 0; c.Name == istioInitName && j+1 < len(c.Args); j++ {
-			if key := map[string]string{"-b": istioIncludePorts, "-d": istioExcludePorts}[c.Args[j]]; key != "" {
-				path = v.containerPath(pod.Ref{Init: true, Index: i}).Key("args")
-				annotations = annotations.With(key, c.Args[j+1])
-			}
+		if c.Name != istioInitName {
+			continue
+		}
+		isThere := false
+		if annotations, isThere = withInitPorts(annotations, c.Args); isThere {
+			path = v.containerPath(pod.Ref{Init: true, Index: i}).Key("args")
 		}
 	}
 	return annotations, path
+}
+
+// withInitPorts returns annotations with the lists of ports among the arguments of an istio-init.
+func withInitPorts(annotations field.KeyValues, args []string) (with field.KeyValues, isThere bool) {
+	for j := 0; j+1 < len(args); j++ {
+		if key := map[string]string{"-b": istioIncludePorts, "-d": istioExcludePorts}[args[j]]; key != "" {
+			annotations, isThere = annotations.With(key, args[j+1]), true
+		}
+	}
+	return annotations, isThere
 }
 
 // initCaptures returns the path of the arguments that have the mesh capture a port; nil if
@@ -228,6 +260,10 @@ func (d istio) answerer(v *view, f world.Facts) (a answerer, because string) {
 	}
 	if o.AnsweredBy == AnsweredByIstioProxy {
 		return proxy, ""
+	}
+	set, _ := v.in.Around.SidecarSet(v.pods())
+	if o.AnsweredBy == AnsweredByAuto && set != nil {
+		return answerer{AnsweredByProbeProxy, o.Port}, set.Words() + " adds istio-proxy with a fixed env"
 	}
 	if o.AnsweredBy == AnsweredByAuto && f.Injected.Presumed {
 		because = "a Namespace that is not in the input may switch off the injection that the pod's label asks for"

@@ -41,6 +41,11 @@ func (d istio) sidecarMembership(v *view) membership {
 	if proxy != nil && proxy.Image != autoImage {
 		return memberBy(proxy)
 	}
+	if set, adds := v.in.Around.SidecarSet(v.pods()); adds == certain.Always {
+		return membership{injected: certain.Always, at: set.Words()}
+	} else if adds == certain.Maybe {
+		return membership{}
+	}
 	if m := d.neverInjected(v); m.injected != certain.Maybe {
 		return m
 	}

@@ -275,6 +275,9 @@ func (v *view) checkMisplaced(key string, report func(Finding)) {
 
 // injectionCure words what would say whether Istio injects, where nothing does.
 func (v *view) injectionCure() string {
+	if set, _ := v.in.Around.SidecarSet(v.pods()); set != nil {
+		return "what " + set.Words() + " selects"
+	}
 	inNamespace := v.namespace().Labels.Get(istioInjection)
 	switch _, value := istioInjectSwitch(v); {
 	case pod.IsVariable(value), pod.IsVariable(v.in.NamespaceName), pod.IsVariable(inNamespace):

@@ -33,6 +33,7 @@ type Index struct {
 	ingresses     lazy[surroundings.Ingress]
 	networks      lazy[surroundings.NetworkPolicy]
 	sidecars      lazy[surroundings.Sidecar]
+	sidecarSets   lazy[surroundings.SidecarSet]
 	servers       lazy[surroundings.LinkerdServer]
 	routes        lazy[surroundings.HTTPRoute]
 	openShift     []place // of objects that only OpenShift has
@@ -66,6 +67,7 @@ func Collect(streams []*manifest.Stream, rootNamespace string) *Index {
 		ingresses:     newLazy(withSpec(ingress)),
 		networks:      newLazy(withSpec(networkPolicy)),
 		sidecars:      newLazy(withSpec(sidecar)),
+		sidecarSets:   newLazy(withSpec(sidecarSet)),
 		servers:       newLazy(withSpec(linkerdServer)),
 		routes:        newLazy(withSpec(httpRoute)),
 		found:         make(map[question]*surroundings.Surroundings),
@@ -82,6 +84,7 @@ func Collect(streams []*manifest.Stream, rootNamespace string) *Index {
 		{"security.istio.io", "AuthorizationPolicy", &x.policies.unread},
 		{"networking.istio.io", "ServiceEntry", &x.services.unread},
 		{"networking.istio.io", "Sidecar", &x.sidecars.unread},
+		{"apps.kruise.io", "SidecarSet", &x.sidecarSets.unread},
 		{"networking.k8s.io", "Ingress", &x.ingresses.unread},
 		{"networking.k8s.io", "NetworkPolicy", &x.networks.unread},
 		{"policy.linkerd.io", "Server", &x.servers.unread},
@@ -140,6 +143,7 @@ func (x *Index) find(q question) *surroundings.Surroundings {
 			return x.services.near(question{place: q.place})
 		}),
 		Sidecars:        sync.OnceValue(func() []surroundings.Sidecar { return x.sidecarsOf(q) }),
+		SidecarSets:     sync.OnceValue(func() []surroundings.SidecarSet { return x.sidecarSetsOf(q) }),
 		LinkerdServers:  sync.OnceValue(func() []surroundings.LinkerdServer { return x.servers.near(q) }),
 		HTTPRoutes:      sync.OnceValue(func() []surroundings.HTTPRoute { return x.routes.near(q) }),
 		NetworkPolicies: sync.OnceValue(func() []surroundings.NetworkPolicy { return x.networks.near(q) }),
@@ -211,6 +215,16 @@ func (x *Index) sidecarsOf(q question) (all []surroundings.Sidecar) {
 	for _, c := range policiesFor(q, x.rootNamespace, &x.sidecars) {
 		if q.hears(c.place) {
 			all = append(all, c.value)
+		}
+	}
+	return all
+}
+
+// sidecarSetsOf returns the SidecarSets that are heard. They have no namespace.
+func (x *Index) sidecarSetsOf(q question) (all []surroundings.SidecarSet) {
+	for _, s := range x.sidecarSets.in("") {
+		if q.hears(s.place) {
+			all = append(all, s.value)
 		}
 	}
 	return all

@@ -180,6 +180,34 @@ func sidecar(m *field.Metadata, spec *sidecarSpec, at *origin) (surroundings.Sid
 	return s, true
 }
 
+type sidecarSetSpec struct {
+	Namespace         string                     `json:"namespace"`
+	NamespaceSelector field.Map                  `json:"namespaceSelector"`
+	Selector          surroundings.LabelSelector `json:"selector"`
+	InitContainers    []namedContainer           `json:"initContainers"`
+	Containers        []namedContainer           `json:"containers"`
+}
+
+type namedContainer struct {
+	Name string   `json:"name"`
+	Args []string `json:"args"`
+}
+
+// sidecarSet makes a SidecarSet that adds Istio's sidecar.
+func sidecarSet(m *field.Metadata, spec *sidecarSetSpec, at *origin) (surroundings.SidecarSet, bool) {
+	s := surroundings.SidecarSet{
+		Name: m.Name, Namespace: spec.Namespace, SelectsNamespaces: len(spec.NamespaceSelector) > 0, Selector: spec.Selector, At: at,
+	}
+	hasProxy := false
+	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
+		hasProxy = hasProxy || c.Name == "istio-proxy"
+		if c.Name == "istio-init" {
+			s.InitArgs = c.Args
+		}
+	}
+	return s, hasProxy
+}
+
 type linkerdServerSpec struct {
 	PodSelector *surroundings.LabelSelector `json:"podSelector"` // or an externalWorkloadSelector
 	Port        field.IntOrString           `json:"port"`

@@ -123,7 +123,10 @@ func (r *run) guardedAround() (all []patches.GroupKind) {
 		all = append(all, patches.GroupKind{Group: "networking.istio.io", Kind: "ServiceEntry"})
 	}
 	if p.all.Sidecars {
-		all = append(all, patches.GroupKind{Group: "networking.istio.io", Kind: "Sidecar"})
+		all = append(all,
+			patches.GroupKind{Group: "networking.istio.io", Kind: "Sidecar"},
+			patches.GroupKind{Group: "apps.kruise.io", Kind: "SidecarSet"},
+		)
 	}
 	if p.all.Platform && r.openShift() == nil {
 		for group, kinds := range surroundings.OpenShiftKinds() {

@@ -49,6 +49,8 @@ type Surroundings struct {
 	HTTPRoutes     func() []HTTPRoute
 	// Sidecars returns, in the same way, those of Istio's, also of the root namespace.
 	Sidecars func() []Sidecar
+	// SidecarSets returns those of OpenKruise's that are near and add an istio-proxy.
+	SidecarSets func() []SidecarSet
 	// Ingresses returns, in the same way, those that lead to Services.
 	Ingresses func() []Ingress
 }
