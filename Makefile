@@ -225,6 +225,17 @@ corpus: bin/kustomize ## fetch the real-world manifests into .corpus/, for REWRI
 e2e: ## run manifests before a real kubelet under enforced mTLS, a real API server, and in a cluster with Istio (Linux, root)
 	test/e2e/run
 
+# The kubelets that have a bug with the startupProbe of a sidecar. Each takes four minutes to build.
+KUBELETS ?= v1.34.0 v1.35.0
+
+.PHONY: kubelets
+kubelets: ## start pods in earlier kubelets, which have bugs that probe-proxy's start avoids (Linux, root)
+	for v in $(KUBELETS); do \
+		[ -e bin/e2e/kubelet-$$v ] || test/e2e/kubelet-of $$v bin/e2e/kubelet-$$v || exit 1; \
+		EARLIER_KUBELET=$(CURDIR)/bin/e2e/kubelet-$$v EARLIER_VERSION=$$v E2E_FLAGS=-test.run=TestNoStartOfTheSidecar \
+			test/e2e/run kubelet || exit 1; \
+	done
+
 # What Kyverno's verdict depends on. It takes ten minutes to build, and says the same of the same files.
 KYVERNO = examples/policy/kyverno.yaml $(addprefix test/delivery/kyverno/,go.mod go.sum kyverno_test.go testdata/groups.yaml testdata/pods.yaml testdata/values.yaml)
 

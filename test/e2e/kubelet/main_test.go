@@ -25,6 +25,7 @@ const (
 	meshImage  = "localhost/mesh:e2e"
 	proxyImage = "localhost/probe-proxy:e2e" // ../pods/config names it too
 	istioImage = "localhost/istiostatus:e2e"
+	onceImage  = "localhost/once:e2e" // a probe-proxy whose first start fails
 )
 
 var (
@@ -95,6 +96,8 @@ func writeImages(dir string) ([]string, error) {
 		{Name: meshImage, Files: mesh},
 		{Name: appImage, Entrypoint: []string{"/app"}, User: "1000", Files: map[string]string{"/app": filepath.Join(bin, "app")}},
 		{Name: proxyImage, Entrypoint: []string{"/probe-proxy"}, User: "65532", Files: map[string]string{"/probe-proxy": filepath.Join(root, "bin/probe-proxy")}},
+		{Name: onceImage, Entrypoint: []string{"/mesh", "once", "/state/started", "/probe-proxy"}, User: "65532", Files: map[string]string{
+			"/mesh": filepath.Join(bin, "mesh"), "/probe-proxy": filepath.Join(root, "bin/probe-proxy")}},
 		{Name: istioImage, Entrypoint: []string{"/istiostatus"}, User: "65532", Files: map[string]string{"/istiostatus": filepath.Join(bin, "istiostatus")}},
 	}
 	return image.WriteAll(filepath.Join(dir, "images"), images)

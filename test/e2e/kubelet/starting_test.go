@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -68,6 +69,117 @@ func TestNoProbeOrHookComesBeforeProbeProxyListens(t *testing.T) {
 			saw := fmt.Sprintf("%d probes and %d hooks in %d pods; Ready after %.1f to %.1f s", probes, hooks, len(names), took[0].Seconds(), took[len(took)-1].Seconds())
 			t.Log(saw)
 			note(t, expected, saw)
+		})
+	}
+}
+
+// firstFails makes the first start of a pod's probe-proxy fail.
+func firstFails(t *testing.T, p map[string]any) {
+	t.Helper()
+	ours := containerOf(t, p, "probe-proxy")
+	ours["image"] = onceImage
+	ours["volumeMounts"] = []any{map[string]any{"name": "state", "mountPath": "/state"}}
+	spec := p["spec"].(map[string]any)
+	volumes, _ := spec["volumes"].([]any)
+	spec["volumes"] = append(volumes, map[string]any{"name": "state", "emptyDir": map[string]any{}})
+}
+
+// asEarlier gives probe-proxy the startupProbe that it had before it had a postStart hook.
+func asEarlier(t *testing.T, p map[string]any) {
+	t.Helper()
+	ours := containerOf(t, p, "probe-proxy")
+	delete(ours, "lifecycle")
+	ours["startupProbe"] = map[string]any{
+		"httpGet": map[string]any{"path": "/healthz", "port": 15099}, "periodSeconds": 1, "failureThreshold": 60,
+	}
+}
+
+// A form is one in which probe-proxy makes the app wait.
+type form struct {
+	name string
+	make func(*testing.T, map[string]any)
+}
+
+var (
+	hookForm    = form{"hook", func(*testing.T, map[string]any) {}}
+	earlierForm = form{"startupProbe", asEarlier}
+)
+
+// A bug is one that some kubelets have with the startupProbe of a sidecar.
+type bug struct {
+	name    string
+	kubelet string // that is tested, and has it
+	happens func(t *testing.T, name string, f form) (well bool)
+}
+
+// bugs are those because of which probe-proxy has a postStart hook.
+var bugs = []bug{
+	// kubernetes#132826: the worker of the startupProbe ends for good.
+	{"Never, and the first start fails", "v1.34.0", jobSucceeds},
+	// kubernetes#136910: nothing of a pod is restarted that is older than the kubelet.
+	{"the kubelet was restarted", "v1.35.0", appComesBack},
+}
+
+// jobSucceeds reports whether the pod of a Job ends well although the first start of its sidecar fails.
+func jobSucceeds(t *testing.T, name string, f form) bool {
+	t.Helper()
+	p := pod(t, "job", "default")
+	firstFails(t, p)
+	f.make(t, p)
+	start(t, name, p)
+	s, err := theNode.WaitFor(name, 45*time.Second, func(s node.State) bool { return s.Phase == "Succeeded" })
+	t.Log(s)
+	if err == nil && s.Containers["probe-proxy"].Restarts == 0 {
+		t.Error("its first start did not fail")
+	}
+	if err := theNode.Remove(name, 90*time.Second); err != nil {
+		t.Error(err)
+	}
+	return err == nil
+}
+
+// appComesBack reports whether an app that is killed after a restart of the kubelet is started again.
+func appComesBack(t *testing.T, name string, f form) bool {
+	t.Helper()
+	p := pod(t, "http", "default")
+	f.make(t, p)
+	start(t, name, p)
+	isReady := func(s node.State) bool { return s.Ready }
+	if _, err := theNode.WaitFor(name, 90*time.Second, isReady); err != nil {
+		t.Fatal(err, firstFailure(name))
+	}
+	if err := theNode.RestartKubelet(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := theNode.WaitFor(name, 60*time.Second, isReady); err != nil {
+		t.Fatal(err)
+	}
+	if err := theNode.Kill(name, "app"); err != nil {
+		t.Fatal(err)
+	}
+	s, err := theNode.WaitFor(name, 45*time.Second, func(s node.State) bool { return s.Ready && s.Containers["app"].Restarts > 0 })
+	t.Log(s)
+	if err := theNode.Remove(name, 90*time.Second); err != nil {
+		t.Error(err)
+	}
+	return err == nil
+}
+
+// TestNoStartOfTheSidecarKeepsThePod runs what kubelets get wrong with a startupProbe: with the hook it ends well.
+// With an earlier kubelet (make kubelets) the startupProbe shows the bug that it has.
+func TestNoStartOfTheSidecarKeepsThePod(t *testing.T) {
+	for i, b := range bugs {
+		t.Run(b.name, func(t *testing.T) {
+			if !b.happens(t, fmt.Sprintf("start-bug-%d", i), hookForm) {
+				t.Error("with the hook it does not end well")
+			}
+			if os.Getenv(node.EarlierKubelet) == "" {
+				return
+			}
+			well := b.happens(t, fmt.Sprintf("start-bug-%d-earlier", i), earlierForm)
+			if has := kubernetes == b.kubelet; well == has {
+				t.Errorf("kubelet %s: with the startupProbe it ends well: %t", kubernetes, well)
+			}
 		})
 	}
 }

@@ -1,6 +1,7 @@
 // The command mesh runs in the images of the mesh stand-in: "redirect" puts the
 // redirection rules of the mesh that MESH names into the network namespace of its
-// pod, "proxy" runs HAProxy, "pause" holds the namespace open.
+// pod, "proxy" runs HAProxy, "pause" holds the namespace open. "once FILE PROGRAM ARG..." fails if there
+// is no FILE, which it writes, and else runs the program: its first start fails.
 //
 // redirect is the only thing in these tests that touches packet filters. It
 // refuses to in the network namespaces that FORBIDDEN_NETNS lists (those of
@@ -9,6 +10,8 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -34,9 +37,19 @@ func main() {
 		}
 	case len(os.Args) == 2 && os.Args[1] == "pause":
 		pause()
+	case len(os.Args) >= 4 && os.Args[1] == "once":
+		log.Fatal("mesh once: ", once(os.Args[2], os.Args[3:]))
 	default:
-		log.Fatal("usage: mesh redirect|proxy|pause")
+		log.Fatal("usage: mesh redirect|proxy|pause|once FILE PROGRAM ARG...")
 	}
+}
+
+// once returns only with an error.
+func once(file string, program []string) error {
+	if _, err := os.Stat(file); err != nil {
+		return cmp.Or(os.WriteFile(file, nil, 0o644), errors.New("the first start fails, as it is told to"))
+	}
+	return syscall.Exec(program[0], program, os.Environ())
 }
 
 func redirect() error {

@@ -1,10 +1,25 @@
 package node
 
-import "strings"
+import (
+	"os"
+	"strings"
+)
 
 // ProbeFeatures are the features of Kubernetes that probes in ../pods need and
 // that are not on by default.
 var ProbeFeatures = []string{"GRPCContainerProbeTLS", "H2CContainerProbe"}
+
+// EarlierKubelet is the env var with the path of an earlier kubelet, which does not have ProbeFeatures and
+// runs instead of the one that test/e2e/run has built.
+const EarlierKubelet = "EARLIER_KUBELET"
+
+// features returns the feature gates of the kubelet's configuration.
+func features() string {
+	if os.Getenv(EarlierKubelet) != "" {
+		return "{}"
+	}
+	return "{" + strings.Join(ProbeFeatures, ": true, ") + ": true}"
+}
 
 // settings are those in which nodes differ.
 type settings struct {
@@ -50,7 +65,7 @@ authorization: {mode: AlwaysAllow}
 cgroupDriver: cgroupfs
 cgroupRoot: ` + s.cgroupRoot + `
 failCgroupV1: false
-featureGates: {` + strings.Join(ProbeFeatures, ": true, ") + `: true}
+featureGates: ` + features() + `
 failSwapOn: false
 enforceNodeAllocatable: [none]
 makeIPTablesUtilChains: false

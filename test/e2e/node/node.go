@@ -6,6 +6,7 @@
 package node
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -32,6 +33,7 @@ type Node struct {
 	Bin string // the folder of the built programs
 
 	cluster Cluster
+	flags   []string // of the kubelet
 	stop    chan struct{}
 
 	mu       sync.Mutex                   // guards the following
@@ -93,21 +95,17 @@ func New(bin string, c Cluster) (*Node, error) {
 
 // Join starts the kubelet, which tells the API server of the node.
 func (n *Node) Join() error {
-	if err := n.startCluster(); err != nil {
+	if err := n.startKubelet("--node-ip", n.cluster.Address, "--kubeconfig", n.cluster.Kubeconfig); err != nil {
 		return err
 	}
 	go n.observe()
 	return nil
 }
 
-func (n *Node) startCluster() error {
-	return n.startKubelet("--node-ip", n.cluster.Address, "--kubeconfig", n.cluster.Kubeconfig)
-}
-
-// RestartKubelet kills the kubelet of a cluster's node, and starts it again.
+// RestartKubelet kills the kubelet, and starts it again.
 func (n *Node) RestartKubelet() error {
 	n.program("kubelet").Stop()
-	return n.startCluster()
+	return n.startKubelet(n.flags...)
 }
 
 func newNode(bin string, s settings) (*Node, error) {
@@ -145,7 +143,9 @@ func (n *Node) StartContainerd(images ...string) error {
 }
 
 func (n *Node) startKubelet(flags ...string) error {
-	err := n.start("kubelet", filepath.Join(n.Bin, "kubelet"), append([]string{"--v=2", "--config", Dir + "/kubelet.yaml",
+	n.flags = flags
+	program := cmp.Or(os.Getenv(EarlierKubelet), filepath.Join(n.Bin, "kubelet"))
+	err := n.start("kubelet", program, append([]string{"--v=2", "--config", Dir + "/kubelet.yaml",
 		"--root-dir", Dir + "/kubelet", "--cert-dir", Dir + "/kubelet-certs", "--hostname-override", Name}, flags...)...)
 	if err != nil {
 		return err
