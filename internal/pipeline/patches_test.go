@@ -1,6 +1,7 @@
 package pipeline_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
