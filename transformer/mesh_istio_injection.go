@@ -193,7 +193,7 @@ func (i Istio) injects(namespace string) certain.Certainty {
 		ok, _ := path.Match(pattern, namespace)
 		return ok
 	}
-	if pod.IsVariable(namespace) {
+	if pod.IsPlaceholder(namespace) {
 		namespace = ""
 	}
 	switch {

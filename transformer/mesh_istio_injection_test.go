@@ -41,6 +41,7 @@ func TestWhoAnswersFollowsWhatIsKnownOfTheNamespace(t *testing.T) {
 		{name: "no namespace is injected, and the object's is not known", yaml: own, opts: []option{injects()}},
 		{name: "some are injected, and the object's is not known", yaml: own, opts: []option{injects("shop")}, by: "probe-proxy"},
 		{name: "some are injected, and the object's is a variable", yaml: strings.Replace(inShop, "shop", "${NS}", 1), opts: []option{injects("shop")}, by: "probe-proxy"},
+		{name: "some are injected, and the object's is a placeholder", yaml: strings.Replace(inShop, "shop", "$(NS)", 1), opts: []option{injects("shop")}, by: "probe-proxy"},
 		{name: "the template's label is a variable", yaml: namespace("istio-injection: enabled", "") + inNamespace(podOf("labels: {sidecar.istio.io/inject: \"${INJECT}\"}", app(httpProbe))), by: "probe-proxy"},
 		{name: "the Namespace's label is a variable", yaml: namespace("istio-injection: ${INJECTION}", "") + inNamespace(podOf(injected, app(httpProbe))), by: "probe-proxy"},
 		{name: "all are injected", yaml: own, opts: []option{injects("*")}, by: "istio-proxy"},

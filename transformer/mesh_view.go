@@ -280,7 +280,7 @@ func (v *view) injectionCure() string {
 	}
 	inNamespace := v.namespace().Labels.Get(istioInjection)
 	switch _, value := istioInjectSwitch(v); {
-	case pod.IsVariable(value), pod.IsVariable(v.in.NamespaceName), pod.IsVariable(inNamespace):
+	case pod.IsVariable(value), pod.IsPlaceholder(v.in.NamespaceName), pod.IsVariable(inNamespace):
 		return "the manifest after the substitution of its variables"
 	case v.in.NamespaceName == "":
 		return "`istio.injectedNamespaces: [\"*\"]`, or a `metadata.namespace` with its Namespace,"

@@ -101,6 +101,9 @@ func (k *knowledge) turnsRewriterOff() bool {
 func (k *knowledge) rewriterWords(s *site) (serves, cures string) {
 	rewrites, off := k.inspection.facts.Rewrites, k.mesh.off
 	first := "rewrite this one too"
+	if _, host := s.original.Endpoint(); host != "" {
+		first = "remove its `host`"
+	}
 	if s.isTCPHook() {
 		first = "make it an httpGet or exec hook"
 	}
@@ -127,8 +130,11 @@ func checkLeftAlone(d *decision) (found []Finding) {
 			continue
 		}
 		serves, cures := d.rewriterWords(s.site)
-		found = append(found, containerFinding(reason.RewriterNeeded, s.path, s.container.Name,
-			"is left alone (%s), and %s's injector, which %s, must rewrite nothing in this pod if other probes are rewritten here; %s", s.reason, d.mesh.title, serves, cures))
+		f := containerFinding(reason.RewriterNeeded, s.path, s.container.Name,
+			"is left alone (%s), so the other probes of the pod cannot be rewritten", s.reason).
+			Why("%s's injector %s, and must rewrite nothing in a pod whose probes are rewritten", d.mesh.title, serves).
+			Fix("%s", reason.Capital(cures))
+		found = append(found, f)
 	}
 	return found
 }

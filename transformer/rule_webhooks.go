@@ -56,8 +56,9 @@ func checkWebhooks(d *decision) (found []Finding) {
 			continue
 		}
 		found = append(found, d.annotationFinding(reason.RewriterNeeded, w.key,
-			"has %s add the container %q, whose probes Istio's injector may serve now, and which nothing serves if other probes are rewritten here; opt the whole pod out (`%s: \"false\"`), or set `istio: {injectorRewrites: false}` in the functionConfig if Istio's injector rewrites no probes",
-			w.name, w.container, ownRewrite))
+			"has %s add the container %q, so the probes of this pod cannot be rewritten", w.name, w.container).
+			Why("Istio's injector may serve the probes of that container, and nothing else would").
+			Fix("Opt the whole pod out (`%s: \"false\"`), or set `istio: {injectorRewrites: false}` in the functionConfig if Istio's injector rewrites no probes", ownRewrite))
 	}
 	return found
 }

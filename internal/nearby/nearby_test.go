@@ -58,6 +58,19 @@ func resourceList(items ...string) string {
 	return "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n" + strings.Join(items, "")
 }
 
+// What stands there later may be the name of any Namespace.
+func TestANamespaceThatIsStillToBeNamedIsNotKnown(t *testing.T) {
+	for _, name := range []string{"${NS}", "$(NS)", "$NS", "{{ .ns }}", "<namespace>", "REPLACE_ME", "%NS%", "a.b"} {
+		quoted := "'" + name + "'"
+		if s := of(t, name, "a.yaml", documents(web, ns(quoted, "team: a"))); s.Namespace != nil {
+			t.Errorf("%s is known", name)
+		}
+	}
+	if s := of(t, "my-ns-2", "a.yaml", documents(web, ns("my-ns-2", "team: a"))); s.Namespace == nil {
+		t.Error("a name is not known")
+	}
+}
+
 func TestTheNearestNamespaceCounts(t *testing.T) {
 	on, off := ns("shop", "istio-injection: enabled"), ns("shop", "istio-injection: disabled")
 	for _, c := range []struct {

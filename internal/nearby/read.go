@@ -54,12 +54,11 @@ func withSpec[S, T any](
 	}
 }
 
-// readNamespace reads a Namespace, which is in itself and has no name there. What the name is
-// is not known of one with a variable that is still to be substituted: such a Namespace may be
-// any.
+// readNamespace reads a Namespace, which is in itself and has no name there. One whose name is still to
+// be filled in may be any.
 func readNamespace(o *manifest.Object) (n namespace, in *field.Metadata) {
 	m := metadataOf(o)
-	if m == nil || m.Name == "" || pod.IsVariable(m.Name) {
+	if m == nil || m.Name == "" || pod.IsPlaceholder(m.Name) {
 		return n, nil
 	}
 	return namespace{m, &origin{Object: o}}, &field.Metadata{Namespace: m.Name}

@@ -103,6 +103,13 @@ func IsVariable(text string) bool {
 	return found && strings.Contains(rest, "}")
 }
 
+// IsPlaceholder reports whether a text cannot be the name of a namespace, so that something else will stand
+// there: ${NS}, $(NS), <namespace>, REPLACE_ME. Names are those of DNS labels (RFC 1123).
+func IsPlaceholder(namespace string) bool {
+	isOfName := func(r rune) bool { return r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' }
+	return strings.ContainsFunc(namespace, func(r rune) bool { return !isOfName(r) })
+}
+
 func InRange(port int64) (int, error) {
 	if port < 1 || port > 65535 {
 		return 0, OutOfRange(port)
