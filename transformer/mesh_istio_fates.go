@@ -40,7 +40,7 @@ func (d istio) inspect(v *view) inspection {
 		return m
 	}
 	if set, _ := v.in.Around.SidecarSet(v.pods()); set != nil {
-		m.conflicts = append(m.conflicts, d.sidecarSetConflicts(v, set, m.answerer)...)
+		m.conflicts = append(m.conflicts, sidecarSetConflicts(set, m.answerer, d.captures(v, v.userAnnotations))...)
 	}
 	if m.answerer.who == AnsweredByIstioProxy {
 		badStatus := badIstioStatus(v.annotations())
@@ -78,12 +78,12 @@ func (d istio) inspect(v *view) inspection {
 }
 
 // sidecarSetConflicts returns why nobody can answer in a pod to which a SidecarSet adds Istio's sidecar.
-func (d istio) sidecarSetConflicts(v *view, set *surroundings.SidecarSet, a answerer) []Finding {
+func sidecarSetConflicts(set *surroundings.SidecarSet, a answerer, captures func(int) bool) []Finding {
 	if a.who == AnsweredByIstioProxy {
 		return []Finding{NewFinding(reason.OptionsUnfit, nil, "Not rewritten: istio-proxy does not get the originals of the probes").
 			Why("%s adds it, and it has a fixed env", set.Words()).Fix("Set `answeredBy: %s`", AnsweredByProbeProxy)}
 	}
-	if !d.captures(v, v.userAnnotations)(a.port) {
+	if !captures(a.port) {
 		return nil
 	}
 	return []Finding{NewFinding(reason.ProbePortCaptured, nil, "Not rewritten: the mesh captures port %d, the port of probe-proxy", a.port).

@@ -172,7 +172,7 @@ func TestRewriter_anotherMeshServesProbes(t *testing.T) {
 			if !refused {
 				continue
 			}
-			if f.Container != "s" || !strings.Contains(textOf(f), m.title+"'s injector, which may serve it now") || !strings.Contains(textOf(f), "`"+m.rewriter+": \""+m.turnsOff+"\"`") || strings.Contains(textOf(f), "Istio") {
+			if f.Container != "s" || !strings.Contains(textOf(f), m.title+"'s injector may serve it now") || !strings.Contains(textOf(f), "`"+m.rewriter+": \""+m.turnsOff+"\"`") || strings.Contains(textOf(f), "Istio") {
 				t.Errorf("%s, %s: %s", m.name, fields, textOf(f))
 			}
 			// The fixes: the annotation, another port for the mesh to leave alone, or an opt-out.

@@ -195,7 +195,8 @@ type namedContainer struct {
 // sidecarSet makes a SidecarSet that adds Istio's sidecar.
 func sidecarSet(m *field.Metadata, spec *sidecarSetSpec, at *origin) (surroundings.SidecarSet, bool) {
 	s := surroundings.SidecarSet{
-		Name: m.Name, Namespace: spec.Namespace, SelectsNamespaces: len(spec.NamespaceSelector) > 0, Selector: spec.Selector, At: at,
+		Name: m.Name, Namespace: spec.Namespace, Selector: spec.Selector, At: at,
+		SelectsNamespaces: len(spec.NamespaceSelector) > 0,
 	}
 	hasProxy := false
 	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {

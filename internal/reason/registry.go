@@ -157,7 +157,7 @@ var docs = [...]Doc{
 	},
 	AppElsewhere: {
 		Name: "app-elsewhere", Of: Plan, Severity: Error,
-		Cause: "A Sidecar of Istio's says that the app does not listen where the probe would ask. Envoy sends what comes to the port to another port or to a socket. Or the app listens on 127.0.0.1, and with `answeredBy: app` the kubelet asks the pod's IP.",
+		Cause: "By a Sidecar of Istio, the app does not listen where the probe would ask. Envoy sends what comes to the port to another port or to a socket. Or the app listens on 127.0.0.1, and with `answeredBy: app` the kubelet asks the pod's IP.",
 		Fix:   "Set the port of the probe to the app's own, or set `answeredBy: probe-proxy`.",
 	},
 	ConsulUID: {
@@ -524,7 +524,7 @@ var docs = [...]Doc{
 	},
 	ProxyCannotAnswer: {
 		Name: "proxy-cannot-answer", Of: Plan, Severity: Warning,
-		Cause: "The probe is gRPC over TLS, or HTTP/2 without TLS (Kubernetes 1.37). Istio's sidecar cannot make that probe. An Envoy (`answeredBy: envoy`) answers only `httpGet` probes, and no hooks. All HTTPS probes of a type must ask one port of the app. Or a Sidecar of Istio's says that the app listens on 127.0.0.1: Istio's sidecar asks the pod's IP.",
+		Cause: "The probe is gRPC over TLS, or HTTP/2 without TLS (Kubernetes 1.37). Istio's sidecar cannot make that probe. An Envoy (`answeredBy: envoy`) answers only `httpGet` probes, and no hooks. All HTTPS probes of a type must ask one port of the app. Or the app listens on 127.0.0.1, by a Sidecar of Istio: Istio's sidecar asks the pod's IP.",
 		Fix:   "Set `answeredBy: probe-proxy`.",
 	},
 	ProxyContainer: {
