@@ -1,7 +1,6 @@
 package pipeline_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
