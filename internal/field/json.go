@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -35,6 +36,16 @@ func AppendJSON(b []byte, v Value) []byte {
 			b = AppendJSON(b, item)
 		}
 		return append(b, ']')
+	case nil:
+		return append(b, "null"...)
+	case bool:
+		return strconv.AppendBool(b, v)
+	case int:
+		return strconv.AppendInt(b, int64(v), 10)
+	case string:
+		if isPlain(v) {
+			return append(append(append(b, '"'), v...), '"')
+		}
 	}
 	out := bytes.NewBuffer(b)
 	e := json.NewEncoder(out)
@@ -43,6 +54,16 @@ func AppendJSON(b []byte, v Value) []byte {
 		panic(err) // strings, numbers, booleans and null always encode
 	}
 	return escapeOdd(bytes.TrimSuffix(out.Bytes(), []byte("\n")), len(b))
+}
+
+// isPlain reports whether JSON has a string as it is.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // escapeOdd escapes what YAML does not take as text in b[start:], as in section 5.1 of YAML

@@ -33,25 +33,29 @@ var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
 // Pointer returns the path as a JSON Pointer (RFC 6901).
 func (p Path) Pointer() string {
-	var b strings.Builder
+	b := make([]byte, 0, 128)
 	for _, s := range p {
-		b.WriteByte('/')
-		if s.IsIndex {
-			b.WriteString(strconv.Itoa(int(s.Index)))
-		} else {
-			pointerEscapes.WriteString(&b, s.Key)
+		b = append(b, '/')
+		switch {
+		case s.IsIndex:
+			b = strconv.AppendInt(b, int64(s.Index), 10)
+		case strings.ContainsAny(s.Key, "~/"):
+			b = append(b, pointerEscapes.Replace(s.Key)...)
+		default:
+			b = append(b, s.Key...)
 		}
 	}
-	return b.String()
+	return string(b)
 }
 
-// Map returns the operation as a mapping.
-func (o Operation) Map() Map {
-	m := Map{{Key: "op", Value: o.Op}, {Key: "path", Value: o.Path.Pointer()}}
+// AppendJSON appends the operation in JSON.
+func (o Operation) AppendJSON(b []byte) []byte {
+	b = AppendJSON(append(b, `{"op":`...), o.Op)
+	b = AppendJSON(append(b, `,"path":`...), o.Path.Pointer())
 	if o.Op != OpRemove {
-		m = append(m, Entry{Key: "value", Value: o.Value})
+		b = AppendJSON(append(b, `,"value":`...), o.Value)
 	}
-	return m
+	return append(b, '}')
 }
 
 // Apply returns the value after the operation; v stays as it is. A test that does not hold is an

@@ -168,9 +168,10 @@ func (t Target) compare(u Target) int {
 // item returns an item of a list of patches. Its operations are YAML, a line each, below a comment:
 // kustomize writes YAML anew before it compares bytes, so that a test of `&` holds.
 func item(target field.Map, comment string, operations ...field.Operation) field.Map {
-	b := []byte("# " + strings.ReplaceAll(comment, "\n", " ") + "\n")
+	b := make([]byte, 0, 128*(1+len(operations)))
+	b = append(append(append(b, "# "...), strings.ReplaceAll(comment, "\n", " ")...), '\n')
 	for _, o := range operations {
-		b = append(field.AppendJSON(append(b, "- "...), o.Map()), '\n')
+		b = append(o.AppendJSON(append(b, "- "...)), '\n')
 	}
 	return field.Map{{Key: "target", Value: target}, {Key: "patch", Value: string(b)}}
 }

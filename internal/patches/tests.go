@@ -65,6 +65,7 @@ func (t *tests) names(list field.Path) {
 // whole value is tested.
 func Merged(tests ...[]field.Operation) []field.Operation {
 	var all []field.Operation
+	var pointers []string
 	known := make(map[string]bool)
 	whole := make(map[string]bool)
 	for _, t := range slices.Concat(tests...) {
@@ -72,20 +73,30 @@ func Merged(tests ...[]field.Operation) []field.Operation {
 		if !known[p] {
 			known[p] = true
 			all = append(all, t)
+			pointers = append(pointers, p)
 		}
 		switch t.Value.(type) {
 		case nil, field.Map, field.List:
 			whole[p] = true
 		}
 	}
-	return slices.DeleteFunc(all, func(t field.Operation) bool {
-		for n := 1; n < len(t.Path); n++ {
-			if whole[t.Path[:n].Pointer()] {
-				return true
-			}
+	kept := all[:0]
+	for i, t := range all {
+		if !isBelow(pointers[i], whole) {
+			kept = append(kept, t)
 		}
-		return false
-	})
+	}
+	return kept
+}
+
+// isBelow reports whether a pointer leads to something below one of others.
+func isBelow(pointer string, others map[string]bool) bool {
+	for i := 1; i < len(pointer); i++ {
+		if pointer[i] == '/' && others[pointer[:i]] {
+			return true
+		}
+	}
+	return false
 }
 
 // Built returns an object as kustomize has it while it builds: with annotations.

@@ -283,8 +283,7 @@ func (r *run) patchSurroundings(sends func(*manifest.Object) bool) {
 	p := r.patching
 	kinds := r.guardedAround()
 	for o := range r.objects() {
-		kind := patches.GroupKind{Group: o.Group(), Kind: o.Kind()}
-		if !sends(o) || o.Name() == "" || !slices.Contains(kinds, kind) {
+		if !slices.Contains(kinds, kindOf(o)) || !sends(o) || o.Name() == "" {
 			continue
 		}
 		object := r.exact(o)

@@ -178,7 +178,8 @@ func (p program) inspect(input string) (output, error) {
 	return o, errors.Join(err, <-done)
 }
 
-var rewritten = regexp.MustCompile(`path: ["']?/app-(health|lifecycle)/`)
+// rewritten matches a line of a manifest, or an operation of a patch.
+var rewritten = regexp.MustCompile(`path: ["']?/app-(health|lifecycle)/|^ *- \{"op":"(add|replace)".*"/app-(health|lifecycle)/`)
 
 func (o *output) count(r io.Reader) error {
 	lines := bufio.NewReaderSize(r, 1<<20)
