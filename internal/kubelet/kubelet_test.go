@@ -384,6 +384,9 @@ func TestARedirectHasTheHostThatTheKubeletSends(t *testing.T) {
 			http.Redirect(w, r, "http://"+r.Context().Value(http.LocalAddrContextKey).(net.Addr).String()+"/end", http.StatusFound)
 		case "/far":
 			http.Redirect(w, r, far.URL+"/step", http.StatusFound)
+		case "/no-scheme":
+			w.Header().Set("Location", "//"+r.Context().Value(http.LocalAddrContextKey).(net.Addr).String()+"/end")
+			w.WriteHeader(http.StatusFound)
 		}
 	}))
 	own, port, _ := strings.Cut(strings.TrimPrefix(s.URL, "http://"), ":")
@@ -392,6 +395,7 @@ func TestARedirectHasTheHostThatTheKubeletSends(t *testing.T) {
 	for _, c := range []struct{ path, host, want string }{
 		{"/path", "web", "web/path web/end"},
 		{"/url", "web", "web/url " + own + "/end"},
+		{"/no-scheme", "web", "web/no-scheme web/end"},
 		{"/far", "127.0.0.1:15020", own + "/far " + strings.TrimPrefix(far.URL, "http://") + "/step " + strings.TrimPrefix(far.URL, "http://") + "/end"},
 	} {
 		hosts = nil
