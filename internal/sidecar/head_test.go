@@ -213,10 +213,11 @@ func TestHalfAHeadIsClosedAfterItsTime(t *testing.T) {
 		s := New(slog.New(slog.DiscardHandler), "", 0, nil, nil)
 		caller, ours := net.Pipe()
 		began := time.Now()
-		c := newConn(s, &view{common: true, port: s.port}, ours)
+		time.Sleep(time.Second) // in a line, since it was accepted
+		c := newConnWith(s, &view{common: true, port: s.port}, ours, nil, began)
 		go c.serve()
 		io.WriteString(caller, "GET /")
-		time.Sleep(headTime - time.Second)
+		time.Sleep(headTime - 2*time.Second)
 		io.WriteString(caller, "healthz")
 		if _, err := io.ReadAll(caller); err != nil || time.Since(began) != headTime {
 			t.Errorf("closed after %s: %v", time.Since(began), err)
