@@ -225,6 +225,20 @@ func TestHalfAHeadIsClosedAfterItsTime(t *testing.T) {
 	})
 }
 
+// TestACallerThatReadsNoAnswer: nothing is buffered in this pipe.
+func TestACallerThatReadsNoAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(slog.New(slog.DiscardHandler), "", 0, nil, nil)
+		_, ours := net.Pipe()
+		c := newConn(s, &view{common: true, port: s.port}, ours)
+		began := time.Now()
+		c.sendAnswer(&kubelet.Answer{Status: 200})
+		if took := time.Since(began); took != sendTime {
+			t.Errorf("the answer is given up after %s, want %s", took, sendTime)
+		}
+	})
+}
+
 // TestAnEarlyHeadComesOnceAndBeforeABody: the names say when it is asked for.
 func TestAnEarlyHeadComesOnceAndBeforeABody(t *testing.T) {
 	for name, test := range map[string]struct {

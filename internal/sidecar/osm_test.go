@@ -156,3 +156,39 @@ func TestOSMFormPassesTLSOn(t *testing.T) {
 		t.Errorf("status %d, want 404", got)
 	}
 }
+
+// A caller that reads nothing does not keep the connection to the app beyond the probe's time.
+func TestOSMForm_callerThatReadsNothing(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ended := make(chan struct{})
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		for err == nil {
+			_, err = conn.Write(make([]byte, 64<<10))
+		}
+		close(ended)
+	}()
+	port := field.Number(l.Addr().(*net.TCPAddr).Port)
+	ports := serveOSM(t, map[string]*prober.Original{
+		"/app-health/a/livez": {HTTPGet: &prober.HTTPGet{Path: "/", Port: port, Scheme: "HTTPS"}, TimeoutSeconds: 1},
+	})
+	conn, err := net.Dial("tcp", ports[15901])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	io.WriteString(conn, "\x16\x03\x01")
+	select {
+	case <-ended:
+	case <-time.After(patience):
+		t.Error("the app's connection is still open")
+	}
+}
