@@ -24,13 +24,26 @@ type attack struct {
 	entry      func(int) *prober.Original // of the hostile app's probe
 	entries    int                        // further probes in the env var
 	run        func(ctx context.Context, addr string)
-	leaves     bool  // the callers go before the SIGTERM
-	hooks      bool  // the callers go after it; it waits for them, as a hook could be the kubelet's
-	strangers  bool  // it is an ordinary container, and the kubelet calls the hook after the SIGTERM
-	cpus       []int // limits of the CPU, in thousandths, 0 for none; nil: cpuLimits
+	leaves     bool // the callers go before the SIGTERM
+	hooks      bool // the callers go after it; it waits for them, as a hook could be the kubelet's
+	strangers  bool // it is an ordinary container, and the kubelet calls the hook after the SIGTERM
 }
 
-const callers = 40 // of a hostile app's probe
+// How much the callers do: less if the attacked program has a limit of the CPU.
+var (
+	callers       = 40 // of a hostile app's probe
+	mostPerSecond = 5000
+)
+
+// restrain has the callers attack a program with that limit of the CPU, in thousandths.
+func restrain(cpu int) {
+	switch cpu {
+	case 100:
+		mostPerSecond = 2000
+	case 50:
+		callers, mostPerSecond = 20, 500
+	}
+}
 
 var (
 	request     = get(evil)
@@ -40,12 +53,6 @@ var (
 func get(path string) string {
 	return "GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 }
-
-// Half of the least limit that the function writes bears half of a flood.
-var (
-	noLess = []int{0, 100}
-	half   = []int{50}
-)
 
 var attacks = []*attack{
 	{name: "head of tiny lines", sent: "an app answers with 250 KiB of `a0:`, `a1:`, ...; 40 callers", entry: plain, app: tinyLines, run: callEvil},
@@ -69,13 +76,11 @@ var attacks = []*attack{
 	{name: "redirects over TLS", sent: "an app with keys of P-521 redirects over TLS without end; 40 callers", entry: overTLS, app: secure(elliptic.P521(), 0, redirectsOn), run: callEvil},
 	{name: "slow handshakes", sent: "an app never answers a ClientHello; 40 callers", entry: overTLS, app: hang, run: callEvil},
 	{name: "TLS alerts", sent: "an app answers each ClientHello with an alert; 40 callers", entry: overTLS, app: alerts, run: callEvil},
-	{name: "an unknown path", sent: "2,000 new connections a second, each asks for a path that no probe has", run: flood(2000, get("/x")), cpus: noLess},
-	{name: "healthz", sent: "the same for `/healthz`", run: flood(2000, get("/healthz")), cpus: noLess},
-	{name: "metrics", sent: "the same for `/metrics`", run: flood(2000, get("/metrics")), cpus: noLess},
-	{name: "a probe", sent: "the same for the probe of another app, which answers", entry: plain, app: answers, run: flood(2000, request), cpus: noLess},
-	{name: "half requests", sent: "2,000 new connections a second, each with half a request", run: flood(2000, "GET /"), cpus: noLess},
-	{name: "an unknown path, slower", sent: "1,100 new connections a second, each asks for a path that no probe has", run: flood(1100, get("/x")), cpus: half},
-	{name: "healthz, slower", sent: "the same for `/healthz`", run: flood(1100, get("/healthz")), cpus: half},
+	{name: "an unknown path", sent: "2,000 new connections a second, each asks for a path that no probe has", run: flood(2000, get("/x"))},
+	{name: "healthz", sent: "the same for `/healthz`", run: flood(2000, get("/healthz"))},
+	{name: "metrics", sent: "the same for `/metrics`", run: flood(2000, get("/metrics"))},
+	{name: "a probe", sent: "the same for the probe of another app, which answers", entry: plain, app: answers, run: flood(2000, request)},
+	{name: "half requests", sent: "2,000 new connections a second, each with half a request", run: flood(2000, "GET /")},
 	{name: "hooks of callers that are gone", sent: "24 calls of a hook that hangs, with one byte after the request; the callers go", entry: plain, app: hang, run: callHooks(time.Second), leaves: true},
 	{name: "strangers at a hook", sent: "five calls a second of a preStop hook, before and after the SIGTERM; the kubelet calls it 2 s after the SIGTERM", entry: plain, app: answers, run: strangers, strangers: true},
 	{name: "hooks of callers that stay", sent: "the same; the callers go 2 s after the SIGTERM, from when on its end is measured", entry: plain, app: hang, run: callHooks(time.Minute), hooks: true},
@@ -235,6 +240,7 @@ func callEvil(ctx context.Context, addr string) {
 func flood(rate int, text string) func(context.Context, string) {
 	return func(ctx context.Context, addr string) {
 		const workers = 10
+		rate := min(rate, mostPerSecond)
 		var wg sync.WaitGroup
 		for range workers {
 			wg.Go(func() {
@@ -268,9 +274,12 @@ func flood(rate int, text string) func(context.Context, string) {
 // after a while.
 func keep(n int, text string, more func(context.Context, net.Conn), again time.Duration) func(context.Context, string) {
 	return func(ctx context.Context, addr string) {
+		all := time.Second * time.Duration(n) / time.Duration(mostPerSecond) // how long opening them takes
+		again := max(again, all)
 		var wg sync.WaitGroup
-		for range n {
+		for i := range n {
 			wg.Go(func() {
+				pause(ctx, all*time.Duration(i)/time.Duration(n))
 				for ctx.Err() == nil {
 					if c, err := dial(ctx, addr); err == nil {
 						stop := context.AfterFunc(ctx, func() { c.Close() })
