@@ -173,7 +173,7 @@ attacks: ## attack probe-proxy and Istio's status server in memory cgroups, and 
 SOAK ?= 2h
 .PHONY: soak
 soak: ## probe apps that come and go for SOAK (2h): no verdict is wrong, nothing grows (Linux, root)
-	$(GO) -C test test -count=1 -v -timeout 0 ./bench/attack -run TestSoak -args -soak $(SOAK)
+	$(GO) -C test test -vet=off -count=1 -v -timeout 0 ./bench/attack -run TestSoak -args -soak $(SOAK)
 
 # The compiler reads cmd/rewrite-probes/default.pgo whenever it builds the command. An old one
 # does no harm, but knows nothing of new code.
