@@ -98,7 +98,7 @@ func (k *knowledge) turnsRewriterOff() bool {
 
 // rewriterWords say what the mesh's own rewriter does with a probe that is left alone, and what
 // to do about that.
-func (k *knowledge) rewriterWords(s *site) (serves, cures string) {
+func (k *knowledge) rewriterWords(s *ruling) (serves, cures string) {
 	rewrites, off := k.inspection.facts.Rewrites, k.mesh.off
 	first := "rewrite this one too"
 	if _, host := s.original.Endpoint(); host != "" {
@@ -106,6 +106,9 @@ func (k *knowledge) rewriterWords(s *site) (serves, cures string) {
 	}
 	if s.isTCPHook() {
 		first = "make it an httpGet or exec hook"
+	}
+	if s.reason == reason.ProxyCannotAnswer {
+		first = "set `answeredBy: " + AnsweredByProbeProxy + "`"
 	}
 	optOut := fmt.Sprintf("opt the whole pod out (`%s: \"false\"`)", ownRewrite)
 	switch {
@@ -115,7 +118,7 @@ func (k *knowledge) rewriterWords(s *site) (serves, cures string) {
 	case rewrites.Is != certain.Maybe:
 		return "serves it in an injected pod (" + rewrites.At + ")", first + ", or " + optOut
 	}
-	const text = "%s, %s, or set `istio: {injectorRewrites: false}` in the functionConfig if Istio's injector rewrites no probes"
+	const text = "%s, %s, or set `istio: {injectorRewrites: false}` if Istio's injector rewrites no probes"
 	return "may serve it now", fmt.Sprintf(text, first, optOut)
 }
 
@@ -129,10 +132,10 @@ func checkLeftAlone(d *decision) (found []Finding) {
 		if s.reason == reason.None || !d.servedByRewriter(s.site) {
 			continue
 		}
-		serves, cures := d.rewriterWords(s.site)
+		serves, cures := d.rewriterWords(&s)
 		f := containerFinding(reason.RewriterNeeded, s.path, s.container.Name,
 			"is left alone (%s), so the other probes of the pod cannot be rewritten", s.reason).
-			Why("%s's injector %s, and must rewrite nothing in a pod whose probes are rewritten", d.mesh.title, serves).
+			Why("%s's injector %s, and must be off for the others", d.mesh.title, serves).
 			Fix("%s", reason.Capital(cures))
 		found = append(found, f)
 	}

@@ -58,7 +58,7 @@ func checkWebhooks(d *decision) (found []Finding) {
 		found = append(found, d.annotationFinding(reason.RewriterNeeded, w.key,
 			"has %s add the container %q, so the probes of this pod cannot be rewritten", w.name, w.container).
 			Why("Istio's injector may serve the probes of that container, and nothing else would").
-			Fix("Opt the whole pod out (`%s: \"false\"`), or set `istio: {injectorRewrites: false}` in the functionConfig if Istio's injector rewrites no probes", ownRewrite))
+			Fix("Opt the whole pod out (`%s: \"false\"`), or set `istio: {injectorRewrites: false}` if Istio's injector rewrites no probes", ownRewrite))
 	}
 	return found
 }
