@@ -215,7 +215,7 @@ var mutations = []mutation{
 	{"a workload less", func(_ drawn, all []object) ([]object, bool) { return all[1:], len(all) > 1 }},
 }
 
-var eachKind = flag.Int("each", 2, "how many bases each kind of mutation changes")
+var eachKind = flag.Int("each", fewOfEach, "how many bases each kind of mutation changes")
 
 // TestAMutatedBaseFailsOrIsRight changes bases after their patches were written.
 func TestAMutatedBaseFailsOrIsRight(t *testing.T) {

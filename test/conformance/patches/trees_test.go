@@ -14,7 +14,13 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/patches"
 )
 
-var trees = flag.Int("trees", 40, "how many random trees are built")
+// The sizes of the runs that the page has: of every run, and of one before a release.
+const (
+	fewTrees, fewOfEach   = 40, 2
+	manyTrees, manyOfEach = 2000, 10
+)
+
+var trees = flag.Int("trees", fewTrees, "how many random trees are built")
 
 // drawn draws the parts of a repository.
 type drawn struct{ *rand.Rand }
