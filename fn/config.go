@@ -109,7 +109,7 @@ type Istio struct {
 	// InjectedNamespaces are the namespaces into which Istio injects its
 	// sidecar, with * and ? as in a shell. If it is nil, only labels tell.
 	InjectedNamespaces []string `json:"injectedNamespaces,omitzero"`
-	// NativeSidecars says whether Istio's sidecar is a native one; nil if that is not
+	// NativeSidecars says whether Istio's sidecar is native; nil if that is not
 	// known.
 	NativeSidecars *bool `json:"nativeSidecars,omitempty"`
 	// HoldApplication says that the containers of every injected pod wait for Istio's

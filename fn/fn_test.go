@@ -279,7 +279,7 @@ func TestMutateLeavesATemplateAsItIsOnErrors(t *testing.T) {
 	before := pod.DeepCopy()
 	r, err := fn.Mutate(&pod, fn.Owner{Metadata: metav1.ObjectMeta{Name: "web"}}, nil)
 	failed := (*findings.RunError)(nil)
-	if !errors.As(err, &failed) || r.Changed || !cmp.Equal(&pod, before) || !strings.HasPrefix(err.Error(), "Deployment web: container web: 15099 ") {
+	if !errors.As(err, &failed) || r.Changed || !cmp.Equal(&pod, before) || !strings.HasPrefix(err.Error(), "Deployment web: container web: It declares port 15099, ") {
 		t.Errorf("got %v", err)
 	}
 	if len(r.Findings) != 1 || r.Findings[0].Reason != "port-taken" || r.Findings[0].Severity != findings.Error || r.Probes[0].State != fn.Refused {

@@ -37,6 +37,16 @@ type leave struct {
 	finding *Finding
 }
 
+// why returns the same with the cause.
+func (l leave) why(format string, args ...any) leave {
+	return leave{l.reason, new(l.finding.Why(format, args...))}
+}
+
+// fix returns the same with a fix of its own.
+func (l leave) fix(format string, args ...any) leave {
+	return leave{l.reason, new(l.finding.Fix(format, args...))}
+}
+
 // A podRule returns what prevents, or is wrong with, the rewriting of a template.
 type podRule func(d *decision) []Finding
 

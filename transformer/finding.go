@@ -17,10 +17,12 @@ func FirstError(findings []Finding) *Finding {
 	return &findings[i]
 }
 
-// NewFinding returns a finding with the severity of its reason, which says what happens. Why
-// and what to do are added by [Finding.Why] and [Finding.Fix].
+// NewFinding returns a finding with the severity of its reason, which says what happens, in a
+// sentence. Why and what to do are added by [Finding.Why] and [Finding.Fix].
 func NewFinding(key reason.Key, path field.Path, what string, args ...any) Finding {
-	return Finding{Severity: key.Severity(), Reason: key, Text: reason.NewText(what, args...), Field: path}
+	text := reason.NewText(what, args...)
+	text.What = reason.Capital(text.What)
+	return Finding{Severity: key.Severity(), Reason: key, Text: text, Field: path}
 }
 
 // Why returns the finding with its cause.

@@ -48,11 +48,13 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// mostWords is how many words a message has at most in all its parts. It only goes down, and the
-// goal is 45.
-const mostWords = 55
+// mostWords is how many words a message has at most in all its parts.
+const mostWords = 45
 
 func TestMessage_words(t *testing.T) {
+	if *golden.Update {
+		t.Skip("the file is written after all tests")
+	}
 	text, err := os.ReadFile("testdata/sentences.txt")
 	if err != nil {
 		t.Fatal(err)

@@ -55,8 +55,8 @@ func (m mark) misplacedIn(v *view, metadata *field.Metadata, right string, at fi
 		at = at.Key(wrong, m.key)
 	}
 	f := NewFinding(reason.MarkMisplaced, at, "%s has no effect, so %s does not inject this pod", reason.Capital(what), m.title).
-		Why("%s reads it among the %s only", m.title, right).
-		Fix("Move it to the %s. If the pod is in Istio, set `mesh: istio`", right)
+		Why("%s reads it only among the %s", m.title, right).
+		Fix("Move it there. If the pod is in Istio, set `mesh: istio`")
 	return &f
 }
 

@@ -27,12 +27,12 @@ func detect(settings []*setting, v *view) (detected detection, in *setting) {
 	switch own := len(marked) == 0 || slices.Contains(marked, in.mesh); {
 	case !auto && !own:
 		detected.optOut = new(NewFinding(reason.OtherMesh, nil,
-			"%s: the pod is in %s, and the functionConfig says `mesh: %s`", at[0], marked[0].title, in.mesh.name))
+			"the pod is in %s (%s), and the functionConfig sets `mesh: %s`", marked[0].title, at[0], in.mesh.name))
 	case !own:
 		if problems := problemsIn(in.opts, marked[0]); len(problems) > 0 {
-			detected.conflicts = []Finding{NewFinding(reason.OptionsUnfit, nil,
-				"%s: the pod is in %s, and the functionConfig does not fit that mesh: `%s`: %s",
-				at[0], marked[0].title, problems[0].Path, problems[0].Text)}
+			f := NewFinding(reason.OptionsUnfit, nil,
+				"the pod is in %s (%s), which the functionConfig does not fit", marked[0].title, at[0])
+			detected.conflicts = []Finding{f.Why("`%s`: %s", problems[0].Path, problems[0].Text)}
 		} else {
 			in = settings[slices.IndexFunc(settings, func(s *setting) bool { return s.mesh == marked[0] })]
 		}
@@ -40,9 +40,9 @@ func detect(settings []*setting, v *view) (detected detection, in *setting) {
 		detected.optOut = cmp.Or(off, v.misplacedMark())
 	}
 	if len(marked) > 1 {
-		detected.conflicts = []Finding{NewFinding(reason.TwoMeshes, nil,
-			"%s puts the pod into %s, and %s into %s; a pod can only be in one mesh, so one of the two must go",
-			at[0], marked[0].title, at[1], marked[1].title)}
+		f := NewFinding(reason.TwoMeshes, nil, "%s puts the pod into %s, and %s puts it into %s",
+			at[0], marked[0].title, at[1], marked[1].title)
+		detected.conflicts = []Finding{f.Why("A pod can only be in one mesh")}
 	}
 	if len(marked) > 0 || !auto {
 		detected.title = in.mesh.title

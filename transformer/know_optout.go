@@ -18,13 +18,14 @@ func (v *view) optOut(own, byMesh *Finding) *Finding {
 	case own != nil:
 		return own
 	case v.in.Shape.ProbesMadeBy != "" && byMesh == nil:
-		return new(NewFinding(reason.ProbesMadeElsewhere, nil, "%s makes the pods' probes itself, of those in the template, so that rewritten ones would break; Istio's injector rewrites what the pods get", v.in.Shape.ProbesMadeBy))
+		return new(NewFinding(reason.ProbesMadeElsewhere, nil, "%s makes the pods' probes itself, so rewritten ones would break", v.in.Shape.ProbesMadeBy).
+			Why("Istio's injector rewrites the probes that the pods get"))
 	case byMesh != nil:
 		return byMesh
 	case spec.HostNetwork:
-		return new(NewFinding(reason.HostNetwork, v.spec.Key("hostNetwork"), "the mesh does not capture this pod"))
+		return new(NewFinding(reason.HostNetwork, v.spec.Key("hostNetwork"), "the mesh does not capture a pod on the node's network"))
 	case pod.IsWindows(spec):
-		return new(NewFinding(reason.Windows, nil, "a pod for Windows, where no mesh has a sidecar"))
+		return new(NewFinding(reason.Windows, nil, "the pod runs on Windows, where no mesh has a sidecar"))
 	}
 	return nil
 }

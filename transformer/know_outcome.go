@@ -58,9 +58,9 @@ func (h *holder) cannotRun(spec *pod.Spec) string {
 	case h.proxy, h.isAnnotation():
 		return ""
 	case pod.IsWindows(spec):
-		return "probe-proxy, which is to answer, runs on Linux alone"
+		return "probe-proxy, which must answer, runs only on Linux"
 	case h.at.Init && !pod.IsSidecar(h.at, h.container):
-		return "probe-proxy, which is to answer, is an init container without `restartPolicy: Always`, and the pod waits for its end"
+		return "probe-proxy, which must answer, is an init container without `restartPolicy: Always`, and the pod waits for its end"
 	}
 	return ""
 }
@@ -78,15 +78,15 @@ func (s *site) brokenReason(spec *pod.Spec) string {
 	case why != "":
 		return why
 	case h.ours && !h.proxy && !s.inForm && !slices.Contains(h.listens, s.dialed()):
-		return fmt.Sprintf("%s, which is to answer, listens on port %s", h.name(), joinPorts(h.listens))
+		return fmt.Sprintf("%s, which must answer, listens on port %s", h.name(), joinPorts(h.listens))
 	case !h.proxy && !h.isAnnotation() && s.gates() && h.at.StartsAfter(s.at):
-		return h.name() + ", which is to answer, starts later, when the probe or hook has passed"
+		return h.name() + ", which must answer, starts later, when the probe or hook has passed"
 	case !s.inForm && s.current.HTTPGet.Scheme == "HTTPS":
-		return h.name() + ", which is to answer, speaks plain HTTP"
+		return h.name() + ", which must answer, speaks plain HTTP"
 	case !port.IsString && *port != *noted: // edited since, which the next run takes for the app's
-		return fmt.Sprintf("it goes to port %s, where %s does not answer", port, h.name())
+		return fmt.Sprintf("it asks port %s, where %s does not answer", port, h.name())
 	case s.port != 0 && int64(s.port) != noted.Int:
-		return fmt.Sprintf("its original in %s goes to port %s, and `%s` is %d now", h.name(), noted, port, s.port)
+		return fmt.Sprintf("its original in %s asks port %s, and `%s` is %d now", h.name(), noted, port, s.port)
 	}
 	return ""
 }

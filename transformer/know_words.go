@@ -23,11 +23,11 @@ func (k *knowledge) describeMesh() string {
 		}
 	}
 	if f.Injected.Is == certain.Maybe {
-		return "not known: whether Istio injects its sidecar (" + strings.TrimSuffix(f.InjectionCure, ",") + " would say)"
+		return "unknown: whether Istio injects its sidecar (" + f.InjectionCure + ")"
 	}
 	add(f.Injected, "injected", "not injected")
 	if f.Injected.Is == certain.Always {
-		add(f.Native, "native sidecar", "no native sidecar")
+		add(f.Native, "native sidecar", "not a native sidecar")
 		add(f.Holds, "starts first", "does not start first")
 		add(f.Rewrites, "the injector rewrites probes", "the injector rewrites no probes")
 		words = append(words, k.knownMTLS()...)

@@ -74,7 +74,7 @@ const consulInitUser = 5996
 // redirectedUser warns of a probe-proxy whose connections Consul redirects,
 // because the options or the pod give it another uid.
 func redirectedUser(v *view) []Finding {
-	user := "that of its image"
+	user := "its image's"
 	if value, found := v.sidecarContext().Get("runAsUser"); found {
 		user = fmt.Sprint(value)
 	} else if s := v.in.Template.Spec.SecurityContext; s != nil && s.RunAsUser != nil {
@@ -84,13 +84,15 @@ func redirectedUser(v *view) []Finding {
 	if slices.ContainsFunc(excluded, func(item string) bool { return strings.TrimSpace(item) == user }) {
 		return nil
 	}
-	return []Finding{NewFinding(reason.ConsulUID, nil, "the uid of probe-proxy is %s, whose connections Consul redirects to its own proxy; it must be %d, or in the annotation `%s`", user, consulInitUser, consulExcludeUIDs)}
+	f := NewFinding(reason.ConsulUID, nil, "a tcpSocket probe through probe-proxy passes even if the app is down").
+		Why("Consul redirects the connections of its uid (%s) to Consul's own proxy", user)
+	return []Finding{f}
 }
 
 func refineConsul(p passiveProxy, v *view, m *inspection) {
 	m.warnings = redirectedUser(v)
 	if value, set := v.annotations().Lookup(consulTransparent); set && isFalse(value) {
-		m.optOut = new(v.annotationFinding(reason.PortNotCaptured, consulTransparent, "turns the transparent proxy off, so Consul captures nothing of this pod"))
+		m.optOut = new(v.annotationFinding(reason.PortNotCaptured, consulTransparent, "turns off the transparent proxy, so Consul captures nothing of this pod"))
 	} else if ns := v.namespace(); !set && isFalse(ns.Labels.Get(consulTransparent)) {
 		m.optOut = new(NewFinding(reason.PortNotCaptured, nil,
 			"Namespace %q has the label `%s: %s`, so Consul captures nothing of this pod",

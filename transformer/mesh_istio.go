@@ -50,11 +50,12 @@ func badIstioStatus(annotations field.KeyValues) bool {
 func (d istio) proxyConflicts(v *view, badStatus bool) []Finding {
 	var found []Finding
 	if badStatus {
-		found = append(found, v.annotationFinding(reason.StatusPortInvalid, istioStatusPort, "must be a port from 1 to 65535 that is none of %s", joinPorts(istioData.reserved)))
+		found = append(found, v.annotationFinding(reason.StatusPortInvalid, istioStatusPort, "is not a port where istio-proxy can answer").
+			Why("The port must be from 1 to 65535, and none of %s", joinPorts(istioData.reserved)))
 	}
 	if at, c := v.proxyOf(istioData.isProxy); c != nil && c.Image == autoImage && at.Init {
 		found = append(found, containerFinding(reason.ProxyInInitContainers, v.containerPath(at), c.Name,
-			"is the placeholder of the injected istio-proxy, which only an injector in native-sidecar mode finds here; under `containers` either mode finds it"))
+			"only an injector in native-sidecar mode finds this placeholder of istio-proxy here"))
 	}
 	return found
 }
@@ -81,7 +82,7 @@ func (d istio) optOut(v *view, said membership, open *world.Facts, report func(F
 	}
 	isBound := func(s *site) bool { return v.inbound(s.port).IsBound }
 	if mode, key := istioMode(v.annotations()); mode == "NONE" && !slices.ContainsFunc(v.sites, isBound) {
-		return new(v.annotationFinding(reason.InterceptionNone, key, "turns Istio's redirection off, so that the mesh captures no connection to this pod"))
+		return new(v.annotationFinding(reason.InterceptionNone, key, "turns off Istio's redirection, so the mesh captures no connection to this pod"))
 	}
 	if f := d.passesProbes(v, said.injected); f != nil {
 		return f
@@ -133,7 +134,7 @@ func (istio) capturesNothing(v *view) *Finding {
 	if len(names) == 0 || slices.ContainsFunc(names, mayCapture) {
 		return nil
 	}
-	return new(v.annotationFinding(reason.NotSidecarTemplate, istioTemplates, "injects no sidecar that captures what comes in"))
+	return new(v.annotationFinding(reason.NotSidecarTemplate, istioTemplates, "injects no sidecar that captures incoming connections"))
 }
 
 // listsPorts reports whether the annotation istioIncluded lists the only ports that the mesh
@@ -152,7 +153,7 @@ func (istio) checkPortLists(v *view, report func(Finding)) {
 			continue
 		}
 		if item, bad := l.badItem(v.annotations()); bad {
-			report(v.annotationFinding(reason.PortListInvalid, l.key, "%s, and %q is none", l.allowed(), item))
+			report(v.annotationFinding(reason.PortListInvalid, l.key, "%s, and %q is not one", l.allowed(), item))
 		}
 	}
 }

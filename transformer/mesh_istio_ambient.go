@@ -25,8 +25,9 @@ func (v *view) checkNetworkPolicies(report func(Finding)) {
 			continue
 		}
 		report(containerFinding(reason.AmbientNetworkPolicy, s.path, s.container.Name,
-			"%s does not let in %s, from which the kubelet's probes come in ambient mode, to port %d; a rule must have `from: [{ipBlock: {cidr: %s/32}}]`",
-			policy, ambientKubelet, s.dialed(), ambientKubelet))
+			"%s does not let the kubelet's probes in to port %d", policy, s.dialed()).
+			Why("In ambient mode they come from %s", ambientKubelet).
+			Fix("Add `from: [{ipBlock: {cidr: %s/32}}]` to a rule", ambientKubelet))
 		return
 	}
 }

@@ -35,7 +35,8 @@ func (d istio) inspect(v *view) inspection {
 	if m.answerer.who == AnsweredByApp {
 		if listsPorts(v.annotations()) {
 			m.conflicts = append(m.conflicts, v.annotationFinding(reason.ProbePortCaptured, istioIncludePorts,
-				"has the port of a probe, and Istio then ignores `%s`; the port must be removed here, or another must answer", istioExcludePorts))
+				"has the port of a probe, so Istio ignores `%s`", istioExcludePorts).
+				Fix("Remove the port here, or set another `answeredBy`"))
 		}
 		return m
 	}
@@ -47,15 +48,17 @@ func (d istio) inspect(v *view) inspection {
 		m.conflicts = append(m.conflicts, d.proxyConflicts(v, badStatus)...)
 		if istioNativeUnclear(v.annotations()) {
 			m.conflicts = append(m.conflicts, v.annotationFinding(reason.AnnotationInvalid, istioNative,
-				"must be true or false: with another value Istio may add a second istio-proxy to the declared one, and the API server then refuses the pod"))
+				"is neither true nor false, so Istio may add a second istio-proxy to the declared one").
+				Why("The API server refuses a pod with both"))
 		}
 		if key, why := d.proxyUnreachable(v, m.answerer.port); key != "" && !badStatus {
 			m.conflicts = append(m.conflicts, v.annotationFinding(reason.ProbePortCaptured, key,
-				"has the effect that %s; the annotation `%s` moves all that Istio knows of that port, or probe-proxy answers on its own (`answeredBy: probe-proxy`)", why, istioStatusPort))
+				"keeps the kubelet from rewritten probes: %s", why).
+				Fix("Move that port with the annotation `%s`, or set `answeredBy: probe-proxy`", istioStatusPort))
 		}
 		_, proxy := v.proxyOf(v.mesh.isProxy)
 		if m.optOut == nil && proxy == nil && len(otherTemplates(v.annotations())) > 0 {
-			m.optOut = new(v.annotationFinding(reason.UnknownTemplate, istioTemplates, "does not name `sidecar`, so it is not known whether an istio-proxy is injected, and none can be declared; declare the container istio-proxy if the template has it"))
+			m.optOut = new(v.annotationFinding(reason.UnknownTemplate, istioTemplates, "does not name `sidecar`, so Istio may inject no istio-proxy"))
 		}
 		return m
 	}
@@ -65,14 +68,17 @@ func (d istio) inspect(v *view) inspection {
 			another--
 		}
 		m.conflicts = append(m.conflicts, NewFinding(reason.PortCollision, nil,
-			"port %d is istio-proxy's own in an injected pod, and probe-proxy cannot listen there too; the functionConfig must have another `port`, such as %d, or say that istio-proxy answers (`answeredBy: istio-proxy`)", listens, another))
+			"probe-proxy cannot listen on port %d, where istio-proxy listens in an injected pod", listens).
+			Fix("Set another `port` in the functionConfig, such as %d, or set `answeredBy: istio-proxy`", another))
 	}
 	if path := d.initCaptures(v, m.answerer.port); path != nil {
 		m.conflicts = append(m.conflicts, NewFinding(reason.ProbePortCaptured, path,
-			"have the mesh capture %d, the port of probe-proxy, whatever the annotations say; the argument after -d must have the port too, or Istio's sidecar must answer (`answeredBy: istio-proxy`)", m.answerer.port))
+			"these arguments make the mesh capture port %d of probe-proxy, and no annotation changes that", m.answerer.port).
+			Fix("Add the port to the argument after -d, or set `answeredBy: istio-proxy`"))
 	} else if m.facts.Injected.Is != certain.Never && istioIncluded.has(v.annotations(), m.answerer.port) {
 		m.conflicts = append(m.conflicts, v.annotationFinding(reason.ProbePortCaptured, istioIncludePorts,
-			"must not have %d, the port of probe-proxy: the mesh would capture the rewritten probes", m.answerer.port))
+			"has port %d of probe-proxy, so the mesh would capture the rewritten probes", m.answerer.port).
+			Fix("Remove that port from the list"))
 	}
 	return m
 }
@@ -297,7 +303,7 @@ func (d istio) cannotAnswer(v *view, f world.Facts) string {
 			continue
 		}
 		if in := v.inbound(s.port); in.Local != "" {
-			return fmt.Sprintf("istio-proxy asks the pod's IP, and %s says that container %q listens on %s", in.By, s.container.Name, in.Local)
+			return fmt.Sprintf("istio-proxy asks the pod's IP, and container %q listens on %s by %s", s.container.Name, in.Local, in.By)
 		}
 		if s.original.Newer(s.name.IsHook()) != "" {
 			return fmt.Sprintf("istio-proxy cannot make the %s of container %q", s.name.Field(), s.container.Name)
@@ -438,7 +444,7 @@ func (d istio) fate(v *view, s *site, w world.WorldFate) world.Fate {
 	h := s.holder
 	switch {
 	case h != nil && h.proxy && !w.Injected:
-		return world.Failing("istio-proxy, which is to answer, is not in the pod")
+		return world.Failing("istio-proxy, which must answer, is not in the pod")
 	case !w.Injected:
 		return world.Spared
 	}
@@ -469,7 +475,7 @@ func (istio) capturedFate(v *view, s *site, w world.WorldFate, running bool) wor
 	case s.gates() && !running:
 		return world.Failing("the mesh captures it, and istio-proxy does not run yet")
 	case w.Early:
-		return world.Failing(fmt.Sprintf("the mesh captures port %d, and istio-proxy starts after probe-proxy, whose own startupProbe goes there", port))
+		return world.Failing(fmt.Sprintf("the mesh captures port %d, and istio-proxy starts after probe-proxy, whose own startupProbe asks that port", port))
 	case kind == pod.KindTCPSocket:
 		return world.FalselyPassing(whyAccepted)
 	case w.MTLS.Mode == surroundings.MTLSStrict:
@@ -524,7 +530,7 @@ func unrecordedReason(s *site, status int) string {
 	case port.IsString && s.dialed() == 0:
 		return fmt.Sprintf("no port of the container has the name %q", port.Str)
 	case !port.IsString && int(port.Int) == status:
-		return fmt.Sprintf("it goes to port %d already", status)
+		return fmt.Sprintf("it asks port %d already", status)
 	}
 	return ""
 }
@@ -537,11 +543,11 @@ func (d istio) answeredFate(v *view, s *site, w world.World) world.Fate {
 	case h.proxy && s.dialed() != listens:
 		return world.Failing(fmt.Sprintf("istio-proxy answers on port %d", listens))
 	case h.proxy && !v.runsBefore(w, s, h.answerer()):
-		return world.Failing("istio-proxy, which is to answer, starts later")
+		return world.Failing("istio-proxy, which must answer, starts later")
 	case !h.proxy && slices.Contains(h.listens, listens):
 		return world.Failing(fmt.Sprintf("probe-proxy and istio-proxy listen on the same port, %d", listens))
 	case h.isGated() && !w.Native && d.rewritesFact(v, v.annotations()).Is != certain.Never:
-		return world.Failing("the annotation `" + istioRewrite + ": \"false\"` is missing, without which Istio's injector sends probe-proxy's own startupProbe to istio-proxy, which starts later, so that the pod never starts")
+		return world.Failing("the annotation `" + istioRewrite + ": \"false\"` is missing: Istio's injector sends probe-proxy's own startupProbe to istio-proxy, which starts later, so the pod never starts")
 	}
 	return world.Spared
 }
@@ -557,7 +563,7 @@ func (d istio) collisions(v *view, said membership) []Finding {
 	for _, h := range v.holders {
 		if !h.proxy && slices.Contains(h.listens, listens) {
 			found = append(found, containerFinding(reason.PortCollision, h.path, h.container.Name,
-				"listens on port %d, where istio-proxy answers in this pod: one of the two cannot start", listens))
+				"it listens on port %d, where istio-proxy answers in this pod, so one of the two cannot start", listens))
 		}
 	}
 	return found

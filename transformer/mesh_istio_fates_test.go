@@ -411,19 +411,19 @@ func TestAVerdictSaysOnWhatItDepends(t *testing.T) {
 		unless     string // begins If
 	}{
 		{"injected", podOf(injected, app(httpProbe)), nil, world.Fails, ""},
-		{"not known", podOf("", app(httpProbe)), nil, world.Fails, "Istio injects its sidecar into the pod, which is not known (`istio.injectedNamespaces: [\"*\"]`, or a `metadata.namespace` with its Namespace, would say)"},
+		{"not known", podOf("", app(httpProbe)), nil, world.Fails, "Istio injects its sidecar (unknown: set `istio.injectedNamespaces: [\"*\"]`, or `metadata.namespace` and its Namespace)"},
 		{"not injected", podOf("", app(httpProbe)), []option{injects()}, world.Unaffected, ""},
 		{"istio-init captures nothing while init containers start", podOf(injected, strings.Replace(sidecar, "\ncontainers:", "\n- name: istio-init\n  args: [-b, '*', -d, '15020']\ncontainers:", 1)), []option{nativeSidecars(false)}, world.Unaffected, ""},
-		{"Istio's CNI plugin does, before an ordinary container", podOf(injected, sidecar), []option{nativeSidecars(false)}, world.Fails, "Istio's CNI plugin redirects the pod's connections, which is not known (only the cluster would say)"},
-		{"it does for every kind of probe and mode", podOf(injected, strings.Replace(sidecar, "httpGet", "tcpSocket", 1)), []option{nativeSidecars(false), mtls("PERMISSIVE")}, world.Fails, "Istio's CNI plugin redirects the pod's connections, which is not known (only the cluster would say)"},
+		{"Istio's CNI plugin does, before an ordinary container", podOf(injected, sidecar), []option{nativeSidecars(false)}, world.Fails, "Istio's CNI plugin redirects the pod's connections (unknown: look in the cluster)"},
+		{"it does for every kind of probe and mode", podOf(injected, strings.Replace(sidecar, "httpGet", "tcpSocket", 1)), []option{nativeSidecars(false), mtls("PERMISSIVE")}, world.Fails, "Istio's CNI plugin redirects the pod's connections (unknown: look in the cluster)"},
 		{"it captures what comes later", podOf(injected, strings.Replace(sidecar, "startupProbe", "livenessProbe", 1)), []option{nativeSidecars(false)}, world.Fails, ""},
-		{"it does, but for an excluded interface", podOf(injected+"annotations: {traffic.sidecar.istio.io/excludeInterfaces: net1}", sidecar), []option{nativeSidecars(false)}, world.Fails, "Istio's CNI plugin redirects the pod's connections, and the kubelet's connections come through no excluded interface, which is not known (only the cluster would say)"},
+		{"it does, but for an excluded interface", podOf(injected+"annotations: {traffic.sidecar.istio.io/excludeInterfaces: net1}", sidecar), []option{nativeSidecars(false)}, world.Fails, "Istio's CNI plugin redirects the pod's connections, and the kubelet's connections come through no excluded interface (unknown: look in the cluster)"},
 		{"a native sidecar does", podOf(injected, sidecar), []option{nativeSidecars(true)}, world.Fails, ""},
-		{"it may be either", podOf(injected, sidecar), nil, world.Fails, "Istio's sidecar is a native one, or its CNI plugin redirects the pod's connections, which is not known (only the cluster would say)"},
+		{"it may be either", podOf(injected, sidecar), nil, world.Fails, "Istio's sidecar is native, or its CNI plugin redirects the pod's connections (unknown: look in the cluster)"},
 		{"the injector rewrites", podOf(injected, app(httpProbe)), []option{injectorRewrites}, world.Unaffected, ""},
 		{"the injector rewrites what starts before its agent", podOf(injected, sidecar), []option{injectorRewrites, nativeSidecars(false)}, world.Fails, ""},
 		{"the injector does so where nothing is redirected too", podOf(injected+"annotations: {sidecar.istio.io/interceptionMode: NONE}", sidecar), []option{injectorRewrites, nativeSidecars(false)}, world.Fails, ""},
-		{"the injector rewrites what may start before its agent", podOf(injected, sidecar), []option{injectorRewrites}, world.Fails, "Istio's sidecar is no native one, which is not known (`istio.nativeSidecars` would say)"},
+		{"the injector rewrites what may start before its agent", podOf(injected, sidecar), []option{injectorRewrites}, world.Fails, "Istio's sidecar is not native (unknown: set `istio.nativeSidecars`)"},
 		{"the injector keeps a host", podOf(injected, app("livenessProbe: {httpGet: {port: 80, host: example.com}}")), []option{injectorRewrites}, world.Fails, ""},
 		{"a host without it", podOf(injected, app("livenessProbe: {httpGet: {port: 80, host: example.com}}")), nil, world.Unaffected, ""},
 	} {
@@ -471,7 +471,7 @@ func TestARewrittenProbeThatIsNotAnsweredFails(t *testing.T) {
 	}
 	// A hook that istio-proxy may be too late for.
 	hooked := strings.Replace(plan(t, podOf(injected+"annotations: {proxy.istio.io/config: \"holdApplicationUntilProxyStarts: true\"}", app("lifecycle: {postStart: {httpGet: {port: 80}}}")), answeredBy("istio-proxy")).text, "Starts: true", "Starts: false", 1)
-	if v := plan(t, hooked).Probes[0]; v.StrictTLS != world.Fails || !strings.HasPrefix(v.If, "Istio's sidecar is no native one") && !strings.Contains(v.If, "do not wait") {
+	if v := plan(t, hooked).Probes[0]; v.StrictTLS != world.Fails || !strings.HasPrefix(v.If, "Istio's sidecar is not native") && !strings.Contains(v.If, "do not wait") {
 		t.Errorf("not held: %+v", v)
 	}
 }
@@ -583,7 +583,7 @@ func TestOutcome_rewriterOffMissing(t *testing.T) {
 	}{
 		{off, []option{injects("*")}, world.Unaffected, "", ""},
 		{"", []option{injects("*"), nativeSidecars(false)}, world.Fails, "", "never starts"},
-		{"", []option{injects("*")}, world.Fails, "Istio's sidecar is no native one", "never starts"},
+		{"", []option{injects("*")}, world.Fails, "Istio's sidecar is not native", "never starts"},
 		{"", []option{injects("*"), nativeSidecars(true)}, world.Unaffected, "", ""},
 		{"", []option{injects("*"), injectorRewritesNothing}, world.Unaffected, "", ""},
 		{"", []option{injects()}, world.Unaffected, "", ""},

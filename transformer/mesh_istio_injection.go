@@ -118,21 +118,22 @@ func (d istio) neverInjected(v *view) membership {
 		return membership{injected: certain.Never, at: "`hostNetwork`"}
 	case slices.Contains(istioNeverInjected, v.in.NamespaceName):
 		off := NewFinding(reason.NamespaceNotInjected, nil,
-			"namespace %q is never injected, so the mesh does not capture this pod", v.in.NamespaceName)
+			"Istio never injects into namespace %q, so the mesh does not capture this pod", v.in.NamespaceName)
 		return membership{injected: certain.Never, at: "namespace \"" + v.in.NamespaceName + "\"", off: &off}
 	case value == "false":
 		return v.switchIn(kind, istioInject, "", isEnabled)
 	case set && inNamespace != "enabled" && !pod.IsVariable(inNamespace):
 		at := v.namespaceLabel(istioInjection)
-		return d.notInjected(at, "%s switches injection off for all its pods", at)
+		return d.notInjected(at, "%s turns off injection for all its pods", at)
 	}
 	return membership{}
 }
 
 // notInjected returns the membership of a pod that Istio does not inject.
 func (istio) notInjected(at, format string, args ...any) membership {
-	format += ", so the mesh does not capture this pod; if another proxy does, `answeredBy: probe-proxy` has it rewritten"
-	off := NewFinding(reason.NamespaceNotInjected, nil, format, args...)
+	format += ", so the mesh does not capture this pod"
+	off := NewFinding(reason.NamespaceNotInjected, nil, format, args...).
+		Fix("If another proxy captures it, set `answeredBy: probe-proxy`")
 	return membership{injected: certain.Never, at: at, off: &off}
 }
 
@@ -151,7 +152,7 @@ func istioInjectSwitch(v *view) (kind, value string) {
 // checkInjectSwitch warns of a value that switches nothing.
 func (istio) checkInjectSwitch(v *view, report func(Finding)) {
 	if kind, value := istioInjectSwitch(v); value != "" && value != "true" && value != "false" && !pod.IsVariable(value) {
-		report(metadataFinding(reason.InjectUnclear, v.metadata.Key(kind, istioInject), value, "must be \"true\" or \"false\"; with any other value Istio does what it does without one"))
+		report(metadataFinding(reason.InjectUnclear, v.metadata.Key(kind, istioInject), value, "is neither \"true\" nor \"false\", so Istio ignores it"))
 	}
 }
 

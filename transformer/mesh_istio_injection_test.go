@@ -138,7 +138,7 @@ func TestMesh_istioSidecarBesideOtherMarks(t *testing.T) {
 // their order.
 func TestWhetherIstioInjectsIsReadInIstiosOrder(t *testing.T) {
 	const (
-		in, out, open = "injected: ", "not injected: ", "not known: whether Istio injects its sidecar"
+		in, out, open = "injected: ", "not injected: ", "unknown: whether Istio injects its sidecar"
 		placeholder   = "- name: istio-proxy\n  image: auto\n"
 		proxy         = "- name: istio-proxy\n  image: istio/proxyv2:1.27\n"
 		labelFalse    = "labels: {sidecar.istio.io/inject: \"false\"}\n"
@@ -217,7 +217,7 @@ func TestWhetherIstioInjectsIsReadInIstiosOrder(t *testing.T) {
 				if r.Answer.By != "probe-proxy" || r.Probes[0].State != transformer.WouldRewrite {
 					t.Errorf("%s: with it, %+v, findings %v", textOf(f), r.Answer, r.Findings)
 				}
-			} else if f.Reason.String() == "namespace-not-injected" && !strings.Contains(textOf(f), "is never injected") {
+			} else if f.Reason.String() == "namespace-not-injected" && !strings.Contains(textOf(f), "Istio never injects") {
 				t.Errorf("%q names no fix", textOf(f))
 			}
 		})
@@ -270,12 +270,12 @@ func TestWhatIsKnownOfTheMeshIsSaidInOneLine(t *testing.T) {
 		opts       []option
 		want       string
 	}{
-		{"nothing", podOf("", app(httpProbe)), nil, "not known: whether Istio injects its sidecar (`istio.injectedNamespaces: [\"*\"]`, or a `metadata.namespace` with its Namespace would say)"},
+		{"nothing", podOf("", app(httpProbe)), nil, "unknown: whether Istio injects its sidecar (set `istio.injectedNamespaces: [\"*\"]`, or `metadata.namespace` and its Namespace)"},
 		{"no probe", podOf(injected, app("")), nil, ""},
 		{"not injected, so that nothing else matters", podOf("", app(httpProbe)), []option{injects(), nativeSidecars(true), holds, injectorRewrites}, "known: not injected: `istio.injectedNamespaces` of the functionConfig"},
 		{"injected", podOf(injected, app(httpProbe)), nil, "known: injected: the label `sidecar.istio.io/inject: true`"},
 		{"by the config", podOf("", app(httpProbe)), []option{answeredBy("istio-proxy"), nativeSidecars(false), holds, injectorRewritesNothing},
-			"known: injected: `answeredBy: istio-proxy` of the functionConfig; no native sidecar: `istio.nativeSidecars` of the functionConfig; starts first: `istio.holdApplicationUntilProxyStarts` of the functionConfig; the injector rewrites no probes: `istio.injectorRewrites` of the functionConfig"},
+			"known: injected: `answeredBy: istio-proxy` of the functionConfig; not a native sidecar: `istio.nativeSidecars` of the functionConfig; starts first: `istio.holdApplicationUntilProxyStarts` of the functionConfig; the injector rewrites no probes: `istio.injectorRewrites` of the functionConfig"},
 		{"by annotations", podOf(injected+"annotations: {sidecar.istio.io/nativeSidecar: \"true\", proxy.istio.io/config: \"holdApplicationUntilProxyStarts: true\", sidecar.istio.io/rewriteAppHTTPProbers: \"1\"}", app(httpProbe)), nil,
 			"known: injected: the label `sidecar.istio.io/inject: true`; native sidecar: the annotation `sidecar.istio.io/nativeSidecar`; starts first: the annotation `proxy.istio.io/config`; the injector rewrites probes: the annotation `sidecar.istio.io/rewriteAppHTTPProbers`"},
 		{"an annotation that each version of Istio reads in its own way", podOf(injected+"annotations: {sidecar.istio.io/nativeSidecar: \"yes\"}", app(httpProbe)), nil, "known: injected: the label `sidecar.istio.io/inject: true`"},
@@ -303,13 +303,13 @@ func TestWhatWouldSayWhetherIstioInjectsDoesSayIt(t *testing.T) {
 		yaml, fix string
 		cured     []cured
 	}{
-		{own, "`istio.injectedNamespaces: [\"*\"]`, or a `metadata.namespace` with its Namespace", []cured{{own, []option{injects("*")}}, {label + inShop, nil}}},
-		{inShop, "its Namespace, or `istio.injectedNamespaces`", []cured{{label + inShop, nil}, {inShop, []option{injects("n")}}}},
-		{namespace("", "") + inShop, "the label `istio-injection` of its Namespace, or `istio.injectedNamespaces`", []cured{{label + inShop, nil}, {namespace("", "") + inShop, []option{injects("n")}}}},
-		{variable, "the manifest after the substitution of its variables", []cured{{strings.Replace(variable, "${INJECT}", "true", 1), nil}}},
+		{own, "set `istio.injectedNamespaces: [\"*\"]`, or `metadata.namespace` and its Namespace", []cured{{own, []option{injects("*")}}, {label + inShop, nil}}},
+		{inShop, "add its Namespace to the input, or set `istio.injectedNamespaces`", []cured{{label + inShop, nil}, {inShop, []option{injects("n")}}}},
+		{namespace("", "") + inShop, "set the label `istio-injection` of its Namespace, or `istio.injectedNamespaces`", []cured{{label + inShop, nil}, {namespace("", "") + inShop, []option{injects("n")}}}},
+		{variable, "substitute the variables first", []cured{{strings.Replace(variable, "${INJECT}", "true", 1), nil}}},
 	} {
 		r := plan(t, c.yaml)
-		if want := "not known: whether Istio injects its sidecar (" + c.fix + " would say)"; r.Known != want {
+		if want := "unknown: whether Istio injects its sidecar (" + c.fix + ")"; r.Known != want {
 			t.Errorf("got %s, want %s", r.Known, want)
 		}
 		if len(r.Findings) > 0 {

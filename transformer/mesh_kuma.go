@@ -71,8 +71,8 @@ func kumaSwitched(v *view) membership {
 	if value := ns.Labels.Get(kumaInject); value != "enabled" && value != "true" {
 		m.injected = certain.Never
 		m.off = new(NewFinding(reason.NamespaceNotInjected, nil,
-			"Kuma's webhook gets only pods with the label `%s: enabled` and those of a Namespace with that label or `%s: \"true\"`, and %s has neither, so the mesh does not capture this pod",
-			kumaInject, kumaInject, v.namespaceWords()))
+			"neither the pod nor %s has the label `%s: enabled`, so Kuma does not inject the pod", v.namespaceWords(), kumaInject).
+			Why("On a Namespace, `%s: \"true\"` injects too", kumaInject))
 	}
 	return m
 }
@@ -85,7 +85,7 @@ func kumaUnless(v *view) string {
 	if proxy != nil || v.in.Around.Namespace == nil || set || v.in.Template.Metadata.Labels.Get(kumaInject) != "enabled" {
 		return ""
 	}
-	return "Kuma is older than 2.11, which is not known (from 2.11 it injects nothing here, since " + v.namespaceWords() + " has no label `" + kumaInject + "`; with one it is known)"
+	return "Kuma is older than 2.11 (unknown: newer versions inject nothing here; set the label `" + kumaInject + "` of " + v.namespaceWords() + ")"
 }
 
 const (
@@ -108,7 +108,7 @@ func redirectedHosts(v *view) (found []Finding) {
 		}
 		path := s.path.Key(pod.KindHTTPGet, pod.HeadersField)
 		found = append(found, containerFinding(reason.KumaHost, path, s.container.Name,
-			"has a header Host, with which the probe passes in Kuma 2.13 and 2.14 whatever the app says; without it, or with another version, it works"))
+			"with its Host header, this probe always passes in Kuma 2.13 and 2.14"))
 	}
 	return found
 }
@@ -116,7 +116,7 @@ func redirectedHosts(v *view) (found []Finding) {
 func refineKuma(p passiveProxy, v *view, m *inspection) {
 	m.warnings = redirectedHosts(v)
 	if gateway, _ := isEnabled(v.annotations().Get(kumaGateway)); gateway {
-		m.optOut = new(v.annotationFinding(reason.PortNotCaptured, kumaGateway, "makes the pod a gateway, of which Kuma captures nothing that comes in"))
+		m.optOut = new(v.annotationFinding(reason.PortNotCaptured, kumaGateway, "makes the pod a gateway, where Kuma captures no incoming connections"))
 	}
 	if m.answerer.who != AnsweredByApp && v.uses(kumaVirtualPort) {
 		free := prober.DefaultPort - 1
@@ -128,7 +128,7 @@ func refineKuma(p passiveProxy, v *view, m *inspection) {
 	rewrites, unless := !p.off.isOff(v.annotations()), kumaUnless(v)
 	m.outcome = m.capturedOutcome(v, func(s *site) (world.Fate, string) {
 		if unless == "" && rewrites && s.at.Init && !s.name.IsHook() {
-			return p.fate(v, s), "Kuma's sidecar is no native one, which is not known (it is by default from 2.14 on, and Kuma then rewrites the probes of the native sidecars after it)"
+			return p.fate(v, s), "Kuma's sidecar is not a native sidecar (unknown: by default it is from Kuma 2.14 on, which then rewrites this probe)"
 		}
 		return p.fate(v, s), unless
 	})

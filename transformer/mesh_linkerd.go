@@ -76,17 +76,17 @@ func linkerdSwitched(v *view) membership {
 	}
 	annotation := entryWords("annotations", linkerdInject, value)
 	unclear := NewFinding(reason.InjectUnclear, nil,
-		"%s has %s, which must be %s; with another value Linkerd injects nothing there, whatever a pod says",
-		v.namespaceWords(), annotation, linkerdValues)
+		"%s has %s, so Linkerd injects nothing there, not even a pod that asks for it", v.namespaceWords(), annotation).
+		Why("The value must be %s", linkerdValues)
 	off := NewFinding(reason.NamespaceNotInjected, nil,
-		"%s has %s, which Linkerd does not know, so it does not capture this pod", v.namespaceWords(), annotation)
+		"%s has %s, which Linkerd does not know, so Linkerd does not capture this pod", v.namespaceWords(), annotation)
 	m.injected, m.off, m.unclear = certain.Never, &off, &unclear
 	return m
 }
 
 func refineLinkerd(p passiveProxy, v *view, m *inspection) {
 	if said := p.membership(v); said.unclear != nil && m.optOut == nil {
-		m.optOut = new(v.annotationFinding(reason.InjectionOff, linkerdInject, "is no value that Linkerd knows, so it injects nothing and does not capture this pod"))
+		m.optOut = new(v.annotationFinding(reason.InjectionOff, linkerdInject, "is not a value that Linkerd knows, so Linkerd neither injects nor captures this pod"))
 	}
 	if len(m.inherited) == 0 && slices.ContainsFunc(linkerdSkipped, v.declares) {
 		for _, port := range linkerdSkipped {
@@ -97,7 +97,7 @@ func refineLinkerd(p passiveProxy, v *view, m *inspection) {
 	_, listed := linkerdAnnotation(v, p.excluded.key)
 	m.outcome = m.capturedOutcome(v, func(s *site) (f world.Fate, captures string) {
 		if !listed && slices.Contains(linkerdSkipped, s.dialed()) {
-			captures = fmt.Sprintf("Linkerd captures port %d, which by default it does not (`proxyInit.ignoreInboundPorts`; the annotation `%s` would say)", s.dialed(), p.excluded.key)
+			captures = fmt.Sprintf("Linkerd captures port %d, which it ignores by default (`proxyInit.ignoreInboundPorts`; unknown: set the annotation `%s`)", s.dialed(), p.excluded.key)
 		}
 		policy, _ := linkerdAnnotation(v, linkerdPolicy)
 		if letsIn && policy != "audit" && linkerdListed(v, linkerdStrict, s.dialed()) {
@@ -107,9 +107,9 @@ func refineLinkerd(p passiveProxy, v *view, m *inspection) {
 			path, _, _ := strings.Cut(cmp.Or(h.Path, "/"), "?")
 			if route, may := v.in.Around.RoutedBy(v.pods(), s.dialed(), path); route != "" {
 				if may {
-					captures = "no policy lets in what the route matches, which is not known (only the cluster would say)"
+					captures = "no policy lets in the requests that the route matches (unknown: look in the cluster)"
 				}
-				return world.Failing(route + " is attached to the Server of its port, and Linkerd then no longer lets in the paths of probes by itself"), captures
+				return world.Failing(route + " is attached to the Server of its port, so Linkerd no longer lets in the paths of probes by itself"), captures
 			}
 		}
 		f = linkerdFate(v, s, letsIn, "")
@@ -131,7 +131,7 @@ func linkerdLetsIn(v *view) (letsIn bool, unless string) {
 	case "all-authenticated", "cluster-authenticated", "deny":
 		return false, ""
 	}
-	return false, "Linkerd's default policy lets in only what has a certificate, which is not known (the annotation `" + linkerdPolicy + "` of the pod or its Namespace would say)"
+	return false, "Linkerd's default policy lets in only callers with a certificate (unknown: set the annotation `" + linkerdPolicy + "` of the pod or its Namespace)"
 }
 
 // linkerdAnnotation returns an annotation of the pod or else of its Namespace, as Linkerd does.

@@ -62,7 +62,7 @@ func problemsIn(o *Options, d *serviceMesh) []Problem {
 	}
 	for _, key := range []string{"runAsUser", "runAsGroup"} {
 		if v, _ := o.ProbeProxy.SecurityContext.Get(key); v == int(d.uid) {
-			add(field.NewPath("probeProxy", "securityContext", key), "\"%d\" must not be that of %s's own proxy, whose connections do not reach the app", v, d.title)
+			add(field.NewPath("probeProxy", "securityContext", key), "\"%d\" must not be the id of %s's own proxy, whose connections do not reach the app", v, d.title)
 		}
 	}
 	for i, item := range o.ProbeProxy.Env {

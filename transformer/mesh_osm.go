@@ -59,8 +59,8 @@ func refineOSM(p passiveProxy, v *view, m *inspection) {
 	var injects *Finding
 	if said.injected == certain.Always && !said.byName {
 		injects = new(NewFinding(p.ownInjector, nil,
-			"%s has %s's own injector rewrite the probes of this pod; it would send rewritten ones to themselves",
-			said.at, p.title))
+			"%s makes %s's injector rewrite this pod's probes", said.at, p.title).
+			Why("That injector would send rewritten probes to themselves"))
 	}
 	switch _, proxy := v.proxyOf(p.isProxy); {
 	case proxy != nil: // it is in the template, so its injection is switched off

@@ -185,7 +185,7 @@ func TestOptionsThatOSMCannotHaveAreRefused(t *testing.T) {
 	for want, opt := range map[string]option{
 		"in this mesh it is always 15904":                                port(15098),
 		"must be auto, probe-proxy, envoy or app with `mesh: osm`":       answeredBy("istio-proxy"),
-		"\"1500\" must not be that of Open Service Mesh's own proxy":     func(o *transformer.Options) { o.ProbeProxy.SecurityContext = mapOf("runAsUser", 1500) },
+		"\"1500\" must not be the id of Open Service Mesh's own proxy":   func(o *transformer.Options) { o.ProbeProxy.SecurityContext = mapOf("runAsUser", 1500) },
 		"\"ISTIO_KUBE_APP_PROBERS\" is written by rewrite-probes itself": func(o *transformer.Options) { o.ProbeProxy.Env = listOf(mapOf("name", "ISTIO_KUBE_APP_PROBERS")) },
 		"\"envoy\" is the name of Open Service Mesh's own sidecar":       func(o *transformer.Options) { o.ProbeProxy.Name = "envoy" },
 	} {

@@ -60,7 +60,7 @@ func (p passiveProxy) inspect(v *view) inspection {
 	case bad && p.port == 0:
 		m.conflicts = append(m.conflicts, v.unreadableList(p.excluded, item))
 	case bad:
-		m.report(v.annotationFinding(reason.PortListInvalid, p.excluded.key, "%s, and %q is none", p.excluded.allowed(), item))
+		m.report(v.annotationFinding(reason.PortListInvalid, p.excluded.key, "%s, and %q is not one", p.excluded.allowed(), item))
 	}
 	if m.optOut = said.off; said.off == nil && said.injected != certain.Always {
 		m.optOut = p.neverInjects(v)
@@ -134,13 +134,14 @@ func (m *inspection) capturedOutcome(v *view, captured outcomeOf) outcomeOf {
 // unreadableList returns the finding about a list with a bad item, of the
 // template or of its Namespace.
 func (t *template) unreadableList(l portList, item string) Finding {
-	const text = "%s, and %q is none; the port of the rewritten probes must be added to it"
+	const text = "%s, and %q is not one"
+	const why = "rewrite-probes must add its port to this list"
 	if _, own := t.annotations().Lookup(l.key); !own {
 		v, _ := t.namespace().Annotations.Lookup(l.key)
 		return NewFinding(reason.PortListUnreadable, nil, "annotation `%s` of Namespace %q: %q "+text,
-			l.key, t.in.Around.Namespace.Name, v, l.allowed(), item)
+			l.key, t.in.Around.Namespace.Name, v, l.allowed(), item).Why(why)
 	}
-	return t.annotationFinding(reason.PortListUnreadable, l.key, text, l.allowed(), item)
+	return t.annotationFinding(reason.PortListUnreadable, l.key, text, l.allowed(), item).Why(why)
 }
 
 func (p passiveProxy) undo(annotations field.KeyValues, past []answerer, recorded field.KeyValues) field.KeyValues {

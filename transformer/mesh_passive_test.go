@@ -267,9 +267,9 @@ func TestOptionsThatAMeshCannotHaveAreRefused(t *testing.T) {
 	for _, m := range meshes {
 		for want, opt := range map[string]option{
 			"must be auto, probe-proxy or app with `mesh: " + m.name + "`": answeredBy("istio-proxy"),
-			"own ports":                      port(m.port),
-			"must not be that of " + m.title: func(o *transformer.Options) { o.ProbeProxy.SecurityContext = mapOf("runAsUser", m.uid) },
-			m.title + "'s own sidecar":       func(o *transformer.Options) { o.ProbeProxy.Name = m.proxy },
+			"own ports":                        port(m.port),
+			"must not be the id of " + m.title: func(o *transformer.Options) { o.ProbeProxy.SecurityContext = mapOf("runAsUser", m.uid) },
+			m.title + "'s own sidecar":         func(o *transformer.Options) { o.ProbeProxy.Name = m.proxy },
 		} {
 			if _, err := transformer.New(options(inMesh(m.name), opt)); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: error %v must have %q", m.name, err, want)
@@ -501,10 +501,10 @@ func TestInConsulProbeProxyHasAUserThatIsNotRedirected(t *testing.T) {
 		opt      option
 		uid      string // that the warning names
 	}{
-		{on, user(1000), "is 1000,"},
-		{on, user(nil), "is that of its image,"},
+		{on, user(1000), "its uid (1000)"},
+		{on, user(nil), "its uid (its image's)"},
 		{listed, user(1000), ""},
-		{listed, user(100), "is 100,"},
+		{listed, user(100), "its uid (100)"},
 		{on, user(5996), ""},
 	} {
 		r := plan(t, podOf(c.metadata, threeProbes), c.opt)
@@ -520,7 +520,7 @@ func TestInConsulProbeProxyHasAUserThatIsNotRedirected(t *testing.T) {
 	}
 	for uid, warned := range map[string]bool{"5996": false, "7": true} { // of the pod, if probe-proxy has none
 		r := plan(t, podOf(on, "securityContext: {runAsUser: "+uid+"}\n"+threeProbes), user(nil))
-		if f, found := r.has("consul-uid"); found != warned || found && !strings.Contains(textOf(f), "is "+uid+",") {
+		if f, found := r.has("consul-uid"); found != warned || found && !strings.Contains(textOf(f), "its uid ("+uid+")") {
 			t.Errorf("%s: %s", uid, textOf(f))
 		}
 	}

@@ -127,9 +127,10 @@ func (t *template) switchIn(kind, key, allowed string, read func(value string) (
 	m := membership{injected: certain.Of(on), at: entryWords(kind, key, v)}
 	switch {
 	case own && !ok:
-		m.unclear = new(metadataFinding(reason.InjectUnclear, t.metadata.Key(kind, key), v, "must be %s; with another value nothing is injected, or the injector refuses the pod", allowed))
+		m.unclear = new(metadataFinding(reason.InjectUnclear, t.metadata.Key(kind, key), v, "must be %s", allowed).
+			Why("With another value, the mesh injects nothing or refuses the pod"))
 	case own && !on:
-		m.off = new(metadataFinding(reason.InjectionOff, t.metadata.Key(kind, key), v, "switches injection off, so the mesh does not capture this pod"))
+		m.off = new(metadataFinding(reason.InjectionOff, t.metadata.Key(kind, key), v, "turns off injection, so the mesh does not capture this pod"))
 	case !own && !ok:
 		return membership{}
 	case !own && !on:
@@ -175,11 +176,10 @@ func (s optOutSource) switchedOff(key string, why reason.Key) (off, invalid *Fin
 	var f Finding
 	switch on, err := strconv.ParseBool(v); {
 	case err != nil:
-		const allowed = "must be one of true, false, 1, 0, t, f, T, F, TRUE, FALSE, True, False"
 		if s.path == nil {
-			f = NewFinding(reason.AnnotationInvalid, nil, "Namespace %q: annotation `%s` is %q, but "+allowed, s.Name, key, v)
+			f = NewFinding(reason.AnnotationInvalid, nil, "annotation `%s` of Namespace %q is %q, neither true nor false", key, s.Name, v)
 		} else {
-			f = metadataFinding(reason.AnnotationInvalid, s.path.Key("annotations", key), v, allowed)
+			f = metadataFinding(reason.AnnotationInvalid, s.path.Key("annotations", key), v, "is neither true nor false")
 		}
 		return nil, &f
 	case on:
@@ -187,7 +187,7 @@ func (s optOutSource) switchedOff(key string, why reason.Key) (off, invalid *Fin
 	case s.path == nil:
 		f = NewFinding(why, nil, "Namespace %q has the annotation `%s: %s`", s.Name, key, v)
 	default:
-		f = metadataFinding(why, s.path.Key("annotations", key), v, "takes %s out of the rewriting", s.what)
+		f = metadataFinding(why, s.path.Key("annotations", key), v, "opts %s out", s.what)
 	}
 	return &f, nil
 }
@@ -228,7 +228,7 @@ func (v *view) lateIn(f *world.Facts, s *site, a answerer) string {
 	if worst == world.Spared {
 		return ""
 	}
-	return cmp.Or(unless, "the other containers do not wait for it")
+	return cmp.Or(unless, "other containers do not wait for it")
 }
 
 // inbound returns what the Sidecars of Istio's say of a port.
@@ -269,41 +269,43 @@ func (v *view) knownMTLS() (words []string) {
 func (v *view) checkMisplaced(key string, report func(Finding)) {
 	if value, set := v.in.Workload.Annotations.Lookup(key); set && v.hasOwnMetadata() && v.metadata != nil {
 		report(metadataFinding(reason.AnnotationMisplaced, field.NewPath("metadata", "annotations").Key(key), value,
-			"has no effect here; it must be under `%s`", v.metadata.Key("annotations")))
+			"has no effect here: Istio reads this annotation only on the pod template").
+			Fix("Move it to `%s`", v.metadata.Key("annotations")))
 	}
 }
 
-// injectionCure words what would say whether Istio injects, where nothing does.
+// injectionCure words how to declare whether Istio injects, where nothing does.
 func (v *view) injectionCure() string {
 	if set, _ := v.in.Around.SidecarSet(v.pods()); set != nil {
-		return "what " + set.Words() + " selects"
+		return "see which pods " + set.Words() + " selects"
 	}
 	inNamespace := v.namespace().Labels.Get(istioInjection)
 	switch _, value := istioInjectSwitch(v); {
 	case pod.IsVariable(value), pod.IsPlaceholder(v.in.NamespaceName), pod.IsVariable(inNamespace):
-		return "the manifest after the substitution of its variables"
+		return "substitute the variables first"
 	case v.in.NamespaceName == "":
-		return "`istio.injectedNamespaces: [\"*\"]`, or a `metadata.namespace` with its Namespace,"
+		return "set `istio.injectedNamespaces: [\"*\"]`, or `metadata.namespace` and its Namespace"
 	case v.in.Around.Namespace != nil && v.asksByAnnotation():
-		return "`istio.injectedNamespaces`, for OpenShift Service Mesh 2, which injects by the pod's annotation `" + istioInject + "`,"
+		return "OpenShift Service Mesh 2 injects by the pod's annotation `" + istioInject + "`; if this is one, set `istio.injectedNamespaces`"
 	case v.in.Around.Namespace != nil:
-		return "the label `" + istioInjection + "` of its Namespace, or `istio.injectedNamespaces`,"
+		return "set the label `" + istioInjection + "` of its Namespace, or `istio.injectedNamespaces`"
 	}
-	return "its Namespace, or `istio.injectedNamespaces`,"
+	return "add its Namespace to the input, or set `istio.injectedNamespaces`"
 }
 
-// portFix returns the other fix for a port that is taken; "" if there is none. The port
+// portFix returns what to do about a port that is taken. The port
 // on which istio-proxy answers is a fact of the mesh, which another `port` would only deny.
 func (v *view) portFix() string {
+	const move = "Move the app to another port"
 	switch {
 	case v.opts.AnsweredBy == AnsweredByEnvoy:
-		return ", or have the name `" + envoyName + "` if it is the Envoy that answers"
+		return move + ". If this is the Envoy that answers, name it `" + envoyName + "`"
 	case v.mesh.port != 0:
-		return ""
+		return move
 	case v.opts.AnsweredBy == AnsweredByIstioProxy:
-		return ", or probe-proxy must answer (`answeredBy: probe-proxy`)"
+		return move + ", or set `answeredBy: probe-proxy`"
 	}
-	return ", or the functionConfig another `port`"
+	return move + ", or set another `port` in the functionConfig"
 }
 
 // nobody is the uid and gid of probe-proxy, as in distroless images.

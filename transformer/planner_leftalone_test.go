@@ -238,7 +238,7 @@ func TestOptOut_unreadable(t *testing.T) {
 		"Namespace": namespace("", "rewrite-probes.io/rewrite: off") + podOf("", app(httpProbe)),
 	} {
 		f := wantReason(t, plan(t, yaml), "annotation-invalid")
-		if !strings.Contains(textOf(f), "must be one of true, false, 1, 0") {
+		if !strings.Contains(textOf(f), "neither true nor false") {
 			t.Errorf("%s: %q", name, textOf(f))
 		}
 	}
@@ -268,7 +268,7 @@ func TestAnnotation_onTheWorkload(t *testing.T) {
 	own := podOf("", app(httpProbe))
 	r := plan(t, strings.Replace(own, "  name: web\n", "  name: web\n  annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"false\"}\n", 1))
 	f := wantReason(t, r, "annotation-misplaced")
-	if !strings.Contains(textOf(f), "must be under `spec.template.metadata.annotations`") || len(r.Edits) == 0 {
+	if !strings.Contains(textOf(f), "Move it to `spec.template.metadata.annotations`") || len(r.Edits) == 0 {
 		t.Errorf("%q, %d edits", textOf(f), len(r.Edits))
 	}
 	if want := "metadata.annotations[sidecar.istio.io/rewriteAppHTTPProbers]"; f.Field.String() != want || f.Current != "false" {
@@ -315,7 +315,7 @@ func TestACollisionIsAnErrorThatLeavesTheObjectAlone(t *testing.T) {
 		{"status port 0", podOf(injected+"annotations: {status.sidecar.istio.io/port: \"0\"}", app(httpProbe)), "status-port-invalid", "1 to 65535", nil},
 		{"status port text", podOf(injected+"annotations: {status.sidecar.istio.io/port: \"x\"}", app(httpProbe)), "status-port-invalid", "1 to 65535", nil},
 		{"status port with a space", podOf(injected+"annotations: {status.sidecar.istio.io/port: \" 15099\"}", app(httpProbe)), "status-port-invalid", "1 to 65535", nil},
-		{"status port of Envoy", podOf(injected+"annotations: {status.sidecar.istio.io/port: \"15021\"}", app(httpProbe)), "status-port-invalid", "must be a port from 1 to 65535 that is none of 15000, 15001, ", nil},
+		{"status port of Envoy", podOf(injected+"annotations: {status.sidecar.istio.io/port: \"15021\"}", app(httpProbe)), "status-port-invalid", "must be from 1 to 65535, and none of 15000, 15001, ", nil},
 		{"captured", podOf("annotations: {traffic.sidecar.istio.io/includeInboundPorts: \"8001,15099\"}", app(httpProbe)), "probe-port-captured", "15099", nil},
 		{"job", "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: j\nspec:\n  template:\n    spec:\n" + indent("", app(httpProbe), 4)[5:], "job-never-finishes", "placement: native", []option{asContainer}},
 		{"pod that ends", podOf("", "restartPolicy: OnFailure\n"+app(httpProbe)), "job-never-finishes", "placement: native", []option{asContainer}},

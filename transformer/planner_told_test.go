@@ -68,7 +68,7 @@ func bare(spec string) string {
 
 func TestApp_noPlaceForAnAnnotation(t *testing.T) {
 	r := plan(t, bare(app(httpProbe)), answeredBy("app"))
-	wantTold(t, r.Plan, "error annotations-unknown -: `spec.pod`: is a pod's spec without metadata, so that there is no known place for the annotation `traffic.sidecar.istio.io/excludeInboundPorts`, which the pods need; the entry of `podTemplates` must have `metadata`, the path of the mapping with the pods' annotations, or the object must be excluded")
+	wantTold(t, r.Plan, "error annotations-unknown -: `spec.pod`: This pod spec has no metadata, so the annotation `traffic.sidecar.istio.io/excludeInboundPorts` has no place. Give the entry of `podTemplates` its `metadata` path, such as spec.podMetadata. Or exclude the object.")
 	wantTold(t, plan(t, bare(app("livenessProbe: {exec: {command: [x]}}")), answeredBy("app")).Plan)
 }
 
@@ -88,7 +88,7 @@ func TestTheAppsPortsComeAfterThoseOfTheNamespace(t *testing.T) {
 func TestApp_portListedAsCaptured(t *testing.T) {
 	before := podOf("annotations: {traffic.sidecar.istio.io/includeInboundPorts: \"8001\", traffic.sidecar.istio.io/excludeInboundPorts: \"8001\"}", app(httpProbe))
 	r := plan(t, before, answeredBy("app"))
-	if f := wantReason(t, r, "probe-port-captured"); textOf(f) != "`spec.template.metadata.annotations[traffic.sidecar.istio.io/includeInboundPorts]`: \"8001\" has the port of a probe, and Istio then ignores `traffic.sidecar.istio.io/excludeInboundPorts`; the port must be removed here, or another must answer" {
+	if f := wantReason(t, r, "probe-port-captured"); textOf(f) != "`spec.template.metadata.annotations[traffic.sidecar.istio.io/includeInboundPorts]`: \"8001\" has the port of a probe, so Istio ignores `traffic.sidecar.istio.io/excludeInboundPorts`. Remove the port here, or set another `answeredBy`." {
 		t.Errorf("%s", textOf(f))
 	}
 	wantText(t, r, before)
@@ -96,7 +96,7 @@ func TestApp_portListedAsCaptured(t *testing.T) {
 
 func TestJob_ordinaryProbeProxy(t *testing.T) {
 	r := plan(t, jobWith("backoffLimit: 0\npodFailurePolicy: {rules: [{onExitCodes: {}}]}\n", "restartPolicy: OnFailure\n"), asContainer)
-	wantTold(t, r.Plan, "error job-never-finishes -: `spec.template.spec`: the pod has to finish, and with probe-proxy as an ordinary container it never would; probe-proxy must be a native sidecar (`placement: native`)")
+	wantTold(t, r.Plan, "error job-never-finishes -: `spec.template.spec`: An ordinary container probe-proxy would keep the pod from finishing. Set `probeProxy.placement: native`.")
 }
 
 // peerAuthentication returns one of the namespace shop, from another file than others.
@@ -124,12 +124,12 @@ func TestWhatIsKnownOfMutualTLSIsSaidOnceForEachMode(t *testing.T) {
 
 func TestOfTwoMeshesThatAreSwitchedOffTheFirstIsNamed(t *testing.T) {
 	r := plan(t, podOf("annotations: {linkerd.io/inject: disabled, consul.hashicorp.com/connect-inject: \"false\"}", app(httpProbe)))
-	wantTold(t, r.Plan, "info injection-off -: `spec.template.metadata.annotations[linkerd.io/inject]`: \"disabled\" switches injection off, so the mesh does not capture this pod; its probes are left alone")
+	wantTold(t, r.Plan, "info injection-off -: `spec.template.metadata.annotations[linkerd.io/inject]`: \"disabled\" turns off injection, so the mesh does not capture this pod. Its probes are not rewritten")
 }
 
 func TestTwoMeshesOfOnePodAreBothNamed(t *testing.T) {
 	r := plan(t, podOf("labels: {sidecar.istio.io/inject: \"true\"}\nannotations: {linkerd.io/inject: enabled, consul.hashicorp.com/connect-inject: \"true\"}", app(httpProbe)))
-	if f := wantReason(t, r, "two-meshes"); textOf(f) != "the label `sidecar.istio.io/inject: true` puts the pod into Istio, and the annotation `linkerd.io/inject: enabled` into Linkerd; a pod can only be in one mesh, so one of the two must go" {
+	if f := wantReason(t, r, "two-meshes"); textOf(f) != "The label `sidecar.istio.io/inject: true` puts the pod into Istio, and the annotation `linkerd.io/inject: enabled` puts it into Linkerd. A pod can only be in one mesh. Remove one of the two, or turn its injection off in the pod template." {
 		t.Errorf("%s", textOf(f))
 	}
 }
@@ -137,20 +137,20 @@ func TestTwoMeshesOfOnePodAreBothNamed(t *testing.T) {
 func TestAPortOfAProbeThatCannotBeResolvedIsExplained(t *testing.T) {
 	ports := "ports: [{name: a, containerPort: 80}, {containerPort: 81}, {name: high, containerPort: 70000}]\n"
 	for _, c := range []struct{ ports, probe, want string }{
-		{ports, "httpGet: {port: web}", "port-unresolved app: `%s.httpGet.port`: names the port \"web\", but container \"app\" names \"a\", \"high\"; it must be a port's name or number"},
-		{"", "httpGet: {port: web}", "port-unresolved app: `%s.httpGet.port`: names the port \"web\", but container \"app\" has no named port; it must be a port's name or number"},
-		{ports, "httpGet: {port: \"\"}", "port-unresolved app: `%s.httpGet.port`: names the port \"\", but container \"app\" names \"a\", \"high\"; it must be a port's name or number"},
-		{ports, "httpGet: {port: '${PORT}'}", "port-unresolved app: `%s.httpGet.port`: is \"${PORT}\", which looks like a variable; rewrite-probes must run after the substitution"},
-		{ports, "tcpSocket: {port: \"80\"}", "port-unresolved app: `%s.tcpSocket.port`: is the string \"80\", which the API server refuses; a number must not be quoted"},
-		{ports, "grpc: {port: a}", "port-unresolved app: `%s.grpc.port`: is the name \"a\", which the API server refuses in a grpc probe; it must be the number, 80"},
-		{ports, "grpc: {port: high}", "port-invalid app: `%s.grpc.port`: is 70000, but must be a port from 1 to 65535"},
-		{ports, "httpGet: {port: high}", "port-invalid app: `%s.httpGet.port`: is 70000, but must be a port from 1 to 65535"},
-		{ports, "httpGet: {port: 65536}", "port-invalid app: `%s.httpGet.port`: is 65536, but must be a port from 1 to 65535"},
-		{ports, "httpGet: {port: -1}", "port-invalid app: `%s.httpGet.port`: is -1, but must be a port from 1 to 65535"},
-		{ports, "httpGet: {port: 0}", "port-invalid app: `%s.httpGet.port`: is missing or 0, but must be a port from 1 to 65535"},
+		{ports, "httpGet: {port: web}", "port-unresolved app: `%s.httpGet.port`: Not rewritten: container \"app\" has no port \"web\". Write `a`, `high` or a number, or declare \"web\" under `ports`."},
+		{"", "httpGet: {port: web}", "port-unresolved app: `%s.httpGet.port`: Not rewritten: container \"app\" has no port \"web\". Write a number, or declare \"web\" under `ports`."},
+		{ports, "httpGet: {port: \"\"}", "port-unresolved app: `%s.httpGet.port`: Not rewritten: container \"app\" has no port \"\". Write `a`, `high` or a number."},
+		{ports, "httpGet: {port: '${PORT}'}", "port-unresolved app: `%s.httpGet.port`: Not rewritten: the port \"${PORT}\" looks like it has a variable. Run rewrite-probes after the substitution."},
+		{ports, "tcpSocket: {port: \"80\"}", "port-unresolved app: `%s.tcpSocket.port`: Not rewritten: the API server refuses the string \"80\" as a port. Write the number without quotes."},
+		{ports, "grpc: {port: a}", "port-unresolved app: `%s.grpc.port`: Not rewritten: the API server refuses the port name \"a\" in a grpc probe. Write the number, 80."},
+		{ports, "grpc: {port: high}", "port-invalid app: `%s.grpc.port`: Not rewritten: the port 70000 is not from 1 to 65535. Write the app's port."},
+		{ports, "httpGet: {port: high}", "port-invalid app: `%s.httpGet.port`: Not rewritten: the port 70000 is not from 1 to 65535. Write the app's port."},
+		{ports, "httpGet: {port: 65536}", "port-invalid app: `%s.httpGet.port`: Not rewritten: the port 65536 is not from 1 to 65535. Write the app's port."},
+		{ports, "httpGet: {port: -1}", "port-invalid app: `%s.httpGet.port`: Not rewritten: the port -1 is not from 1 to 65535. Write the app's port."},
+		{ports, "httpGet: {port: 0}", "port-invalid app: `%s.httpGet.port`: Not rewritten: the port is missing or 0. Write the app's port."},
 	} {
 		r := plan(t, podOf("", app(c.ports+"livenessProbe: {"+c.probe+"}")))
-		wantTold(t, r.Plan, "warning "+fmt.Sprintf(c.want, tmpl+"livenessProbe")+"; the probe is left alone")
+		wantTold(t, r.Plan, "warning "+fmt.Sprintf(c.want, tmpl+"livenessProbe"))
 	}
 	for _, port := range []string{"1", "65535", "a"} {
 		wantTold(t, plan(t, podOf("", app(ports+"livenessProbe: {httpGet: {port: "+port+"}}"))).Plan)
@@ -160,6 +160,6 @@ func TestAPortOfAProbeThatCannotBeResolvedIsExplained(t *testing.T) {
 func TestTheContainersToSkipAreReadWithBlanksAndGaps(t *testing.T) {
 	const at = "`spec.template.metadata.annotations[rewrite-probes.io/skip-containers]`: \"b,, app,zz\" names the container "
 	r := plan(t, podOf("annotations: {rewrite-probes.io/skip-containers: \"b,, app,zz\"}", app(httpProbe)+"- name: other\n  image: o\n"))
-	wantTold(t, r.Plan, "warning unknown-container -: "+at+"\"b\", but the pod has only app, other", "warning unknown-container -: "+at+"\"zz\", but the pod has only app, other",
-		"info skipped-container app: `spec.template.spec.containers[0].livenessProbe`: container \"app\" is named by the annotation `rewrite-probes.io/skip-containers`")
+	wantTold(t, r.Plan, "warning unknown-container -: "+at+"\"b\", but the pod has only app, other. Correct the name.", "warning unknown-container -: "+at+"\"zz\", but the pod has only app, other. Correct the name.",
+		"info skipped-container app: `spec.template.spec.containers[0].livenessProbe`: The annotation `rewrite-probes.io/skip-containers` names container \"app\". Remove the name from the annotation to rewrite the probes.")
 }

@@ -132,7 +132,7 @@ func (r *reader) findRecorded() error {
 	}
 	originals, err := decodeOriginals(string(field.AppendJSON(nil, recorded)))
 	if err != nil {
-		return fmt.Errorf("has under %q what cannot be read: %w", recordEnvoy, err)
+		return fmt.Errorf("has an unreadable entry %q: %w", recordEnvoy, err)
 	}
 	h := &holder{path: r.metadata.Key("annotations", OriginalsAnnotation), originals: originals}
 	h.routes = prober.OSMRoutes(originals)
@@ -157,7 +157,7 @@ func (r *reader) holderIn(at pod.Ref, c *pod.Container, originals map[string]*pr
 }
 
 func (r *reader) addUnreadable(path field.Path, container string, err error) {
-	r.report(containerFinding(reason.EnvUnreadable, path, container, "%v; the originals of the rewritten probes cannot be known", err))
+	r.report(containerFinding(reason.EnvUnreadable, path, container, "the original probes are unknown: %v", err))
 }
 
 // recognise finds the original of a rewritten probe by its path alone: its port may have been
@@ -190,7 +190,8 @@ func (r *reader) recogniseIn(holders []*holder, s *site) bool {
 			holder, key, entry = h, at, p
 		case !reflect.DeepEqual(entry, p):
 			r.report(containerFinding(reason.OriginalsAmbiguous, s.path, s.container.Name,
-				"looks rewritten, and %s and %s carry different originals for its path; only one of them may", holder.name(), h.name()))
+				"it looks rewritten, but %s and %s store different originals for its path", holder.name(), h.name()).
+				Fix("Delete one of the two"))
 			return true
 		}
 	}
@@ -223,14 +224,14 @@ func (r *reader) adoptEdits(s *site) {
 		*port = get.Port
 		s.noteEdit("port", get.Port.Value())
 		r.report(containerFinding(reason.ProbeEdited, s.path.Key(pod.KindHTTPGet, "port"), s.container.Name,
-			"The port %s of this rewritten probe is now that of its original, which was %s", get.Port, before).
-			Why("Rewritten probes go to port %d, so somebody has changed it since", s.holder.port))
+			"its port %s becomes the app's port, which was %s", get.Port, before).
+			Why("Rewritten probes ask port %d, so somebody changed it", s.holder.port))
 	}
 	if o := s.entry.HTTPGet; o != nil && get.Scheme == "HTTPS" && o.Scheme != "HTTPS" && !s.inForm {
 		s.noteEdit("scheme", get.Scheme) // the original has it already: see [pod.HandlerOf]
 		r.report(containerFinding(reason.ProbeEdited, s.path.Key(pod.KindHTTPGet, "scheme"), s.container.Name,
-			"The scheme HTTPS of this rewritten probe is now that of its original").
-			Why("Rewritten probes are plain HTTP, so somebody has changed it since"))
+			"its scheme HTTPS becomes the app's scheme").
+			Why("Rewritten probes are plain HTTP, so somebody changed it"))
 	}
 }
 
@@ -290,12 +291,14 @@ func (r *reader) keepOriginals() {
 		}
 		for _, h := range r.holders {
 			if key, ok := r.candidate(h, s); ok {
-				fix := "the probe must have that path, or its original back"
+				fix := "Write that path, or the original probe"
 				if get := s.current.HTTPGet; get != nil && get.Path == key {
-					fix = "the probe must have its original back" // it has that path
+					fix = "Write the original probe" // it has that path
 				}
 				r.report(containerFinding(reason.OriginalsAmbiguous, s.path, s.container.Name,
-					"looks rewritten, and %s carries the original of `%s`, which may be that of this probe or not; %s", h.name(), key, fix))
+					"it looks rewritten, but its original is uncertain").
+					Why("%s stores one for `%s`, which may belong to it", reason.Capital(h.name()), key).
+					Fix("%s", fix))
 				break
 			}
 		}

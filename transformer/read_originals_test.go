@@ -144,7 +144,7 @@ func TestAnEditedPortOfOneOfSeveralProbesIsAnEdit(t *testing.T) {
 	rewritten := plan(t, before, answeredBy("istio-proxy")).text
 	edited := strings.Replace(rewritten, "port: 15020", "port: 7000", 1)
 	f := wantReason(t, plan(t, edited, answeredBy("istio-proxy")), "probe-edited")
-	if f.Severity != transformer.Info || !strings.Contains(textOf(f), "The port 7000 of this rewritten probe") {
+	if f.Severity != transformer.Info || !strings.Contains(textOf(f), "Its port 7000 becomes the app's port, which was 8001.") {
 		t.Errorf("%+v", f)
 	}
 	if back := restore(t, edited); strings.Count(back.text, "7000") != 1 {
@@ -157,7 +157,7 @@ func TestAnEditedPortOfOneOfSeveralProbesIsAnEdit(t *testing.T) {
 func TestAProbeThatHasThePathOfAnotherIsRefusedAtOnce(t *testing.T) {
 	yaml := podOf("", app(httpProbe+"startupProbe: {httpGet: {path: /app-health/app/livez, port: 15020}}\n"))
 	f := wantReason(t, plan(t, yaml), "originals-ambiguous")
-	if !strings.Contains(textOf(f), "`spec.template.spec.containers[0].livenessProbe`") {
+	if !strings.Contains(textOf(f), "the path of the livenessProbe of container \"app\"") {
 		t.Errorf("%q", textOf(f))
 	}
 }
@@ -189,7 +189,7 @@ func TestAMessageNamesNoContainerOfOurs(t *testing.T) {
 	for _, opts := range [][]option{nil, {answeredBy("istio-proxy")}} {
 		r := plan(t, yaml, opts...)
 		for _, r := range []result{r, plan(t, r.text, opts...)} {
-			if f := wantReason(t, r, "unknown-container"); !strings.HasSuffix(textOf(f), "but the pod has only app") {
+			if f := wantReason(t, r, "unknown-container"); !strings.HasSuffix(textOf(f), "but the pod has only app. Correct the name.") {
 				t.Errorf("%q", textOf(f))
 			}
 		}
@@ -358,7 +358,7 @@ func TestThePortOfAProbeProxyIsReadWhereItMayBe(t *testing.T) {
 func TestOriginals_twoHolders(t *testing.T) {
 	r := plan(t, podOf("", app(httpProbe)))
 	other := strings.Replace(r.text, "      containers:\n", "      - name: other\n        image: o\n        env:\n        - name: ISTIO_KUBE_APP_PROBERS\n          value: '{\"/app-health/app/livez\":{\"httpGet\":{\"port\":81}}}'\n        startupProbe: {httpGet: {path: /healthz, port: 15099}}\n      containers:\n", 1)
-	want := "`spec.template.spec.containers[0].livenessProbe`: looks rewritten, and container `probe-proxy` and container `other` carry different originals for its path; only one of them may"
+	want := "`spec.template.spec.containers[0].livenessProbe`: It looks rewritten, but container `probe-proxy` and container `other` store different originals for its path. Delete one of the two."
 	if f := wantReason(t, plan(t, other), "originals-ambiguous"); textOf(f) != want {
 		t.Errorf("got  %s\nwant %s", textOf(f), want)
 	}
@@ -369,7 +369,7 @@ func TestAProbeProxyThatCannotRunIsFound(t *testing.T) {
 	for _, c := range []struct{ old, new, why string }{
 		{"", "", ""},
 		{"        restartPolicy: Always\n", "", "without `restartPolicy: Always`"},
-		{"      initContainers:\n", "      nodeSelector: {kubernetes.io/os: windows}\n      initContainers:\n", "Linux alone"},
+		{"      initContainers:\n", "      nodeSelector: {kubernetes.io/os: windows}\n      initContainers:\n", "only on Linux"},
 	} {
 		for _, opts := range [][]option{nil, {injects()}} {
 			v := plan(t, strings.Replace(text, c.old, c.new, 1), opts...).Probes[0]

@@ -162,7 +162,7 @@ func (s *site) in(keys ...string) field.Path {
 	return s.path.Key(slices.Concat([]string{s.original.Kind()}, keys)...)
 }
 
-const danglingText = "looks rewritten, but no container of the pod stores its original"
+const danglingText = "it looks rewritten, but no container of the pod stores its original"
 
 // rewritten returns what the handler becomes: an httpGet of a path that names its container
 // and type, on one port for all. It is what Istio's injector makes of it.

@@ -26,18 +26,18 @@ const (
 )
 
 func TestOriginals_lostOneIsNamed(t *testing.T) {
-	const lost = "error original-replaced %s: `spec.template.spec.containers[%d].%s`: is exec since it was rewritten, and container `%s` carries its original under `%s` (%s), which would be lost; the probe must have that path or that original again, or the entry must be removed from there"
+	const lost = "error original-replaced %s: `spec.template.spec.containers[%d].%s`: It became exec after it was rewritten. Rewriting now would lose its original (%s). To keep it, delete `%s` from container `%s`. To go back, write that path or that original."
 	rewritten := plan(t, twoProbes).text
 	second := replaced(t, rewritten, askedOfB, "          exec: {command: [x]}\n")
 	first := replaced(t, rewritten, askedOfApp, "          exec: {command: [x]}\n")
 	for _, do := range []func(testing.TB, string, ...option) result{plan, restore} {
-		wantTold(t, do(t, second).Plan, fmt.Sprintf(lost, "b", 1, "readinessProbe", "probe-proxy", "/app-health/b/readyz", "tcpSocket :7"))
-		wantTold(t, do(t, first).Plan, fmt.Sprintf(lost, "app", 0, "livenessProbe", "probe-proxy", "/app-health/app/livez", "httpGet :8001/foo"))
+		wantTold(t, do(t, second).Plan, fmt.Sprintf(lost, "b", 1, "readinessProbe", "tcpSocket :7", "/app-health/b/readyz", "probe-proxy"))
+		wantTold(t, do(t, first).Plan, fmt.Sprintf(lost, "app", 0, "livenessProbe", "httpGet :8001/foo", "/app-health/app/livez", "probe-proxy"))
 	}
 	// Two that carry it are one finding.
 	before, sidecar, after := sidecarOf(t, first)
 	both := before + strings.Replace(sidecar, "name: probe-proxy", "name: other", 1) + sidecar + after
-	wantTold(t, restore(t, both).Plan, fmt.Sprintf(lost, "app", 0, "livenessProbe", "other", "/app-health/app/livez", "httpGet :8001/foo"))
+	wantTold(t, restore(t, both).Plan, fmt.Sprintf(lost, "app", 0, "livenessProbe", "httpGet :8001/foo", "/app-health/app/livez", "other"))
 }
 
 func TestAProbeThatHasItsOriginalBackNeedsNoRecord(t *testing.T) {
@@ -54,7 +54,7 @@ func TestAnOriginalIsNotBackInAnotherProbe(t *testing.T) {
 	yaml = replaced(t, yaml, askedOfB, "          httpGet:\n            path: /foo\n            port: 8001\n")
 	r := restore(t, yaml)
 	f := wantReason(t, r, "originals-ambiguous")
-	if f.Container != "app" || textOf(f) != "`spec.template.spec.containers[0].livenessProbe`: looks rewritten, and container `probe-proxy` carries the original of `/app-health/app/livez`, which may be that of this probe or not; the probe must have that path, or its original back" {
+	if f.Container != "app" || textOf(f) != "`spec.template.spec.containers[0].livenessProbe`: It looks rewritten, but its original is uncertain. Container `probe-proxy` stores one for `/app-health/app/livez`, which may belong to it. Write that path, or the original probe." {
 		t.Errorf("%s: %s", f.Container, textOf(f))
 	}
 	wantText(t, r, yaml)
@@ -64,7 +64,7 @@ func TestAnOriginalIsNotBackInAnotherProbe(t *testing.T) {
 func TestOriginals_pathOfAnotherProbe(t *testing.T) {
 	copied := strings.Replace(plan(t, podOf("", app(httpProbe))).text, "livenessProbe:", "readinessProbe:", 1)
 	f := wantReason(t, plan(t, copied), "originals-ambiguous")
-	if want := "which may be that of this probe or not; the probe must have its original back"; !strings.HasSuffix(textOf(f), want) {
+	if want := "which may belong to it. Write the original probe."; !strings.HasSuffix(textOf(f), want) {
 		t.Errorf("%s, want %s", textOf(f), want)
 	}
 }
@@ -130,7 +130,7 @@ func TestThePodsOwnLimitMustHoldWhatALimitRangeGives(t *testing.T) {
 		if found != want {
 			t.Errorf("%s: %t: %s", requested, found, textOf(f))
 		}
-		if requested == "400m" && textOf(f) != "`spec.template.spec`: the namespace would not accept the pod with probe-proxy: the pod's own request of cpu is filled in as 900m with what a LimitRange gives to probe-proxy, and its limit is 500m; the functionConfig can have `probeProxy: {resources: {requests: {cpu: 100m, memory: 32Mi}, limits: {cpu: 100m, memory: 32Mi}}}`" {
+		if requested == "400m" && textOf(f) != "`spec.template.spec`: The namespace refuses the pod with probe-proxy. With a LimitRange's defaults for probe-proxy, the pod's own request of cpu becomes 900m, over its limit of 500m. Set `probeProxy: {resources: {requests: {cpu: 100m, memory: 32Mi}, limits: {cpu: 100m, memory: 32Mi}}}`." {
 			t.Errorf("%s", textOf(f))
 		}
 	}

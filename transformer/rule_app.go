@@ -13,7 +13,7 @@ func (d *decision) excludePorts() {
 	left := slices.ContainsFunc(d.rulings, func(r ruling) bool { return r.reason == reason.None })
 	list := d.mesh.excluded
 	if left && d.metadata == nil {
-		d.addFinding(NewFinding(reason.AnnotationsUnknown, d.spec, "is a pod's spec without metadata, so that there is no known place for the annotation `%s`, which the pods need; the entry of `podTemplates` must have `metadata`, the path of the mapping with the pods' annotations, or the object must be excluded", list.key))
+		d.addFinding(NewFinding(reason.AnnotationsUnknown, d.spec, "this pod spec has no metadata, so the annotation `%s` has no place", list.key))
 		return
 	}
 	if left {
@@ -33,12 +33,13 @@ func (d *decision) excludePorts() {
 		}
 		if service := d.exposed(s.port); service != "" {
 			d.addFinding(containerFinding(reason.PortExposed, at, s.container.Name,
-				"%s leads to port %d, and without the mesh everything there would go without mTLS; probe-proxy must answer (`answeredBy: probe-proxy`), or the probe must have a port of its own", service, s.port))
+				"%s leads to port %d, where traffic would lose mTLS without the mesh", service, s.port))
 			continue
 		}
 		if service := d.in.Around.ExposedElsewhere(d.pods(), s.port); service != "" {
 			d.addFinding(containerFinding(reason.PortExposedElsewhere, at, s.container.Name,
-				"%s, which is in another folder, leads to port %d if it is about the same cluster; everything there would then go without mTLS", service, s.port))
+				"%s in another folder leads to port %d, where traffic would lose mTLS without the mesh", service, s.port).
+				Why("It counts if that folder is about the same cluster"))
 		}
 		d.leave(s, skip(s.site, reason.ExcludedPort, at, "the app answers on port %d, which the annotation `%s` keeps out of the mesh", s.port, list.key))
 		if !slices.Contains(d.excluded, s.port) {

@@ -26,7 +26,8 @@ func findExecWorkarounds(d *decision) (found []Finding) {
 			continue
 		}
 		f := containerFinding(reason.ExecWorkaround, s.path, s.container.Name,
-			"runs %s to ask the pod itself, which the kubelet can do with %s, if the app listens on the pod's IP and not on 127.0.0.1 alone", tool, native)
+			"it runs %s to ask the pod itself, which the kubelet can do with %s", tool, native).
+			Why("The app must listen on the pod's IP, not only on 127.0.0.1")
 		f.Current = field.Map{{Key: "exec", Value: field.As[field.Map](s.source, "exec")}}
 		f.Proposed = field.Map{{Key: native.Kind(), Value: native.Value()}}
 		found = append(found, f)

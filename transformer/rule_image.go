@@ -28,7 +28,7 @@ func checkImage(d *decision) []Finding {
 	}
 	h := d.existingProbeProxy(d.opts)
 	return []Finding{containerFinding(reason.ImageKept, h.path.Key("image"), h.container.Name,
-		"%q stays: it is neither the image of this version nor that of an earlier one", image)}
+		"%q stays: it is not the image of this or an earlier version", image)}
 }
 
 // replaces reports whether an image of probe-proxy in a manifest is replaced by that of the

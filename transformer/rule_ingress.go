@@ -19,8 +19,9 @@ func checkIngresses(d *decision) []Finding {
 		v, fix := d.in.Around.HealthCheckBy(d.pods(), s.port, path, s.name == prober.Readiness)
 		if v != nil {
 			return []Finding{containerFinding(reason.IngressHealthCheck, s.path, s.container.Name,
-				"%s has its load balancer ask for the path of this probe as long as it goes to port %d; of the rewritten one it does not, and asks for / instead of %s: %s",
-				v.Words(), s.port, path, fix)}
+				"after the rewriting, the load balancer of %s asks for / instead of %s", v.Words(), path).
+				Why("It takes the path from a probe of port %d", s.port).
+				Fix("%s", fix)}
 		}
 	}
 	return nil

@@ -24,12 +24,13 @@ func checkJob(d *decision) (found []Finding) {
 		on, _ := codes.(field.Map)
 		if _, named := on.Get("containerName"); counts && !named {
 			found = append(found, NewFinding(reason.JobExitCodes, spec.Key("podFailurePolicy").Item("rules", i).Key("onExitCodes"),
-				"has no `containerName`, so the rule also matches the exit code of a probe-proxy that is killed; it should name the container that it means"))
+				"the rule has no `containerName`, so it also matches the exit code of a killed probe-proxy"))
 		}
 	}
 	if value("backoffLimit") == 0 && d.in.Template.Spec.RestartPolicy == "OnFailure" {
 		found = append(found, NewFinding(reason.JobRestarts, spec.Key("backoffLimit"),
-			"is 0 with `restartPolicy: OnFailure`, so the Job fails if any container restarts, probe-proxy among them; 1 or more allows that"))
+			"it is 0 with `restartPolicy: OnFailure`, so the Job fails if any container restarts, also probe-proxy").
+			Fix("Set it to 1 or more"))
 	}
 	return found
 }
@@ -39,7 +40,7 @@ func checkFinishes(d *decision) []Finding {
 	policy := d.in.Template.Spec.RestartPolicy
 	if d.answeredByUs() && !d.native() && (policy == "Never" || policy == "OnFailure" || d.in.JobLike) {
 		return []Finding{NewFinding(reason.JobNeverFinishes, d.spec,
-			"the pod has to finish, and with probe-proxy as an ordinary container it never would; probe-proxy must be a native sidecar (`placement: native`)")}
+			"an ordinary container probe-proxy would keep the pod from finishing")}
 	}
 	return nil
 }

@@ -21,8 +21,8 @@ func TestWhatAJobCountsIsReported(t *testing.T) {
 	for _, c := range []struct{ name, text, reason, want string }{
 		{"a Deployment counts nothing", strings.Replace(podOf("", "restartPolicy: OnFailure\n"+app(httpProbe)), "spec:\n", "spec:\n  backoffLimit: 0\n  podFailurePolicy: {rules: [{onExitCodes: {}}]}\n", 1), "", ""},
 		{"a rule that names its container", jobWith(named, "restartPolicy: Never\n"), "", ""},
-		{"a rule that names none", jobWith(unnamed, "restartPolicy: Never\n"), "job-exit-codes", "`spec.podFailurePolicy.rules[1].onExitCodes`: has no `containerName`"},
-		{"no restart is allowed", jobWith("backoffLimit: 0\n", "restartPolicy: OnFailure\n"), "job-restarts", "`spec.backoffLimit`: is 0"},
+		{"a rule that names none", jobWith(unnamed, "restartPolicy: Never\n"), "job-exit-codes", "`spec.podFailurePolicy.rules[1].onExitCodes`: The rule has no `containerName`"},
+		{"no restart is allowed", jobWith("backoffLimit: 0\n", "restartPolicy: OnFailure\n"), "job-restarts", "`spec.backoffLimit`: It is 0"},
 		{"one restart is allowed", jobWith("backoffLimit: 1\n", "restartPolicy: OnFailure\n"), "", ""},
 		{"nothing is restarted", jobWith("backoffLimit: 0\n", "restartPolicy: Never\n"), "", ""},
 	} {

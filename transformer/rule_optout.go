@@ -28,7 +28,7 @@ func inSkippedContainer(k *knowledge, s *site) leave {
 	if !slices.Contains(k.skipped, name) {
 		return leave{}
 	}
-	return skip(s, reason.SkippedContainer, s.path, "container %q is named by the annotation `%s`", name, ownSkipContainers)
+	return skip(s, reason.SkippedContainer, s.path, "the annotation `%s` names container %q", ownSkipContainers, name)
 }
 
 // reportOptOut reports the reason to leave the whole template alone, if it is that of a probe.
@@ -37,11 +37,11 @@ func (d *decision) reportOptOut() {
 	if d.off == nil || !slices.ContainsFunc(d.rulings, isIt) {
 		return
 	}
-	verb := "left alone"
+	verb := "not rewritten"
 	if d.hasOurs() {
 		verb = "restored"
 	}
 	off := *d.off
-	off.Text.What += "; its probes are " + verb
+	off.Text.What += ". Its probes are " + verb
 	d.addFinding(off)
 }

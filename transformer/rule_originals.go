@@ -18,7 +18,8 @@ func checkPaths(d *decision) (found []Finding) {
 		i := slices.IndexFunc(d.toRewrite, func(c *site) bool { return c.key == s.current.HTTPGet.Path })
 		if i >= 0 {
 			found = append(found, containerFinding(reason.OriginalsAmbiguous, s.path, s.container.Name,
-				"looks rewritten, and has the path at which that of container %q is answered (`%s`); it must have its original back", d.toRewrite[i].container.Name, d.toRewrite[i].path))
+				"it looks rewritten, and has the path of the %s of container %q", d.toRewrite[i].name.Field(), d.toRewrite[i].container.Name).
+				Fix("Write its original back"))
 		}
 	}
 	return found
@@ -38,15 +39,17 @@ func keepReplaced(d *decision) (found []Finding) {
 		}
 		if _, noted := d.record.Section(recordHandlers).Get(s.key); noted && s.isDangling() {
 			found = append(found, containerFinding(reason.OriginalReplaced, s.path, s.container.Name,
-				"looks rewritten, and the annotation `%s` has all that is left of its original; the probe must have its original back, or the annotation must go", OriginalsAnnotation))
+				"it looks rewritten, but only the annotation `%s` has a part of its original", OriginalsAnnotation).
+				Fix("Write its original back, or delete the annotation"))
 			continue
 		}
 		for _, h := range d.holders {
 			lost := func(key string) bool { return key == s.key && !s.has(h.originals[key]) }
 			if key, ok := h.unclaimed(lost); ok {
 				found = append(found, containerFinding(reason.OriginalReplaced, s.path, s.container.Name,
-					"is %s since it was rewritten, and %s carries its original under `%s` (%s), which would be lost; the probe must have that path or that original again, or the entry must be removed from there",
-					s.current, h.name(), key, pod.HandlerOf(h.originals[key], &pod.HTTPGet{})))
+					"it became %s after it was rewritten", s.current).
+					Why("Rewriting now would lose its original (%s)", pod.HandlerOf(h.originals[key], &pod.HTTPGet{})).
+					Fix("To keep it, delete `%s` from %s. To go back, write that path or that original", key, h.name()))
 				break
 			}
 		}

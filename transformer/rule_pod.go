@@ -3,7 +3,6 @@ package transformer
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
@@ -16,7 +15,7 @@ func checkTaken(d *decision) (found []Finding) {
 	for at, c := range d.containers() {
 		if d.answeredByUs() && c.Name == d.opts.ProbeProxy.Name {
 			found = append(found, containerFinding(reason.NameTaken, d.containerPath(at).Key("name"), c.Name,
-				"%q is the name of the container to be added; one of the two must have another (`probeProxy.name`)", c.Name))
+				"%q is also the name of the container that rewrite-probes adds", c.Name))
 		}
 		if !d.answeredByUs() && d.mesh.isProxy(c) {
 			continue
@@ -26,8 +25,8 @@ func checkTaken(d *decision) (found []Finding) {
 			if isTCP && d.listensOn(d.inspection.answerer, int(p.ContainerPort)) {
 				path := d.containerPath(at).Key("ports").Index(i).Key("containerPort")
 				found = append(found, containerFinding(reason.PortTaken, path, c.Name,
-					"%d is the port where rewritten probes are answered; the app must have another%s",
-					p.ContainerPort, d.portFix()))
+					"it declares port %d, where %s answers rewritten probes", p.ContainerPort, d.inspection.answerer.who).
+					Fix("%s", d.portFix()))
 			}
 		}
 	}
@@ -39,7 +38,9 @@ func checkPostStart(d *decision) (found []Finding) {
 	for _, s := range d.toRewrite {
 		if unless := d.lateIn(&d.inspection.facts, s, d.inspection.answerer); unless != "" {
 			found = append(found, containerFinding(reason.PostStartOrder, s.path, s.container.Name,
-				"a postStart hook runs before the next container starts, and istio-proxy must run by then; it may not, if %s; probe-proxy runs (`answeredBy: probe-proxy`)", unless))
+				"this postStart hook needs istio-proxy, which may start after it").
+				Why("That is so if %s", unless).
+				Fix("Set `answeredBy: probe-proxy`"))
 		}
 	}
 	return found
@@ -59,8 +60,8 @@ func checkOwnPort(d *decision) (found []Finding) {
 		if s.reason == reason.AimsAtProbePort || s.byEnvoy {
 			path := s.path.Key(s.original.Kind(), "port")
 			found = append(found, containerFinding(reason.PortTaken, path, s.container.Name,
-				"%d is the port where rewritten probes are answered, and this probe says that the app listens there; the app must have another%s",
-				s.port, d.portFix()))
+				"it asks the app on port %d, where %s answers rewritten probes", s.port, d.inspection.answerer.who).
+				Fix("%s", d.portFix()))
 		}
 	}
 	return found
@@ -78,7 +79,7 @@ func checkListeners(d *decision) (found []Finding) {
 				continue
 			}
 			f := containerFinding(reason.PortTaken, r.path, r.container.Name,
-				"This probe would share port %d with `%s`, which is not rewritten", other.port, other.path)
+				"it would share port %d with the %s of container %q, which is not rewritten", other.port, other.name.Field(), other.container.Name)
 			found = append(found, f.Fix("Write the other probe as the app itself answers it, or move the app to another port"))
 		}
 	}
@@ -98,29 +99,32 @@ func (k *knowledge) turnsRewriterOff() bool {
 
 // rewriterWords say what the mesh's own rewriter does with a probe that is left alone, and what
 // to do about that.
-func (k *knowledge) rewriterWords(s *ruling) (serves, cures string) {
+func (k *knowledge) rewriterWords(s *ruling) (serves, fix string) {
 	rewrites, off := k.inspection.facts.Rewrites, k.mesh.off
-	first := "rewrite this one too"
+	fix = "Rewrite this one too, or " + optOutFix
 	if _, host := s.original.Endpoint(); host != "" {
-		first = "remove its `host`"
+		fix = "Remove its `host`, or " + optOutFix
 	}
 	if s.isTCPHook() {
-		first = "make it an httpGet or exec hook"
+		fix = "Make it httpGet or exec, or " + optOutFix
 	}
 	if s.reason == reason.ProxyCannotAnswer {
-		first = "set `answeredBy: " + AnsweredByProbeProxy + "`"
+		fix = "Set `answeredBy: " + AnsweredByProbeProxy + "`, or " + optOutFix
 	}
-	optOut := fmt.Sprintf("opt the whole pod out (`%s: \"false\"`)", ownRewrite)
+	const mayServe = "may serve this one"
 	switch {
 	case k.mesh.serves != nil:
-		const text = "%s, or %s; if that rewriter is off in the mesh, say so with the annotation `%s: %s`"
-		return "may serve it now", fmt.Sprintf(text, first, optOut, off.key, strconv.Quote(off.value))
+		return mayServe, fmt.Sprintf("%s. If that rewriter is off, set the annotation `%s: %q`", fix, off.key, off.value)
 	case rewrites.Is != certain.Maybe:
-		return "serves it in an injected pod (" + rewrites.At + ")", first + ", or " + optOut
+		return "serves this one in an injected pod (" + rewrites.At + ")", fix
 	}
-	const text = "%s, %s, or set `istio: {injectorRewrites: false}` if Istio's injector rewrites no probes"
-	return "may serve it now", fmt.Sprintf(text, first, optOut)
+	return mayServe, fix + ". " + rewriterOffFix
 }
+
+const (
+	optOutFix      = "opt out the pod (`" + ownRewrite + ": \"false\"`)"
+	rewriterOffFix = "If that rewriter is off, set `istio: {injectorRewrites: false}`"
+)
 
 // checkLeftAlone refuses to turn the mesh's own rewriter off while a probe stays as it
 // is that the rewriter would have served.
@@ -132,12 +136,11 @@ func checkLeftAlone(d *decision) (found []Finding) {
 		if s.reason == reason.None || !d.servedByRewriter(s.site) {
 			continue
 		}
-		serves, cures := d.rewriterWords(&s)
-		f := containerFinding(reason.RewriterNeeded, s.path, s.container.Name,
-			"is left alone (%s), so the other probes of the pod cannot be rewritten", s.reason).
-			Why("%s's injector %s, and must be off for the others", d.mesh.title, serves).
-			Fix("%s", reason.Capital(cures))
-		found = append(found, f)
+		serves, fix := d.rewriterWords(&s)
+		found = append(found, containerFinding(reason.RewriterNeeded, s.path, s.container.Name,
+			"nothing in this pod is rewritten, since this one is not (`%s`)", s.reason).
+			Why("Rewriting would turn off %s's rewriter, which %s", d.mesh.title, serves).
+			Fix("%s", fix))
 	}
 	return found
 }
@@ -212,7 +215,7 @@ func checkBareSpec(d *decision) []Finding {
 	if len(needed) == 0 {
 		return nil
 	}
-	return []Finding{NewFinding(reason.AnnotationsUnknown, d.spec, "is a pod's spec without metadata, so that there is no known place for the annotation `%s: %s`, which the pods need in the mesh; the entry of `podTemplates` must have `metadata`, the path of the mapping with the pods' annotations, or the object must be excluded", needed[0].Key, needed[0].Value)}
+	return []Finding{NewFinding(reason.AnnotationsUnknown, d.spec, "this pod spec has no metadata, so the annotation `%s: %s` has no place", needed[0].Key, needed[0].Value)}
 }
 
 // checkProxyUID refuses a probe-proxy that would inherit the uid or gid of the mesh's own proxy.
@@ -228,7 +231,8 @@ func checkProxyUID(d *decision) (found []Finding) {
 	}{{"runAsUser", pod.RunAsUser}, {"runAsGroup", pod.RunAsGroup}} {
 		if _, set := context.Get(id.key); !set && id.value != nil && *id.value == d.mesh.uid {
 			found = append(found, NewFinding(reason.ProxyUID, d.spec.Key("securityContext", id.key),
-				"is %d, the mesh's own, and probe-proxy would inherit it; `probeProxy.securityContext.%s` must be another", *id.value, id.key))
+				"probe-proxy would inherit %d, the id of the mesh proxy", *id.value).
+				Fix("Set another `probeProxy.securityContext.%s`", id.key))
 		}
 	}
 	return found

@@ -16,7 +16,8 @@ func checkResources(d *decision) (found []Finding) {
 	if pod.Unreadable != nil {
 		v, _ := d.in.Source(pod.Unreadable)
 		f := NewFinding(reason.ResourcesUnreadable, pod.Unreadable,
-			"\"%v\" must be a quantity that is not negative, such as 500m or 1Gi; the pod's QoS class is not known, and probe-proxy gets a request of 10m CPU and 16Mi memory unless `probeProxy.resources` says otherwise", v)
+			"\"%v\" is not a quantity such as 500m or 1Gi, so the pod's QoS class is unknown", v).
+			Why("probe-proxy gets a request of 10m CPU and 16Mi memory, or `probeProxy.resources`")
 		f.Current = v
 		return []Finding{f}
 	}
@@ -29,9 +30,11 @@ func checkResources(d *decision) (found []Finding) {
 	with := pod.With(ours, d.native())
 	before, after := pod.Class(), with.Class()
 	if key, how := pod.Changed(with); key != "" {
-		found = append(found, NewFinding(reason.PodLevelResources, d.spec.Key("resources"), "the pod's own `%s`, which Kubernetes 1.37 fills in from its containers, %s: the pod is %s, and %s with it; it must be written here", key, how, before, after))
+		found = append(found, NewFinding(reason.PodLevelResources, d.spec.Key("resources"), "with probe-proxy, the pod's own `%s` %s", key, how).
+			Why("Kubernetes 1.37 computes it from the containers. The pod is %s, and %s with it", before, after).
+			Fix("Write it here"))
 	} else if before != after {
-		found = append(found, NewFinding(reason.QoSClass, d.spec, "the pod is %s, and %s with the resources that `probeProxy.resources` of the functionConfig gives to probe-proxy", before, after))
+		found = append(found, NewFinding(reason.QoSClass, d.spec, "`probeProxy.resources` changes the pod's QoS class from %s to %s", before, after))
 	}
 	return found
 }
@@ -43,11 +46,12 @@ func checkLimits(d *decision, pod *resources.Pod, ours resources.Requirements) [
 	if why == "" {
 		return nil
 	}
-	cure := "the LimitRange or the pod has to leave room for it"
-	if lines := pod.Cure(d.in.Around.Limits(), d.native()); lines != "" {
-		cure = "the functionConfig can have `" + lines + "`"
+	fix := "Make room in that limit, or in the pod's resources"
+	if lines := pod.Fitting(d.in.Around.Limits(), d.native()); lines != "" {
+		fix = "Set `" + lines + "`"
 	}
-	return []Finding{NewFinding(reason.NamespaceLimits, d.spec, "the namespace would not accept the pod with probe-proxy: %s; %s", why, cure)}
+	f := NewFinding(reason.NamespaceLimits, d.spec, "the namespace refuses the pod with probe-proxy")
+	return []Finding{f.Why("%s", reason.Capital(why)).Fix("%s", fix)}
 }
 
 // checkProxyLimits warns if a LimitRange fills in the resources of a mesh's proxy that is
@@ -62,7 +66,8 @@ func checkProxyLimits(d *decision) []Finding {
 	if i < 0 || proxy != nil || len(d.opts.IstioProxy.Resources) > 0 {
 		return nil
 	}
-	return []Finding{NewFinding(reason.ProxyLimits, d.spec,
-		"LimitRange %q gives its defaults to the declared istio-proxy, and they replace what Istio's injector would give it; the functionConfig should have Istio's own, by default `istioProxy: {resources: {requests: {cpu: 100m, memory: 128Mi}, limits: {cpu: 2, memory: 1Gi}}}`",
-		ranges[i].Name)}
+	f := NewFinding(reason.ProxyLimits, d.spec, "LimitRange %q gives its defaults to the declared istio-proxy", ranges[i].Name).
+		Why("They replace the values of Istio's injector").
+		Fix("Set your mesh's values, by default `istioProxy: {resources: {requests: {cpu: 100m, memory: 128Mi}, limits: {cpu: 2, memory: 1Gi}}}`")
+	return []Finding{f}
 }

@@ -43,16 +43,16 @@ func TestWhatTheNamespaceDoesNotAcceptIsSaid(t *testing.T) {
 		{"a maximum of memory", limitRange("{type: Container, max: {memory: 24Mi}}"), busy, nil, []string{"the most memory of a container is 24Mi, and the limit is 32Mi", "cpu: 100m, memory: 24Mi"}},
 		{"a ratio", limitRange("{type: Container, maxLimitRequestRatio: {memory: 1}}"), busy, nil, []string{"the limit of memory may be 1 times the request of a container, and they are 32Mi and 16Mi", "memory: 32Mi"}},
 		{"a ratio in a Guaranteed pod", limitRange("{type: Container, maxLimitRequestRatio: {memory: 1, cpu: 1}}"), full, nil, nil},
-		{"a default below the request", limitRange("{type: Container, default: {cpu: 3m}, defaultRequest: {cpu: 1m}}"), "resources: {requests: {cpu: 1m}}\n", []option{requestOnly}, []string{"fills in a limit of 3m cpu, which is below the request of 10m"}},
+		{"a default below the request", limitRange("{type: Container, default: {cpu: 3m}, defaultRequest: {cpu: 1m}}"), "resources: {requests: {cpu: 1m}}\n", []option{requestOnly}, []string{"sets a limit of 3m cpu, below the request of 10m"}},
 		{"defaults that fit", limitRange("{type: Container, default: {cpu: 500m, memory: 1Gi}}"), silent, nil, nil},
-		{"a pod's maximum", limitRange("{type: Pod, max: {memory: 1Gi}}"), full, nil, []string{"the most memory of a pod is 1024Mi, and the limit is 1056Mi", "the LimitRange or the pod has to leave room"}},
+		{"a pod's maximum", limitRange("{type: Pod, max: {memory: 1Gi}}"), full, nil, []string{"the most memory of a pod is 1024Mi, and the limit is 1056Mi", "Make room in that limit"}},
 		{"a pod's maximum that the app does not fit", limitRange("{type: Pod, max: {memory: 1Mi}}"), full, nil, nil},
 		{"what the app does not fit, and what only probe-proxy does not", limitRange("{type: Pod, max: {memory: 1Mi}}, {type: Container, min: {cpu: 200m}}"), full, nil, []string{"the least cpu of a container is 200m"}},
 		{"a pod's maximum, and the app has no limit", limitRange("{type: Pod, max: {memory: 16Mi}}"), busy, nil, nil},
-		{"a ratio, and there is no limit", limitRange("{type: Container, maxLimitRequestRatio: {cpu: 2}}"), busy, []option{requestOnly}, []string{"LimitRange \"small\" refuses it: the limit of cpu may be 2 times the request of a container, and they are 0 and 10m; "}},
-		{"a ratio, and there is nothing", limitRange("{type: Container, maxLimitRequestRatio: {cpu: 2}}"), busy, []option{nothing}, []string{"the limit of cpu may be 2 times the request of a container, and they are 0 and 0; "}},
+		{"a ratio, and there is no limit", limitRange("{type: Container, maxLimitRequestRatio: {cpu: 2}}"), busy, []option{requestOnly}, []string{"LimitRange \"small\" refuses it: the limit of cpu may be 2 times the request of a container, and they are 0 and 10m. Set "}},
+		{"a ratio, and there is nothing", limitRange("{type: Container, maxLimitRequestRatio: {cpu: 2}}"), busy, []option{nothing}, []string{"the limit of cpu may be 2 times the request of a container, and they are 0 and 0. Set "}},
 		{"a pod's minimum and maximum are not probe-proxy's", limitRange("{type: Pod, min: {cpu: 1}, max: {cpu: 30m}}, {type: Container, min: {cpu: 200m}}"), full, nil, []string{
-			"the namespace would not accept the pod with probe-proxy: LimitRange \"small\" refuses it: the least cpu of a container is 200m, and the request is 100m; the functionConfig can have `probeProxy: {resources: {requests: {cpu: 200m, memory: 32Mi}, limits: {cpu: 200m, memory: 32Mi}}}`"}},
+			"The namespace refuses the pod with probe-proxy. LimitRange \"small\" refuses it: the least cpu of a container is 200m, and the request is 100m. Set `probeProxy: {resources: {requests: {cpu: 200m, memory: 32Mi}, limits: {cpu: 200m, memory: 32Mi}}}`"}},
 		{"a PersistentVolumeClaim's", limitRange("{type: PersistentVolumeClaim, min: {memory: 1Gi}}"), busy, nil, nil},
 		{"a quota of limits", quota("{limits.cpu: 1, requests.memory: 2Gi}"), full, nil, nil},
 		{"a quota of limits that are configured away", quota("{limits.cpu: 1}"), full, []option{requestOnly}, []string{"ResourceQuota \"total\" has `limits.cpu`, so every container must have it", "limits: {cpu: 100m"}},
@@ -74,11 +74,11 @@ func TestWhatTheNamespaceDoesNotAcceptIsSaid(t *testing.T) {
 		})
 	}
 	own := plan(t, limitRange("{type: Container, default: {cpu: 500m}}")+podOf("", "resources: {requests: {cpu: 500m}}\n"+app(httpProbe)))
-	if f, _ := own.has("namespace-limits"); !strings.Contains(textOf(f), "the pod's own request of 500m cpu is less than") {
+	if f, _ := own.has("namespace-limits"); !strings.Contains(textOf(f), "the containers request more cpu than the pod's own 500m.") {
 		t.Errorf("message is %q", textOf(f))
 	}
 	limited := plan(t, limitRange("{type: Container, default: {cpu: 1}}")+podOf("", "resources: {limits: {cpu: 1}}\n"+app(httpProbe+"resources: {requests: {cpu: 500m}}\n")))
-	if f, _ := limited.has("namespace-limits"); !strings.Contains(textOf(f), "the pod's own request of cpu is filled in as 1500m with what a LimitRange gives to probe-proxy, and its limit is 1;") {
+	if f, _ := limited.has("namespace-limits"); !strings.Contains(textOf(f), "the pod's own request of cpu becomes 1500m, over its limit of 1.") {
 		t.Errorf("message is %q", textOf(f))
 	}
 	other := plan(t, limitRange("{type: Container, default: {cpu: 500m}}")+podOf("", "resources: {requests: {memory: 500Mi}}\n"+app(httpProbe+"resources: {requests: {cpu: 0}}\n")))

@@ -113,21 +113,21 @@ func TestAClassThatChangesIsReported(t *testing.T) {
 		opts         []option
 		reason, text string // "" if there is none
 	}{
-		{"configured for a BestEffort pod", app(httpProbe), []option{configured}, "qos-class", "the pod is BestEffort, and Burstable with"},
+		{"configured for a BestEffort pod", app(httpProbe), []option{configured}, "qos-class", "changes the pod's QoS class from BestEffort to Burstable"},
 		{"configured for a Burstable pod", app(httpProbe + "resources: {requests: {cpu: 1}}\n"), []option{configured}, "", ""},
 		{"configured for a Guaranteed pod, which fits", app(httpProbe + full), []option{configured}, "", ""},
 		{"no limit for a Guaranteed pod", app(httpProbe + full), []option{func(o *transformer.Options) { o.ProbeProxy.Resources = field.Map{{Key: "limits"}} }},
-			"qos-class", "`spec.template.spec`: the pod is Guaranteed, and Burstable with"},
+			"qos-class", "`spec.template.spec`: `probeProxy.resources` changes the pod's QoS class from Guaranteed to Burstable"},
 		{"a pod-level limit that is filled in", "resources: {requests: {cpu: 1, memory: 1Gi}}\n" + app(httpProbe+full), nil,
-			"pod-level-resources", "`spec.template.spec.resources`: the pod's own `limits.cpu`, which Kubernetes 1.37 fills in from its containers, is 1 and would be missing with probe-proxy: the pod is Guaranteed, and Burstable with it"},
+			"pod-level-resources", "`spec.template.spec.resources`: With probe-proxy, the pod's own `limits.cpu` would no longer be 1, but missing. Kubernetes 1.37 computes it from the containers. The pod is Guaranteed, and Burstable with it."},
 		{"a pod-level limit that is filled in from several", "resources: {requests: {cpu: 2, memory: 3Gi}}\ninitContainers:\n" +
 			"- {name: s, image: s, restartPolicy: Always, resources: {limits: {cpu: 1, memory: 1Gi}}}\n- {name: i, image: i, resources: {limits: {cpu: 1, memory: 2Gi}}}\n" + app(httpProbe+full), nil,
 			"pod-level-resources", "Guaranteed, and Burstable"},
-		{"pod-level requests below the limits", "resources: {requests: {cpu: 100m, memory: 1Gi}}\n" + app(httpProbe+full), nil, "pod-level-resources", "the pod is Burstable, and Burstable"},
+		{"pod-level requests below the limits", "resources: {requests: {cpu: 100m, memory: 1Gi}}\n" + app(httpProbe+full), nil, "pod-level-resources", "The pod is Burstable, and Burstable with it."},
 		{"pod-level requests and limits", "resources: {requests: {cpu: 1}, limits: {cpu: 1, memory: 1Gi}}\n" + app(httpProbe), nil, "", ""},
 		{"pod-level memory from the containers", "resources: {requests: {cpu: 1}}\n" + app(httpProbe+full), nil, "pod-level-resources", "Guaranteed"},
 		{"what is no quantity", app(httpProbe + "resources: {limits: {cpu: \"${CPU}\", memory: 1Gi}}\n"), nil,
-			"resources-unreadable", "`spec.template.spec.containers[0].resources.limits.cpu`: \"${CPU}\" must be a quantity"},
+			"resources-unreadable", "`spec.template.spec.containers[0].resources.limits.cpu`: \"${CPU}\" is not a quantity"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := plan(t, podOf("", c.spec), append(c.opts, answeredBy("probe-proxy"))...)

@@ -32,7 +32,8 @@ func notOneHandler(k *knowledge, s *site) leave {
 	if s.original.Kind() != "" {
 		return leave{}
 	}
-	return skip(s, reason.NotOneHandler, s.path, "must have exactly one handler (exec, httpGet, tcpSocket, grpc, and for hooks sleep), and has %s", s.original)
+	return skip(s, reason.NotOneHandler, s.path, "not rewritten: it has %s", s.original).
+		fix("Write exactly one of exec, httpGet, tcpSocket, grpc and, for a hook, sleep")
 }
 
 func ofProxy(k *knowledge, s *site) leave {
@@ -76,16 +77,16 @@ func hookNeverWorks(k *knowledge, s *site) leave {
 		return leave{}
 	}
 	if s.isTCPHook() && k.mayBeRewritten() {
-		return skip(s, reason.HookNeverWorks, s.in(), "the kubelet has no %s hooks: this one fails, unless Istio's injector makes an httpGet hook of it (Istio 1.25 and later)", kind)
+		return skip(s, reason.HookNeverWorks, s.in(), "the kubelet has no %s hooks, so this one fails, unless Istio 1.25 or later makes it an httpGet hook", kind)
 	}
-	return skip(s, reason.HookNeverWorks, s.in(), "the kubelet has no %s hooks: this one always fails", kind)
+	return skip(s, reason.HookNeverWorks, s.in(), "the kubelet has no %s hooks, so this one always fails", kind)
 }
 
 func onInitContainer(k *knowledge, s *site) leave {
 	if !s.at.Init || pod.IsSidecar(s.at, s.container) {
 		return leave{}
 	}
-	return skip(s, reason.InitContainer, s.path, "the API server allows probes and hooks on an init container only with `restartPolicy: Always`")
+	return skip(s, reason.InitContainer, s.path, "the API server refuses probes and hooks of an init container without `restartPolicy: Always`")
 }
 
 func nameNotUnique(k *knowledge, s *site) leave {
@@ -94,14 +95,15 @@ func nameNotUnique(k *knowledge, s *site) leave {
 	if name != "" && !strings.Contains(name, "/") && !slices.Contains(k.names[first+1:], name) {
 		return leave{}
 	}
-	return skip(s, reason.ContainerName, k.containerPath(s.at).Key("name"), "%q must be the name of this container alone, without a slash", name)
+	return skip(s, reason.ContainerName, k.containerPath(s.at).Key("name"), "not rewritten: %q is not a unique name without a slash", name)
 }
 
 func nameIsVariable(k *knowledge, s *site) leave {
 	if !pod.IsVariable(s.container.Name) {
 		return leave{}
 	}
-	return skip(s, reason.Variable, k.containerPath(s.at).Key("name"), "%q has what looks like a variable, and rewritten probes and their originals are known by this name; rewrite-probes must run after the substitution, and the probe is left alone", s.container.Name)
+	return skip(s, reason.Variable, k.containerPath(s.at).Key("name"), "not rewritten: %q looks like it has a variable", s.container.Name).
+		why("The path of a rewritten probe has this name")
 }
 
 func goesToHost(k *knowledge, s *site) leave {
@@ -109,7 +111,7 @@ func goesToHost(k *knowledge, s *site) leave {
 	if host == "" {
 		return leave{}
 	}
-	return skip(s, reason.HostSet, s.in("host"), "%q is where the probe goes, so it is left alone; without `host` it goes to the pod and can be rewritten", host)
+	return skip(s, reason.HostSet, s.in("host"), "not rewritten: it asks host %q, not the pod", host)
 }
 
 func textIsVariable(k *knowledge, s *site) leave {
@@ -117,7 +119,8 @@ func textIsVariable(k *knowledge, s *site) leave {
 	if !pod.IsVariable(text) {
 		return leave{}
 	}
-	return skip(s, reason.Variable, s.in(key), "%q has what looks like a variable, which nothing would substitute in the env var that carries the original; rewrite-probes must run after the substitution, and the probe is left alone", text)
+	return skip(s, reason.Variable, s.in(key), "not rewritten: %q looks like it has a variable", text).
+		why("Nothing would substitute it in the env var that stores the original")
 }
 
 func schemeInvalid(k *knowledge, s *site) leave {
@@ -125,14 +128,14 @@ func schemeInvalid(k *knowledge, s *site) leave {
 	if h == nil || slices.Contains([]string{"", "HTTP", "HTTPS"}, h.Scheme) {
 		return leave{}
 	}
-	return skip(s, reason.SchemeInvalid, s.in("scheme"), "%q must be HTTP or HTTPS", h.Scheme)
+	return skip(s, reason.SchemeInvalid, s.in("scheme"), "not rewritten: the scheme %q is neither HTTP nor HTTPS", h.Scheme)
 }
 
 func timeoutInvalid(k *knowledge, s *site) leave {
 	if 0 <= s.timeout && s.timeout <= math.MaxInt32 {
 		return leave{}
 	}
-	return skip(s, reason.TimeoutInvalid, s.path.Key("timeoutSeconds"), "%d must be a number of seconds from 1 to %d", s.timeout, math.MaxInt32)
+	return skip(s, reason.TimeoutInvalid, s.path.Key("timeoutSeconds"), "not rewritten: the timeout %d is not from 1 to %d seconds", s.timeout, math.MaxInt32)
 }
 
 func portUnresolved(k *knowledge, s *site) leave {
@@ -143,7 +146,10 @@ func portUnresolved(k *knowledge, s *site) leave {
 	if _, numeric := s.portErr.(pod.OutOfRange); numeric {
 		why = reason.PortInvalid
 	}
-	l := skip(s, why, s.in("port"), "%v; the probe is left alone", s.portErr)
+	l := skip(s, why, s.in("port"), "not rewritten: %v", s.portErr)
+	if wrong, named := s.portErr.(pod.UnknownPort); named {
+		l = l.fix("%s", wrong.Fix)
+	}
 	port, _ := s.original.Endpoint()
 	if *port != (field.IntOrString{}) {
 		l.finding.Current = port.Value()
@@ -158,14 +164,14 @@ func atProbePort(k *knowledge, s *site) leave {
 	if !k.listensOn(k.inspection.answerer, s.port) || s.byEnvoy {
 		return leave{}
 	}
-	return skip(s, reason.AimsAtProbePort, s.in("port"), "asks port %d, where rewritten probes are answered, but it is not one of them", s.port)
+	return skip(s, reason.AimsAtProbePort, s.in("port"), "it asks port %d, where %s answers rewritten probes, but it is not one of them", s.port, k.inspection.answerer.who)
 }
 
 func notCaptured(k *knowledge, s *site) leave {
 	if k.inspection.captures(s.port) {
 		return leave{}
 	}
-	return skip(s, reason.PortNotCaptured, s.in("port"), "the mesh does not capture port %d, so the probe works as it is", s.port)
+	return skip(s, reason.PortNotCaptured, s.in("port"), "the mesh does not capture port %d, so this works unchanged", s.port)
 }
 
 // appElsewhere refuses a probe of a port that is Envoy's alone: the app is behind it, at another port or
@@ -194,8 +200,8 @@ func startsTooEarly(k *knowledge, s *site) leave {
 		return leave{}
 	}
 	return skip(s, reason.StartsBeforeAnswerer, s.path,
-		"container %q starts before the one that answers rewritten probes, so this one is left alone; %s",
-		s.container.Name, k.startsEarlierCure(s))
+		"not rewritten: container %q starts before %s, which would answer", s.container.Name, k.inspection.answerer.who).
+		fix("%s", k.startsEarlierFix(s))
 }
 
 // newerThanProxy leaves alone what the mesh's proxy would have to make but does not support.
@@ -205,8 +211,8 @@ func newerThanProxy(k *knowledge, s *site) leave {
 		return leave{}
 	}
 	return skip(s, reason.ProxyCannotAnswer, s.in(),
-		"has `%s.%s`, which %s does not know; probe-proxy makes such a probe (`answeredBy: %s`)",
-		s.original.Kind(), newer, k.inspection.answerer.who, AnsweredByProbeProxy)
+		"not rewritten: %s does not know `%s.%s`", k.inspection.answerer.who, s.original.Kind(), newer).
+		fix("Set `answeredBy: %s`", AnsweredByProbeProxy)
 }
 
 // localOnly leaves alone what the mesh's proxy would ask at the pod's IP, where the app does not listen.
@@ -227,7 +233,7 @@ func beyondEnvoy(s *site) leave {
 	case s.name.IsHook():
 		what = "a hook"
 	case s.original.HTTPGet != nil:
-		what = "HTTPS at a second port: all TLS of a probe type goes to one port"
+		what = "HTTPS at a second port, since a probe type has one port for TLS"
 	}
 	f := containerFinding(reason.ProxyCannotAnswer, s.in(), s.container.Name, "Not rewritten: Envoy cannot answer %s", what)
 	return leave{f.Reason, &f}
@@ -239,7 +245,8 @@ func unknownFieldIn(k *knowledge, s *site) leave {
 	if path == nil {
 		return leave{}
 	}
-	return skip(s, reason.HandlerUnknown, s.path.Join(path), "is a field that this version does not know (it knows %s), so the probe is left alone", strings.Join(known, ", "))
+	return skip(s, reason.HandlerUnknown, s.path.Join(path), "not rewritten: this version does not know the field `%s`", path[len(path)-1].Key).
+		why("It knows %s", strings.Join(known, ", "))
 }
 
 // unsupportedValue leaves alone what has a value that the planner does not know.
@@ -248,17 +255,17 @@ func unsupportedValue(k *knowledge, s *site) leave {
 	if s.original.Kind() == "" || name == "" {
 		return leave{}
 	}
-	return skip(s, reason.HandlerUnknown, s.in(name), "%s", problem)
+	return skip(s, reason.HandlerUnknown, s.in(name), "not rewritten: %s", problem)
 }
 
-func (k *knowledge) startsEarlierCure(s *site) string {
+func (k *knowledge) startsEarlierFix(s *site) string {
 	switch {
 	case k.in.Shape.NoNativeSidecars:
-		return "a " + k.in.Kind + " can have no native sidecars, which would start first"
+		return "Make it exec: a " + k.in.Kind + " cannot have native sidecars, which would start first"
 	case k.isAnsweredBy(AnsweredByEnvoy):
-		return "an `" + envoyName + "` before it in `initContainers`, with `restartPolicy: Always`, would start first"
+		return "Put the `" + envoyName + "` before it in `initContainers`, with `restartPolicy: Always`"
 	case k.answeredByUs():
-		return "`placement: native` starts probe-proxy first"
+		return "Set `probeProxy.placement: native`: probe-proxy then starts first"
 	}
-	return "probe-proxy with `placement: native`, on a port of its own, would start first"
+	return "Set `answeredBy: probe-proxy` and `probeProxy.placement: native`, with a separate `port`"
 }

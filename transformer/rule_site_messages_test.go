@@ -12,8 +12,8 @@ import (
 func TestAPortNameThatIsNoneIsShownWithThoseThatAre(t *testing.T) {
 	const probe = "livenessProbe: {httpGet: {port: web}}\n"
 	for ports, want := range map[string]string{
-		"": `names the port "web", but container "app" has no named port; it must be a port's name or number`,
-		"ports: [{name: http, containerPort: 1}, {containerPort: 2}, {name: grpc, containerPort: 3}]": `names the port "web", but container "app" names "http", "grpc"; it must be a port's name or number`,
+		"": `container "app" has no port "web". Write a number, or declare "web" under ` + "`ports`.",
+		"ports: [{name: http, containerPort: 1}, {containerPort: 2}, {name: grpc, containerPort: 3}]": "container \"app\" has no port \"web\". Write `http`, `grpc` or a number, or declare \"web\" under `ports`.",
 	} {
 		if f := wantReason(t, plan(t, podOf("", app(ports+"\n"+probe))), "port-unresolved"); !strings.Contains(textOf(f), want) {
 			t.Errorf("with %q: got %q, want %q", ports, textOf(f), want)
@@ -39,21 +39,21 @@ func TestWhatIsWrongWithAProbeIsSaidInFull(t *testing.T) {
 		want                 []string
 	}{
 		{"a port of a grpc probe by a name that is no port", "", app("ports: [{name: web, containerPort: 70000}]\nlivenessProbe: {grpc: {port: web}}"), nil,
-			[]string{at + "livenessProbe.grpc.port`: is 70000, but must be a port from 1 to 65535; the probe is left alone"}},
+			[]string{at + "livenessProbe.grpc.port`: Not rewritten: the port 70000 is not from 1 to 65535. Write the app's port."}},
 		{"a port in quotes", "", app(`livenessProbe: {httpGet: {port: "80"}}`), nil,
-			[]string{at + "livenessProbe.httpGet.port`: is the string \"80\", which the API server refuses; a number must not be quoted; the probe is left alone"}},
+			[]string{at + "livenessProbe.httpGet.port`: Not rewritten: the API server refuses the string \"80\" as a port. Write the number without quotes."}},
 		{"a namespace that Istio never injects, whoever answers", "", "", []option{answeredBy("probe-proxy")},
-			[]string{"namespace \"kube-system\" is never injected, so the mesh does not capture this pod; its probes are left alone"}},
+			[]string{"Istio never injects into namespace \"kube-system\", so the mesh does not capture this pod. Its probes are not rewritten"}},
 		{"a key of the mesh's configuration that only ends like another", injected + "\nannotations: {proxy.istio.io/config: 'QstatusPort: 15099'}", app(httpProbe), []option{answeredBy("probe-proxy")}, nil},
 		{"a field that is not known", "", app("livenessProbe: {tcpSocket: {port: 80, novel: 1}}"), nil,
-			[]string{at + "livenessProbe.tcpSocket.novel`: is a field that this version does not know (it knows port, host), so the probe is left alone"}},
+			[]string{at + "livenessProbe.tcpSocket.novel`: Not rewritten: this version does not know the field `novel`. It knows port, host. Correct the name, remove the field, or use a newer version."}},
 		{"containers that are skipped", `annotations: {rewrite-probes.io/skip-containers: "ghost,, app"}`, app(httpProbe), nil, []string{
-			"`spec.template.metadata.annotations[rewrite-probes.io/skip-containers]`: \"ghost,, app\" names the container \"ghost\", but the pod has only app",
-			at + "livenessProbe`: container \"app\" is named by the annotation `rewrite-probes.io/skip-containers`"}},
+			"`spec.template.metadata.annotations[rewrite-probes.io/skip-containers]`: \"ghost,, app\" names the container \"ghost\", but the pod has only app. Correct the name.",
+			at + "livenessProbe`: The annotation `rewrite-probes.io/skip-containers` names container \"app\". Remove the name from the annotation to rewrite the probes."}},
 		{"a status port that is wrong, and captured", injected + "\nannotations: {status.sidecar.istio.io/port: x, traffic.sidecar.istio.io/includeInboundPorts: \"15020,8001\"}", app(httpProbe), []option{answeredBy("istio-proxy")},
-			[]string{"`spec.template.metadata.annotations[status.sidecar.istio.io/port]`: \"x\" must be a port from 1 to 65535 that is none of 15000, 15001, 15004, 15006, 15008, 15021, 15053, 15090"}},
+			[]string{"`spec.template.metadata.annotations[status.sidecar.istio.io/port]`: \"x\" is not a port where istio-proxy can answer. The port must be from 1 to 65535, and none of 15000, 15001, 15004, 15006, 15008, 15021, 15053, 15090. Write a free port, or remove the annotation."}},
 		{"two meshes", "labels: {istio.io/dataplane-mode: ambient}\nannotations: {linkerd.io/inject: enabled}", app(httpProbe), nil,
-			[]string{"`spec.template.metadata.labels[istio.io/dataplane-mode]`: \"ambient\" puts the pod into ambient mode, which lets the kubelet's probes through; its probes are left alone"}},
+			[]string{"`spec.template.metadata.labels[istio.io/dataplane-mode]`: \"ambient\" puts the pod into ambient mode, which lets the kubelet's probes through. Its probes are not rewritten. Allow 169.254.7.127 (IPv6: fd16:9254:7127:1337:ffff:ffff:ffff:ffff) in NetworkPolicies. With Calico's eBPF mode, use Calico 3.29 or later."}},
 		{"no more than the default LimitRange for the user's own istio-proxy", injected, app(httpProbe) + "- name: istio-proxy\n  image: auto\n", []option{answeredBy("istio-proxy")}, nil},
 	} {
 		around := ""

@@ -224,10 +224,10 @@ func TestAPortWithoutANameIsNotThatOfAProbeWithoutAPort(t *testing.T) {
 // Flux makes ${PATH} of $${PATH}, which is how the env var would have it.
 func TestAProbeWithAVariableIsLeftAlone(t *testing.T) {
 	for _, c := range []struct{ spec, field, says string }{
-		{app("livenessProbe: {httpGet: {path: \"${BASE}/live\", port: 80}}"), tmpl + "livenessProbe.httpGet.path", `"${BASE}/live" has`},
-		{app("livenessProbe: {grpc: {port: 80, service: \"shop.${NAME}\"}}"), tmpl + "livenessProbe.grpc.service", `"shop.${NAME}" has`},
-		{app("lifecycle: {preStop: {httpGet: {path: \"${BASE}/stop\", port: 80}}}"), tmpl + "lifecycle.preStop.httpGet.path", `"${BASE}/stop" has`},
-		{strings.Replace(app(httpProbe), "name: app", "name: ${APP}", 1), tmpl + "name", `"${APP}" has`},
+		{app("livenessProbe: {httpGet: {path: \"${BASE}/live\", port: 80}}"), tmpl + "livenessProbe.httpGet.path", `"${BASE}/live" looks`},
+		{app("livenessProbe: {grpc: {port: 80, service: \"shop.${NAME}\"}}"), tmpl + "livenessProbe.grpc.service", `"shop.${NAME}" looks`},
+		{app("lifecycle: {preStop: {httpGet: {path: \"${BASE}/stop\", port: 80}}}"), tmpl + "lifecycle.preStop.httpGet.path", `"${BASE}/stop" looks`},
+		{strings.Replace(app(httpProbe), "name: app", "name: ${APP}", 1), tmpl + "name", `"${APP}" looks`},
 	} {
 		before := podOf("", c.spec)
 		r := plan(t, before)

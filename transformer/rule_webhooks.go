@@ -56,9 +56,9 @@ func checkWebhooks(d *decision) (found []Finding) {
 			continue
 		}
 		found = append(found, d.annotationFinding(reason.RewriterNeeded, w.key,
-			"has %s add the container %q, so the probes of this pod cannot be rewritten", w.name, w.container).
-			Why("Istio's injector may serve the probes of that container, and nothing else would").
-			Fix("Opt the whole pod out (`%s: \"false\"`), or set `istio: {injectorRewrites: false}` if Istio's injector rewrites no probes", ownRewrite))
+			"makes %s add the container %q, so nothing in this pod is rewritten", w.name, w.container).
+			Why("Rewriting would turn off Istio's rewriter, which may serve that container's probes").
+			Fix("%s. %s", reason.Capital(optOutFix), rewriterOffFix))
 	}
 	return found
 }

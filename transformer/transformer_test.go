@@ -266,7 +266,7 @@ const httpProbe = "livenessProbe:\n  httpGet:\n    path: /foo\n    port: 8001\n"
 // textOf returns what a finding says, with the field that it is about.
 func textOf(f transformer.Finding) string {
 	if len(f.Field) == 0 {
-		return f.Text.String()
+		return f.Reason.Complete(f.Text).String()
 	}
-	return fmt.Sprintf("`%s`: %s", f.Field, f.Text)
+	return fmt.Sprintf("`%s`: %s", f.Field, f.Reason.Complete(f.Text))
 }

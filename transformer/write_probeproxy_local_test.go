@@ -76,8 +76,8 @@ func TestAProbeOfAPortThatIsEnvoysAloneIsRefused(t *testing.T) {
 		"the app is local":                         {"", sidecar("8001", "defaultEndpoint: 127.0.0.1:8001"), "app", reason.AppElsewhere, "the app listens on 127.0.0.1"},
 		"istio-proxy, and local":                   {"", sidecar("8001", "defaultEndpoint: 127.0.0.1:8001"), "istio-proxy", reason.ProxyCannotAnswer, "the app listens on 127.0.0.1"},
 		"nothing is redirected, and Envoy listens": {none, sidecar("8001", "bind: 0.0.0.0, defaultEndpoint: 127.0.0.1:8001"), "auto", reason.None, "{name POD_IP} {value 127.0.0.1}"},
-		"nothing is redirected, and it does not":   {none, sidecar("9", "bind: 0.0.0.0, defaultEndpoint: 127.0.0.1:9"), "auto", reason.InterceptionNone, "turns Istio's redirection off"},
-		"it listens on the loopback interface":     {none, sidecar("8001", "bind: 127.0.0.1, defaultEndpoint: 127.0.0.1:8001"), "auto", reason.InterceptionNone, "turns Istio's redirection off"},
+		"nothing is redirected, and it does not":   {none, sidecar("9", "bind: 0.0.0.0, defaultEndpoint: 127.0.0.1:9"), "auto", reason.InterceptionNone, "turns off Istio's redirection"},
+		"it listens on the loopback interface":     {none, sidecar("8001", "bind: 127.0.0.1, defaultEndpoint: 127.0.0.1:8001"), "auto", reason.InterceptionNone, "turns off Istio's redirection"},
 		"an excluded port where Envoy listens":     {"annotations: {traffic.sidecar.istio.io/excludeInboundPorts: \"8001\"}\n", sidecar("8001", "captureMode: NONE, defaultEndpoint: 127.0.0.1:8001"), "auto", reason.None, "{name POD_IP} {value 127.0.0.1}"},
 		"an excluded port":                         {"annotations: {traffic.sidecar.istio.io/excludeInboundPorts: \"8001\"}\n", sidecar("8001", "defaultEndpoint: 127.0.0.1:8001"), "auto", reason.PortNotCaptured, "does not capture port 8001"},
 	} {

@@ -33,7 +33,7 @@ func TestAFolderThatCannotBeReadIsAnErrorOfThatFolder(t *testing.T) {
 	var out, errs bytes.Buffer
 	code := run([]string{"-w", filepath.Dir(pod)}, nil, &out, &errs)
 	first, rest, _ := strings.Cut(errs.String(), "\n")
-	if code != exitUnreadable || !strings.HasPrefix(first, "error: "+filepath.Dir(pod)) || !strings.HasSuffix(first, name+": file name too long [unreadable]") ||
+	if code != exitUnreadable || !strings.HasPrefix(first, "error: "+filepath.Dir(pod)) || !strings.HasSuffix(first, name+": File name too long. Correct the file, or skip it with `--ignore`. [unreadable]") ||
 		rest != "rewrite-probes: 1 pod template, 1 object changed; 1 probe rewritten; 1 error, 0 warnings\n" {
 		t.Errorf("exit %d, stderr %q, stdout %q", code, &errs, &out)
 	}

@@ -147,6 +147,6 @@ func addUnseen(p *pkg, r *report.Report) {
 	}
 	r.Messages = append(foldBuilt(p.files, r.Messages), findUnbuilt(p.files)...)
 	if r.Subjects()+r.Patched == 0 && !r.Failed() {
-		r.Messages = append(r.Messages, report.NewMessage(reason.NothingSeen, reason.NewText("no pod template was seen, so nothing is known about any probe")))
+		r.Messages = append(r.Messages, report.NewMessage(reason.NothingSeen, reason.NewText("The input has no pod template")))
 	}
 }

@@ -129,7 +129,7 @@ func findUnbuilt(files []file) (found []report.Message) {
 		}
 		if name := missing(f.path, read); name != "" {
 			found = append(found, aboutFile(f.path, reason.NotBuilt,
-				"takes "+name+" into its build, which is not among the files; give rewrite-probes what kustomize builds"))
+				"its build takes "+name+", which is not in the input"))
 		}
 	}
 	return found
@@ -201,8 +201,9 @@ func foldBuilt(files []file, messages []report.Message) []report.Message {
 			return m.Reason.Doc().MayBeBuilt && m.Object != nil && built[realPath(m.Object.Source)]
 		})
 		if len(left) < len(messages) {
-			left = append(left, aboutFile(f.path, reason.NotBuilt, fmt.Sprintf(
-				"runs rewrite-probes in its build, so these files have the probes as they are before; run `kustomize build --enable-alpha-plugins --enable-exec %s | rewrite-probes check -`", filepath.Dir(f.path))))
+			m := aboutFile(f.path, reason.NotBuilt, "its build runs rewrite-probes, so these files have the probes as they are before")
+			m.Text.Fix = fmt.Sprintf("Run `kustomize build --enable-alpha-plugins --enable-exec %s | rewrite-probes check -`", filepath.Dir(f.path))
+			left = append(left, m)
 		}
 		messages = left
 	}

@@ -87,7 +87,7 @@ func (p *pkg) readFiles(args, ignore []string) error {
 	}
 	p.files = g.files
 	for _, link := range g.folders {
-		p.note(link, reason.Link, "is a link to a folder, and nothing in it is looked at; give rewrite-probes that folder too, or leave the link out with --ignore")
+		p.note(link, reason.Link, "not checked: this is a link to a folder")
 	}
 	patches := findPatches(p.files)
 	for _, f := range p.files {
@@ -99,21 +99,21 @@ func (p *pkg) readFiles(args, ignore []string) error {
 			named := patches[f.real]
 			p.passOverPatch(f.path, patchText{string(text), named.kind}, "`"+named.kustomization+"` names it as a patch", builtByKustomize)
 		case f.walked && jsonPatch().Match(text):
-			p.passOverPatch(f.path, patchText{text: string(text)}, "it is a JSON patch", "in the object that it is applied to")
+			p.passOverPatch(f.path, patchText{text: string(text)}, "it is a JSON patch", "in the object that it changes")
 		case f.walked && slices.Contains(kustomizationNames, filepath.Base(f.path)):
 			_, inline, replacements := patchesOf(f.path)
 			if concern := concernOfAny(inline); concern != "" {
-				p.note(f.path, reason.Patch, "has an inline patch; "+concern+builtByKustomize)
+				p.noteWhy(f.path, reason.Patch, "not checked: this has an inline patch", concern+builtByKustomize)
 			}
 			if concern := concernOfAny(replacements); concern != "" {
-				p.note(f.path, reason.Patch, "has a replacement; "+concern+builtByKustomize)
+				p.noteWhy(f.path, reason.Patch, "not checked: this has a replacement", concern+builtByKustomize)
 			}
 		default:
 			p.add(f, text)
 		}
 	}
 	for _, chart := range slices.Sorted(maps.Keys(p.charts)) {
-		p.note(chart, reason.HelmTemplate, "the chart is passed over ("+report.Plural(p.charts[chart], "template")+"); render it and pipe the result through rewrite-probes")
+		p.note(chart, reason.HelmTemplate, "not checked: this chart is not rendered ("+report.Plural(p.charts[chart], "template")+")")
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func (p *pkg) add(f file, text []byte) {
 			p.charts[chartOf(f.path)] += 0
 		}
 	case isTemplate(s, text, err):
-		p.unreadable(f.path, err, "; it looks like a template, which must be rendered first")
+		p.unreadable(f.path, err, ". It looks like a template, which must be rendered first")
 	default:
 		p.unreadable(f.path, err, "")
 	}
@@ -144,28 +144,32 @@ func (p *pkg) passOver(path string, s *manifest.Stream, text []byte, err error) 
 	case isTemplate(s, text, err):
 		p.passOverTemplate(path, text)
 	case err == nil && s.FunctionConfig() != nil && !mayBeConfig(s.FunctionConfig()):
-		p.note(path, reason.NoManifest, "is the input of another function, as its functionConfig says, and is passed over")
+		p.note(path, reason.NoManifest, "skipped: its functionConfig is another function's")
 	case !holdsNoObject(s, text, err):
 		return false
 	case err == nil && isStrayManifest(path, s):
 		p.note(path, reason.HelmTemplate,
-			"has what looks like probes, but is no Kubernetes object, which has apiVersion and kind; it is passed over; "+madeOfIt)
+			"not checked: it seems to have probes, but has no apiVersion and kind")
 	case errors.Is(err, manifest.ErrNotText):
-		p.note(path, reason.NoText, "is not a text in UTF-8 and is passed over")
+		p.note(path, reason.NoText, "not checked: this is not a text in UTF-8")
 	case filepath.Ext(path) != ".json" && errors.Is(err, manifest.ErrScalar):
-		p.note(path, reason.NoText, "is one value, as a link that was checked out as a text, and is passed over")
+		p.note(path, reason.NoText, "not checked: this is one value, such as a link that git checked out as a text")
 	default:
-		p.note(path, reason.NoManifest, "holds no Kubernetes object and is passed over")
+		p.note(path, reason.NoManifest, "skipped: it has no Kubernetes object")
 	}
 	return true
 }
 
-func (p *pkg) note(path string, key reason.Key, text string) {
-	p.messages = append(p.messages, aboutFile(path, key, text))
+func (p *pkg) note(path string, key reason.Key, what string) { p.noteWhy(path, key, what, "") }
+
+func (p *pkg) noteWhy(path string, key reason.Key, what, why string) {
+	m := aboutFile(path, key, what)
+	m.Text.Why = reason.Capital(why)
+	p.messages = append(p.messages, m)
 }
 
-func aboutFile(path string, key reason.Key, text string) report.Message {
-	m := report.NewMessage(key, reason.Text{What: text})
+func aboutFile(path string, key reason.Key, what string) report.Message {
+	m := report.NewMessage(key, reason.Text{What: reason.Capital(what)})
 	m.Object = &report.Object{Source: path, File: path}
 	return m
 }
@@ -177,15 +181,11 @@ func (p *pkg) passOverTemplate(path string, text []byte) {
 	case chart != "":
 		p.charts[chart]++
 	case kindKey().Match(text) && versionKey().Match(text) && namesProbe().Match(text):
-		p.note(path, reason.HelmTemplate, "looks like a template and is passed over; "+madeOfIt)
+		p.note(path, reason.HelmTemplate, "not checked: this looks like a template")
 	default:
-		p.note(path, reason.NoManifest, "is a template that names no probe and is passed over")
+		p.note(path, reason.NoManifest, "skipped: this is a template that names no probe")
 	}
 }
-
-// madeOfIt is the fix for a file that another program makes manifests of: which program
-// that is, nobody but its author knows.
-const madeOfIt = "give rewrite-probes what is made of it, or leave it out with --ignore"
 
 const chartName = "Chart.yaml"
 
@@ -215,16 +215,16 @@ func (p *pkg) unreadable(path string, err error, hint string) {
 }
 
 // builtByKustomize says where the probes of a patch of kustomize are rewritten.
-const builtByKustomize = "in what kustomize builds: use the function, or pipe kustomize build through rewrite-probes"
+const builtByKustomize = "in the output of kustomize"
 
 // passOverPatch notes that a patch is not rewritten. It is merged into another object, and that
 // object's probe-proxy must know the probes of both.
 func (p *pkg) passOverPatch(path string, patch patchText, why, where string) {
-	key, words := reason.NoManifest, "is passed over, since "+why
 	if concern := patch.concern(); concern != "" {
-		key, words = reason.Patch, words+"; "+concern+where
+		p.noteWhy(path, reason.Patch, "not checked: "+why, concern+where)
+		return
 	}
-	p.note(path, key, words)
+	p.note(path, reason.NoManifest, "skipped: "+why)
 }
 
 // readInput reads what the arguments name, and the config of the run.

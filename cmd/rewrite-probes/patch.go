@@ -15,8 +15,8 @@ type patchText struct {
 // The ways in which a patch concerns the rewriting of what it is applied to.
 const (
 	patchesProbes    = "its probes must be rewritten "
-	patchesRewriting = "it may drop or change what rewriting adds, so the probes of what it patches must be rewritten "
-	patchesInjection = "it may decide whether Istio injects, so the probes in what it patches must be rewritten "
+	patchesRewriting = "it may change what rewriting adds, so its target must be rewritten "
+	patchesInjection = "it may decide whether Istio injects, so its target must be rewritten "
 )
 
 // concern returns in what way a patch concerns the rewriting; "" if it does not. A patch of

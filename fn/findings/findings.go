@@ -60,7 +60,7 @@ func Of(r *report.Report) []Finding {
 	for i := range r.Messages {
 		m, f := &r.Messages[i], &found[i]
 		f.Severity, f.Reason = m.Severity, m.Reason.String()
-		f.Message, f.Why, f.Fix = m.What(), m.Text.Why, m.Text.Fix
+		f.Message, f.Why, f.Fix = m.What(), m.Text.Why, m.Fix()
 		f.Field, f.Subject = m.Field.String(), report.Subject(m.Field, m.Container)
 		if o := m.Object; o != nil {
 			f.APIVersion, f.Kind = o.APIVersion, o.Kind

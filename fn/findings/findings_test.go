@@ -12,16 +12,16 @@ func TestARunErrorNamesTheErrorsOrElseTheWarnings(t *testing.T) {
 	w := findings.Finding{Severity: findings.Warning, Reason: "other-mesh", Message: "is in another", Kind: "Pod", Name: "web"}
 	i := findings.Finding{Severity: findings.Info, Reason: "opt-out", Message: "is left alone"}
 	for want, all := range map[string][]findings.Finding{
-		"Deployment shop/web: `x`: is taken [port-taken]; Pod: is taken [name-taken]": {i, a, w, b},
-		"Pod web: is in another [other-mesh]":                                         {i, w},
-		"failed":                                                                      {i},
+		"Deployment shop/web: `x`: is taken. Set another `port` in the functionConfig, or move the app. [port-taken]; Pod: is taken. Rename yours, or set `probeProxy.name`. [name-taken]": {i, a, w, b},
+		"Pod web: is in another. Set `mesh: auto`, or exclude the object. [other-mesh]":                                                                                                    {i, w},
+		"failed": {i},
 	} {
 		if got := (&findings.RunError{Findings: all}).Error(); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 	for want, f := range map[string]findings.Finding{
-		"error: Deployment shop/web: `x`: is taken [port-taken]": a, "warning: Pod web: is in another [other-mesh]": w, "info: is left alone [opt-out]": i,
+		"error: Deployment shop/web: `x`: is taken. Set another `port` in the functionConfig, or move the app. [port-taken]": a, "warning: Pod web: is in another. Set `mesh: auto`, or exclude the object. [other-mesh]": w, "info: is left alone. Remove the annotation to rewrite the probes. [opt-out]": i,
 	} {
 		if got := f.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -53,7 +53,7 @@ func TestEachResultHasWhatTheSpecificationHas(t *testing.T) {
 	}
 	const want = `[
  {
-  "message": "Deployment shop/web: readiness probe of web: names the port \"http\", but container \"web\" has no named port; it must be a port's name or number; the probe is left alone [port-unresolved]",
+  "message": "Deployment shop/web: readiness probe of web: Not rewritten: container \"web\" has no port \"http\". Write a number, or declare \"http\" under ` + "`ports`" + `. [port-unresolved]",
   "severity": "warning",
   "resourceRef": {
    "apiVersion": "apps/v1",
@@ -96,7 +96,7 @@ func TestEachResultHasWhatTheSpecificationHas(t *testing.T) {
   }
  },
  {
-  "message": "Pod kube-system/dns: the mesh injects nothing into namespace \"kube-system\", so it does not capture this pod; its probes are left alone [namespace-not-injected]",
+  "message": "Pod kube-system/dns: The mesh injects nothing into namespace \"kube-system\", so it does not capture this pod. Its probes are not rewritten [namespace-not-injected]",
   "severity": "info",
   "resourceRef": {
    "apiVersion": "v1",

@@ -399,7 +399,7 @@ func TestWhatTheMeshOSMCannotHaveIsRefused(t *testing.T) {
 		"{answeredBy: envoy}":                                             "`spec.answeredBy`: \"envoy\" must be auto, probe-proxy, istio-proxy or app in Istio; an Envoy answers only with `mesh: osm`\n",
 		"{mesh: osm, probeProxy: {name: envoy}}":                          "`spec.probeProxy.name`: \"envoy\"",
 		"{probeProxy: {env: [{name: ISTIO_KUBE_APP_PROBERS, value: x}]}}": "is written by rewrite-probes itself",
-		"{probeProxy: {securityContext: {runAsGroup: 1337}}}":             "`spec.probeProxy.securityContext.runAsGroup`: \"1337\" must not be that of Istio's own proxy",
+		"{probeProxy: {securityContext: {runAsGroup: 1337}}}":             "`spec.probeProxy.securityContext.runAsGroup`: \"1337\" must not be the id of Istio's own proxy",
 		"{mesh: nomad}": "must be auto, istio, linkerd",
 	} {
 		if _, err := decode(t, typed+"spec: "+spec+"\n"); err == nil || !strings.Contains(err.Error()+"\n", want) {

@@ -29,6 +29,7 @@ func keepEncrypted(o *manifest.Object, plans []report.Template) {
 			}
 		}
 		p.Findings = append(p.Findings, transformer.NewFinding(reason.Encrypted, sopsMAC,
-			"is SOPS's checksum of the whole manifest, which could not be decrypted after an edit; rewrite-probes must run after the decryption, and the object is left alone"))
+			"not rewritten: SOPS's checksum covers the whole manifest").
+			Why("After an edit, the manifest could not be decrypted"))
 	}
 }

@@ -215,7 +215,7 @@ func (r *run) exact(o *manifest.Object) field.Value {
 		r.fail(o, err)
 		return nil
 	case !patches.IsExact(v):
-		r.notPatchable(o, "has a whole number above 2^53, which kustomize rounds in every object that it patches; write it as a string if its field allows that, or run rewrite-probes in a pipe")
+		r.notPatchable(o, "it has a whole number above 2^53, which kustomize rounds in every object that it patches")
 		return nil
 	}
 	return v

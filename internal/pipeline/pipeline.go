@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -149,7 +150,7 @@ func (r *run) protected(o *manifest.Object) {
 		if p := recover(); p != nil {
 			r.out.Messages = r.out.Messages[:first]
 			o.Forget()
-			r.addFinding(o, transformer.NewFinding(reason.InternalError, nil, "internal error: %v; the object is as it was", p))
+			r.addFinding(o, transformer.NewFinding(reason.InternalError, nil, "internal error: %v. The object was not changed", p))
 		}
 	}()
 	r.object(o)
@@ -384,10 +385,15 @@ func (r *run) fail(o *manifest.Object, err error) {
 	f := transformer.NewFinding(reason.InvalidManifest, nil, "%v", err)
 	e, ok := errors.AsType[*manifest.Error](err)
 	if ok {
-		f = transformer.NewFinding(reason.InvalidManifest, e.Path, "%s", e.Message())
+		what := e.Message()
+		if strings.HasPrefix(what, "must ") {
+			what = "it " + what
+		}
+		f = transformer.NewFinding(reason.InvalidManifest, e.Path, "%s", what)
 		if hasVariable(o, e.Path) {
 			f.Reason = reason.HelmTemplate
-			f.Text.What += ", which looks like a variable; rewrite-probes must run after the substitution"
+			f.Text.What += ", and it looks like it has a variable"
+			f.Text.Fix = "Run rewrite-probes after the substitution"
 		}
 	}
 	if m := r.addFinding(o, f); ok && e.Line > 0 && !inList(o) {

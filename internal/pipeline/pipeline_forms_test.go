@@ -134,7 +134,7 @@ func TestAnEditedAliasIsNoticed(t *testing.T) {
 	s, r := run(t, "in", []byte(in), pipeline.Rewrite)
 	found := 0
 	for _, m := range r.Messages {
-		if m.Reason.String() == "written-anew" && m.Text.What == "line 10: the alias *a was written out, because its value is edited" {
+		if m.Reason.String() == "written-anew" && m.Text.What == "Line 10: the alias *a was written out, because its value is edited" {
 			found++
 		}
 	}

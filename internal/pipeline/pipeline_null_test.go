@@ -34,7 +34,7 @@ var optionalFields = []struct {
 	{[]string{"port"}, []string{"host", "scheme", "path", "httpHeaders", "service"}},
 }
 
-var lineNumbers = regexp.MustCompile(`^lines? [\d to]+|\(in:\d+\)`)
+var lineNumbers = regexp.MustCompile(`^[Ll]ines? [\d to]+|\(in:\d+\)`)
 
 // addNulls puts nulls into places that lack an optional field, and counts them.
 func addNulls(rnd *rand.Rand, n *yaml.Node) int {

@@ -32,7 +32,7 @@ func TestRun_panic(t *testing.T) {
 			errors = append(errors, m.String())
 		}
 	}
-	const want = "error: pods.yaml:9: Pod bad: internal error: index out of range; the object is as it was [internal-error]"
+	const want = "error: pods.yaml:9: Pod bad: Internal error: index out of range. The object was not changed. Report it, with the object. Until it is fixed, leave the object out with `exclude` of the functionConfig. [internal-error]"
 	if len(errors) != 1 || errors[0] != want {
 		t.Errorf("%q, want %q", errors, want)
 	}

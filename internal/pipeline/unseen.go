@@ -18,7 +18,7 @@ import (
 // none of its templates, and of a kind that does not exist.
 func (r *run) reportUnseen(o *manifest.Object, class workload.Class, templates []workload.Template) {
 	if class == workload.WorkloadGroup {
-		return // it makes no pods, and its one probe has been looked at
+		return // it makes no pods, and its one probe is checked
 	}
 	hint := ""
 	if class == workload.Unknown {
@@ -28,7 +28,7 @@ func (r *run) reportUnseen(o *manifest.Object, class workload.Class, templates [
 			return
 		}
 		if meant != nil {
-			hint = "; or is kind " + meant.Name + " of the group " + meant.Group + " meant?"
+			hint = ". Did you mean kind " + meant.Name + " of the group " + meant.Group + "?"
 		}
 	}
 	holders := workload.Unseen(o, templates)
@@ -46,7 +46,8 @@ func (r *run) reportUnseen(o *manifest.Object, class workload.Class, templates [
 func (r *run) reportTexts(o *manifest.Object) {
 	for path := range workload.Texts(o) {
 		r.addFinding(o, transformer.NewFinding(reason.HelmTemplate, path,
-			"is a text with probes, and nothing in it is looked at; pipe what is made of it through rewrite-probes"))
+			"not checked: this is a text with probes").
+			Fix("Pipe the objects that are made of it through rewrite-probes"))
 	}
 }
 
@@ -58,7 +59,8 @@ func (r *run) reportYTT(o *manifest.Object) bool {
 		return false
 	}
 	m := r.addFinding(o, transformer.NewFinding(reason.HelmTemplate, nil,
-		"is a ytt template (#@ in line %d), and nothing in it is looked at; run `ytt -f FILE | rewrite-probes -`", line))
+		"not checked: this is a ytt template (#@ in line %d)", line).
+		Fix("Run `ytt -f FILE | rewrite-probes -`"))
 	if !inList(o) {
 		m.Line = line
 	}
@@ -79,14 +81,14 @@ func (r *run) reportMisspelt(o *manifest.Object, meant *workload.Kind) {
 		apiVersion = strings.TrimPrefix(meant.Group+"/"+version, "/")
 	}
 	m := r.addFinding(o, transformer.NewFinding(reason.KindMisspelt, field.NewPath("kind"),
-		"%q is no kind of %s; did you mean %s of %s? Nothing in the object is looked at", o.Kind(), o.APIVersion(), meant.Name, apiVersion))
+		"not checked: %q is not a kind of %s. Did you mean %s of %s?", o.Kind(), o.APIVersion(), meant.Name, apiVersion))
 	m.Current, m.Proposed = o.Kind(), meant.Name
 }
 
 func unseenFinding(o *manifest.Object, h workload.Holder, known bool) transformer.Finding {
-	key, why := reason.UnseenProbe, "no pod template of a "+o.Kind()+" is known to be there"
+	key, why := reason.UnseenProbe, "no "+o.Kind()+" has a pod template there"
 	if !known {
-		key, why = reason.UnknownKind, "the kind is not known"
+		key, why = reason.UnknownKind, "the kind is unknown"
 	}
 	at := h.Path
 	if len(at) == 0 {
@@ -95,13 +97,16 @@ func unseenFinding(o *manifest.Object, h workload.Holder, known bool) transforme
 	spec, n := len(h.Spec), len(at)
 	switch {
 	case spec > 1 && h.Spec[spec-2].Key == "ephemeralContainers":
-		return transformer.NewFinding(key, at, "has probes, which ephemeral containers cannot have: the API server refuses them")
+		return transformer.NewFinding(key, at, "the API server refuses probes of ephemeral containers")
 	case h.Nameable:
-		return transformer.NewFinding(key, at, "looks like a pod template, but %s; its probes are not looked at unless spec.podTemplates of the functionConfig has %s", why, entryOf(o, h))
+		return transformer.NewFinding(key, at, "not checked: it looks like a pod template, but %s", why).
+			Fix("Add `%s` to spec.podTemplates of the functionConfig, or exclude the object", entryOf(o, h))
 	case n > 2 && at[n-2].IsIndex && strings.HasSuffix(at[n-3].Key, "ontainers"):
-		return transformer.NewFinding(key, at, "looks like a probe, but no field of a container has that name; it is not looked at")
+		return transformer.NewFinding(key, at, "not checked: it looks like a probe, but no field of a container has that name")
 	}
-	return transformer.NewFinding(key, at, "%s, but %s, and it is not in a list `containers` that spec.podTemplates of the functionConfig could name; nothing in it is looked at", probeWords(at, h.Probes), why)
+	return transformer.NewFinding(key, at, "not checked: it %s, but %s", probeWords(at, h.Probes), why).
+		Why("spec.podTemplates of the functionConfig can name only a list `containers`").
+		Fix("If pods are made of it, pipe them through rewrite-probes. Else exclude the object")
 }
 
 // releaseFinding returns the one finding about the values of a chart.
@@ -113,18 +118,19 @@ func releaseFinding(holders []workload.Holder) transformer.Finding {
 			probes, at = append(probes, p), at.Common(p)
 		}
 	}
-	return transformer.NewFinding(reason.HelmTemplate, at, "%s, and is among the values of a chart, so nothing in it is looked at; render the chart and pipe the result through rewrite-probes", probeWords(at, probes))
+	return transformer.NewFinding(reason.HelmTemplate, at, "not checked: it %s, among the values of a chart", probeWords(at, probes)).
+		Fix("Render the chart, and pipe the result through rewrite-probes")
 }
 
 // probeWords says that a field has what looks like probes.
 func probeWords(at field.Path, probes []field.Path) string {
 	switch {
 	case len(probes) > 1:
-		return fmt.Sprintf("has %d of what looks like probes, the first at `%s`", len(probes), probes[0])
+		return fmt.Sprintf("seems to have %d probes, the first at `%s`", len(probes), probes[0])
 	case len(at) == len(probes[0]):
 		return "looks like a probe"
 	}
-	return fmt.Sprintf("has what looks like a probe, at `%s`", probes[0])
+	return fmt.Sprintf("seems to have a probe at `%s`", probes[0])
 }
 
 // entryOf returns the entry of podTemplates of the functionConfig that names a pod template.
@@ -176,6 +182,6 @@ func (r *run) reportIdlePaths() {
 		}
 		r.ref = use.ref
 		r.addFinding(use.object, transformer.NewFinding(reason.PathFindsNothing, nil,
-			"spec.podTemplates[%d] of the functionConfig: the path %q finds no pod template here, nor in any other %s; there must be a mapping with `spec` or with a list `containers`", i, pathName(r.custom[i].Pattern), use.object.Kind()))
+			"the path %q of spec.podTemplates[%d] finds no pod template here, nor in any other %s", pathName(r.custom[i].Pattern), i, use.object.Kind()))
 	}
 }

@@ -254,13 +254,13 @@ func TestThePathOfAKnownTemplateIsNotSaidToFindNothing(t *testing.T) {
 
 func TestAMisspeltKindIsReportedWithWhatIsMeant(t *testing.T) {
 	for in, want := range map[string]string{
-		"apiVersion: apps/v1\nkind: Deploymnt\n":                          "\"Deploymnt\" is no kind of apps/v1; did you mean Deployment of apps/v1? Nothing in the object is looked at",
-		"apiVersion: apps/v1\nkind: deployment\n":                         "\"deployment\" is no kind of apps/v1; did you mean Deployment of apps/v1? Nothing in the object is looked at",
-		"apiVersion: v1\nkind: Deployment\n":                              "\"Deployment\" is no kind of v1; did you mean Deployment of apps/v1? Nothing in the object is looked at",
-		"apiVersion: apps/v1\nkind: ReplicationController\n":              "\"ReplicationController\" is no kind of apps/v1; did you mean ReplicationController of v1? Nothing in the object is looked at",
-		"apiVersion: batch/v1\nkind: CronJobb\nspec: {jobTemplate: {}}\n": "\"CronJobb\" is no kind of batch/v1; did you mean CronJob of batch/v1? Nothing in the object is looked at",
-		"apiVersion: app/v1\nkind: Deployment\nspec: {template: {spec: {containers: [{livenessProbe: {grpc: {port: 1}}}]}}}\n": "looks like a pod template, but the kind is not known; " +
-			"its probes are not looked at unless spec.podTemplates of the functionConfig has {group: app, kind: Deployment, path: spec.template}; or is kind Deployment of the group apps meant?",
+		"apiVersion: apps/v1\nkind: Deploymnt\n":                          "Not checked: \"Deploymnt\" is not a kind of apps/v1. Did you mean Deployment of apps/v1?",
+		"apiVersion: apps/v1\nkind: deployment\n":                         "Not checked: \"deployment\" is not a kind of apps/v1. Did you mean Deployment of apps/v1?",
+		"apiVersion: v1\nkind: Deployment\n":                              "Not checked: \"Deployment\" is not a kind of v1. Did you mean Deployment of apps/v1?",
+		"apiVersion: apps/v1\nkind: ReplicationController\n":              "Not checked: \"ReplicationController\" is not a kind of apps/v1. Did you mean ReplicationController of v1?",
+		"apiVersion: batch/v1\nkind: CronJobb\nspec: {jobTemplate: {}}\n": "Not checked: \"CronJobb\" is not a kind of batch/v1. Did you mean CronJob of batch/v1?",
+		"apiVersion: app/v1\nkind: Deployment\nspec: {template: {spec: {containers: [{livenessProbe: {grpc: {port: 1}}}]}}}\n": "Not checked: it looks like a pod template, but the kind is unknown. Did you mean kind Deployment of the group apps? " +
+			"Add `{group: app, kind: Deployment, path: spec.template}` to spec.podTemplates of the functionConfig, or exclude the object.",
 		"apiVersion: apps/v1\nkind: ControllerRevision\ndata: {containers: [{livenessProbe: {grpc: {port: 1}}}]}\n": "",
 	} {
 		got := ""

@@ -14,6 +14,11 @@ import (
 // OutOfRange is a number that is no port.
 type OutOfRange int64
 
+// UnknownPort is a port that has no number: why, and what to do.
+type UnknownPort struct{ Why, Fix string }
+
+func (u UnknownPort) Error() string { return u.Why }
+
 type handlerType struct {
 	name   string
 	fields []string // which the planner carries over or keeps; nil if it opens no connection
@@ -56,7 +61,8 @@ func Deref(s *string) string {
 }
 
 // Resolve returns the number of the port that the handler dials, as the kubelet finds it among
-// the ports of the same container; 0 if there is none. The error completes a message about it.
+// the ports of the same container; 0 if there is none. The error completes a message about it: it is
+// an [OutOfRange] or an [UnknownPort].
 //
 // The kubelet would take a string of digits too, but the API server refuses
 // one: a port's name must hold a letter. It refuses every name in a grpc probe.
@@ -72,28 +78,36 @@ func (h *Handler) Resolve(c *Container) (int, error) {
 		if p.Name == port.Str && p.Name != "" {
 			n, err := InRange(p.ContainerPort)
 			if err == nil && h.GRPC != nil {
-				return 0, fmt.Errorf("is the name %q, which the API server refuses in a grpc probe; it must be the number, %d", port.Str, n)
+				return 0, UnknownPort{
+					fmt.Sprintf("the API server refuses the port name %q in a grpc probe", port.Str),
+					fmt.Sprintf("Write the number, %d", n),
+				}
 			}
 			return n, err
 		}
 	}
 	if port.Str != "" && strings.Trim(port.Str, "0123456789") == "" {
-		return 0, fmt.Errorf("is the string %q, which the API server refuses; a number must not be quoted", port.Str)
+		return 0, UnknownPort{fmt.Sprintf("the API server refuses the string %q as a port", port.Str), "Write the number without quotes"}
 	}
 	if IsVariable(port.Str) {
-		return 0, fmt.Errorf("is %q, which looks like a variable; rewrite-probes must run after the substitution", port.Str)
+		return 0, UnknownPort{fmt.Sprintf("the port %q looks like it has a variable", port.Str), "Run rewrite-probes after the substitution"}
 	}
-	names := "has no named port"
+	return 0, UnknownPort{fmt.Sprintf("container %q has no port %q", c.Name, port.Str), fixOfPort(c, port.Str)}
+}
+
+// fixOfPort says what to write for a port name that a container does not declare.
+func fixOfPort(c *Container, name string) string {
 	var named []string
 	for _, p := range c.Ports {
 		if p.Name != "" {
-			named = append(named, fmt.Sprintf("%q", p.Name))
+			named = append(named, "`"+p.Name+"`")
 		}
 	}
-	if len(named) > 0 {
-		names = "names " + strings.Join(named, ", ")
+	fix := "Write " + field.Enumerate(append(named, "a number"), "or")
+	if name != "" {
+		fix += fmt.Sprintf(", or declare %q under `ports`", name)
 	}
-	return 0, fmt.Errorf("names the port %q, but container %q %s; it must be a port's name or number", port.Str, c.Name, names)
+	return fix
 }
 
 // IsVariable reports whether a text looks like it has a variable that Flux or envsubst will
@@ -119,9 +133,9 @@ func InRange(port int64) (int, error) {
 
 func (n OutOfRange) Error() string {
 	if n == 0 {
-		return "is missing or 0, but must be a port from 1 to 65535"
+		return "the port is missing or 0"
 	}
-	return fmt.Sprintf("is %d, but must be a port from 1 to 65535", int64(n))
+	return fmt.Sprintf("the port %d is not from 1 to 65535", int64(n))
 }
 
 // The names of the handler types that rules refer to.
@@ -360,11 +374,11 @@ func written(form field.Map, key, byDefault string) string {
 func (h *Handler) Unsupported() (name, problem string) {
 	switch x, g := h.HTTPGet, h.GRPC; {
 	case x != nil && !slices.Contains([]string{"", prober.HTTP1, prober.HTTP2}, x.Protocol):
-		return "protocol", fmt.Sprintf("%q must be %s or %s", x.Protocol, prober.HTTP1, prober.HTTP2)
+		return "protocol", fmt.Sprintf("the protocol %q is neither %s nor %s", x.Protocol, prober.HTTP1, prober.HTTP2)
 	case x != nil && x.Protocol == prober.HTTP2 && x.Scheme == "HTTPS":
-		return "protocol", fmt.Sprintf("%q needs the scheme HTTP, and the API server refuses it with HTTPS", prober.HTTP2)
+		return "protocol", fmt.Sprintf("the API server refuses the protocol %s with the scheme HTTPS", prober.HTTP2)
 	case g != nil && !slices.Contains([]string{"", prober.GRPCPlaintext, prober.GRPCTLS}, g.Mode):
-		return "mode", fmt.Sprintf("%q must be %s or %s", g.Mode, prober.GRPCPlaintext, prober.GRPCTLS)
+		return "mode", fmt.Sprintf("the mode %q is neither %s nor %s", g.Mode, prober.GRPCPlaintext, prober.GRPCTLS)
 	}
 	return "", ""
 }

@@ -40,7 +40,11 @@ func Encode(probers map[string]*Original) string {
 func Decode(value string) (probers map[string]*Original, bad []*EntryError, err error) {
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(value), &raw); err != nil {
-		return nil, nil, fmt.Errorf("%s must be a JSON object of paths and probers: %w", EnvName, err)
+		const form = "must be a JSON object of paths and probers"
+		if other, is := errors.AsType[*json.UnmarshalTypeError](err); is {
+			return nil, nil, fmt.Errorf("%s %s, not a JSON %s", EnvName, form, other.Value)
+		}
+		return nil, nil, fmt.Errorf("%s %s: %w", EnvName, form, err)
 	}
 	probers = make(map[string]*Original, len(raw))
 	for key, msg := range raw {

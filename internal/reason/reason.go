@@ -104,6 +104,12 @@ type Text struct {
 // NewText returns a text that says what happens.
 func NewText(format string, args ...any) Text { return Text{What: fmt.Sprintf(format, args...)} }
 
+// Complete returns a text with the fix of the reason, unless it has one of its own.
+func (k Key) Complete(t Text) Text {
+	t.Fix = cmp.Or(t.Fix, k.Doc().Fix)
+	return t
+}
+
 // String returns the text in one line.
 func (t Text) String() string { return string(t.AppendTo(nil)) }
 
@@ -124,7 +130,8 @@ func (t *Text) AppendTo(b []byte) []byte {
 
 // Capital returns words as the beginning of a sentence. Names of programs stay as they are.
 func Capital(words string) string {
-	if words == "" || strings.HasPrefix(words, "probe-proxy") || strings.HasPrefix(words, "istio-proxy") {
+	isProgram := func(name string) bool { return strings.HasPrefix(words, name) }
+	if words == "" || slices.ContainsFunc([]string{"probe-proxy", "istio-proxy", "rewrite-probes"}, isProgram) {
 		return words
 	}
 	return strings.ToUpper(words[:1]) + words[1:]

@@ -192,12 +192,12 @@ var docs = [...]Doc{
 	ExecWorkaround: {
 		Name: "exec-workaround", Of: Plan, Severity: Info,
 		Cause: "The exec probe runs curl, wget, nc or grpc_health_probe against its own pod. It needs a shell or a tool in the image, and starts a process each time.",
-		Fix:   "Write the probe that the message names, and run rewrite-probes. The app must listen on the pod's IP.",
+		Fix:   "Write the probe that the message names, and run rewrite-probes.",
 	},
 	FSMInjector: {
 		Name: "fsm-injector", Of: Plan, Severity: Warning,
 		Cause: "The injector of Flomesh Service Mesh rewrites the probes of this pod itself. It would send rewritten probes to themselves. It rewrites no grpc probes and no hooks, so they fail.",
-		Fix:   "Make grpc probes and hooks exec. Or set `flomesh.io/sidecar-injection: disabled`, and put the proxy into the manifest.",
+		Fix:   "Make grpc probes and hooks exec. Or set `flomesh.io/sidecar-injection: disabled`, and declare the proxy.",
 	},
 	HandlerUnknown: {
 		Name: "handler-unknown", Of: Plan, Severity: Warning,
@@ -316,13 +316,13 @@ var docs = [...]Doc{
 	MayFail: {
 		Name: "may-fail", Of: Run, Severity: Warning,
 		Cause:      "`check` found a probe or hook that fails if something is true that the input does not show.",
-		Fix:        "Run rewrite-probes: its output works either way. Or declare the fact that the message names.",
+		Fix:        "Run rewrite-probes: its output works either way. Or declare the unknown fact.",
 		MayBeBuilt: true,
 	},
 	MayFalselyPass: {
 		Name: "may-falsely-pass", Of: Run, Severity: Warning,
 		Cause:      "`check` found a tcpSocket probe that passes even if the app is down, if something is true that the input does not show.",
-		Fix:        "Run rewrite-probes: its output works either way. Or declare the fact that the message names.",
+		Fix:        "Run rewrite-probes: its output works either way. Or declare the unknown fact.",
 		MayBeBuilt: true,
 	},
 	NameTaken: {
@@ -433,7 +433,7 @@ var docs = [...]Doc{
 	OSMInjector: {
 		Name: "osm-injector", Of: Plan, Severity: Warning,
 		Cause: "The injector of Open Service Mesh rewrites the probes of this pod itself. It would send rewritten probes to themselves. It rewrites no grpc probes and no hooks, so they fail.",
-		Fix:   "Make grpc probes and hooks exec. Or set `openservicemesh.io/sidecar-injection: disabled`, and put the proxy into the manifest.",
+		Fix:   "Make grpc probes and hooks exec. Or set `openservicemesh.io/sidecar-injection: disabled`, and declare the proxy.",
 	},
 	OtherMesh: {
 		Name: "other-mesh", Of: Plan, Severity: Warning,
@@ -625,7 +625,7 @@ var docs = [...]Doc{
 	Unreadable: {
 		Name: "unreadable", Of: Run, Severity: Error,
 		Cause: "A file or stdin is missing, or is not UTF-8, not YAML, or not a manifest.",
-		Fix:   "Correct the file, or skip it with `--ignore`. If stdin is empty, see why the command before the pipe printed nothing.",
+		Fix:   "Correct the file, or skip it with `--ignore`.",
 	},
 	UnreleasedImage: {
 		Name: "unreleased-image", Of: Run, Severity: Warning,

@@ -50,6 +50,7 @@ type Message struct {
 	If                string      // what decides whether it holds; "" if it does
 	Current, Proposed field.Value
 	InPlan            bool // it is a finding of the plan for a pod template
+	more              bool // it says how many messages are like the one before, which has the fix
 }
 
 // String returns the message in one line: severity, file and line, object, the probe or
@@ -85,6 +86,7 @@ func place(file string, line int) string {
 func (m *Message) Sentence() string {
 	b := m.appendSubject(make([]byte, 0, 256))
 	text := m.text()
+	text.Fix = m.Fix()
 	return m.appendKey(text.AppendTo(b))
 }
 
@@ -126,7 +128,12 @@ func (m *Message) What() string { return field.Printable(m.text().What) }
 
 // Fix returns what to do: the fix that the message names, or that of its reason; "" if
 // there is nothing to do.
-func (m *Message) Fix() string { return cmp.Or(m.Text.Fix, m.Reason.Doc().Fix) }
+func (m *Message) Fix() string {
+	if m.more {
+		return ""
+	}
+	return m.Reason.Complete(m.Text).Fix
+}
 
 // results makes results of the KRM functions specification. Messages about the
 // same object share parts of theirs, and so do those with the same reason: otherwise a list of

@@ -61,7 +61,7 @@ func folded(messages []Message, verbose bool) []Message {
 		}
 		if seen[key] == 1 {
 			more := reason.NewText("%d more like this (-v lists them)", n-1)
-			all = append(all, m, Message{Severity: m.Severity, Reason: m.Reason, Text: more})
+			all = append(all, m, Message{Severity: m.Severity, Reason: m.Reason, Text: more, more: true})
 		}
 	}
 	return all

@@ -53,7 +53,7 @@ func (p Pod) Refusal(limits Limits, ours Requirements, native bool) string {
 	with := p.With(ours, native)
 	for i, name := range computeResources {
 		if limit := ours.limits[i]; limit.set && ours.requests[i].milli > limit.milli {
-			return fmt.Sprintf("a LimitRange fills in a limit of %s %s, which is below the request of %s", limit, name, ours.requests[i])
+			return fmt.Sprintf("a LimitRange sets a limit of %s %s, below the request of %s", limit, name, ours.requests[i])
 		}
 	}
 	if why := p.outgrows(with); why != "" {
@@ -84,12 +84,12 @@ func (p Pod) outgrows(with Pod) string {
 		limit := after.limits[i]
 		didFit := before.requests[i].milli <= before.limits[i].milli
 		if limit.set && didFit && after.requests[i].milli > limit.milli {
-			return fmt.Sprintf("the pod's own request of %s is filled in as %s with what a LimitRange gives to probe-proxy, and its limit is %s", name, after.requests[i], limit)
+			return fmt.Sprintf("with a LimitRange's defaults for probe-proxy, the pod's own request of %s becomes %s, over its limit of %s", name, after.requests[i], limit)
 		}
 		request := p.own.requests[i]
 		wasEnough := need[i].milli <= request.milli
 		if request.set && wasEnough && needWith[i].milli > request.milli {
-			return fmt.Sprintf("the pod's own request of %s %s is less than what its containers have with what a LimitRange gives to probe-proxy", request, name)
+			return fmt.Sprintf("with a LimitRange's defaults for probe-proxy, the containers request more %s than the pod's own %s", name, request)
 		}
 	}
 	return ""
@@ -99,9 +99,9 @@ func (p Pod) outgrows(with Pod) string {
 // its containers.
 func (p Pod) total() Requirements { return p.own.combined(p.sum(), quantity.or) }
 
-// Cure returns resources of probe-proxy that the namespace accepts, as they are in the
+// Fitting returns resources of probe-proxy that the namespace accepts, as they are in the
 // functionConfig; "" if there are none.
-func (p Pod) Cure(limits Limits, native bool) string {
+func (p Pod) Fitting(limits Limits, native bool) string {
 	fit := quantities{{100, true}, {32 * 1000 << 20, true}}
 	for _, l := range limits.Ranges {
 		for _, item := range l.items {
@@ -280,9 +280,9 @@ func (p Pod) Changed(with Pod) (key, how string) {
 			switch {
 			case side.was == side.now:
 			case !side.now.set:
-				return side.key + name, "is " + side.was.String() + " and would be missing with probe-proxy"
+				return side.key + name, "would no longer be " + side.was.String() + ", but missing"
 			default:
-				return side.key + name, "would be " + side.now.String() + " with probe-proxy"
+				return side.key + name, "would be " + side.now.String()
 			}
 		}
 	}

@@ -83,7 +83,7 @@ func (v *Ingress) takesPath(readiness bool) bool {
 }
 
 // HealthCheckBy returns an Ingress whose load balancer takes the path of a pod's probe of a
-// port, and what says the path instead; nil if there is none.
+// port, and how to declare the path instead; nil if there is none.
 func (s *Surroundings) HealthCheckBy(pods *Pods, port int, path string, readiness bool) (v *Ingress, fix string) {
 	for _, v := range listed(s.Ingresses) {
 		if !v.takesPath(readiness) {
@@ -94,9 +94,9 @@ func (s *Surroundings) HealthCheckBy(pods *Pods, port int, path string, readines
 		switch {
 		case service == nil, gke && service.hasBackendConfig():
 		case gke:
-			return &v, "a BackendConfig must have the path under `healthCheck`, and the Service the annotation `" + gkeBackendConfig + "` that names the BackendConfig"
+			return &v, "Write the path into a BackendConfig under `healthCheck`, and name it in the Service's annotation `" + gkeBackendConfig + "`"
 		default:
-			return &v, fmt.Sprintf("the Ingress must have the annotation `%s: %s`", azureProbePath, path)
+			return &v, fmt.Sprintf("Set the annotation `%s: %s` on the Ingress", azureProbePath, path)
 		}
 	}
 	return nil, ""

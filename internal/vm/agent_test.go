@@ -54,7 +54,7 @@ func TestTheAgentGetsTheProbeAsItsAuthorWroteIt(t *testing.T) {
 func TestAnAgentWithNothingToProbeIsAnError(t *testing.T) {
 	for _, tt := range []struct{ name, metadata, probe, want string }{
 		{"no probe", "", "", "`spec.probe`: must be set, or the annotation `rewrite-probes.io/probe-from`"},
-		{"a rewritten probe without its original", "  namespace: shop\n", rewritten, "`spec.probe`: looks rewritten"},
+		{"a rewritten probe without its original", "  namespace: shop\n", rewritten, "`spec.probe`: it looks rewritten"},
 		{"a reference that leads nowhere", "  namespace: shop\n  annotations: {rewrite-probes.io/probe-from: Pod/a}\n", httpsProbe, "\"Pod/a\": no Pod a"},
 		{"a group without a namespace", "", httpsProbe, "`namespace`: must be set"},
 		{"a warning alone is no error, but the probe has no handler", "  namespace: shop\n", "{periodSeconds: 1}", "`probe`: must have exactly one of"},

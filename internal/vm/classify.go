@@ -14,25 +14,27 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 )
 
-const danglingText = "looks rewritten, but the annotation `" + ConfigAnnotation + "` does not store its original"
+const danglingText = "it looks rewritten, but the annotation `" + ConfigAnnotation + "` does not store its original"
 
 // classify decides whether the probe is rewritten, and returns the reason if it
 // is not.
 func (b *builder) classify(rewrite []string) (why reason.Key) {
 	if path, known := unknownField(b.source); path != nil {
-		b.add(reason.HandlerUnknown, path, "is a field that this version does not know (it knows %s), so the probe is left alone", strings.Join(known, ", "))
+		f := b.add(reason.HandlerUnknown, path, "not rewritten: this version does not know the field `%s`", path[len(path)-1].Key)
+		f.Text.Why = "It knows " + strings.Join(known, ", ")
 		return reason.HandlerUnknown
 	}
 	if b.dangling {
-		b.add(reason.Dangling, probePath, danglingText)
+		b.addDangling()
 		return reason.Dangling
 	}
 	if !b.isValid() {
 		return reason.None
 	}
 	if b.original.FailureThreshold == 0 {
-		b.add(reason.VMThresholdDefault, probePath.Key("failureThreshold"),
-			"is not set, and Istio's agent then takes 1, not 3 as the API's documentation says: the first failure takes the machine out")
+		f := b.add(reason.VMThresholdDefault, probePath.Key("failureThreshold"),
+			"it is not set, so Istio's agent takes 1, and the first failure takes the machine out")
+		f.Text.Why = "The API's documentation promises 3"
 	}
 	b.checkHTTPGet()
 	kind := handlerOf(b.original).Kind()
@@ -63,15 +65,19 @@ func (b *builder) canRewrite(target *prober.Original) bool {
 	_, hasEnv := b.config.group.ProxyMetadata.Lookup(prober.EnvName)
 	switch {
 	case isOwnHost(host) && !slices.Contains([]string{"", "localhost", "127.0.0.1"}, host):
-		b.add(reason.VMHTTPSVerified, probePath.Key(httpGet, "host"),
-			"%q must be 127.0.0.1 or localhost, or unset: Istio's agent verifies the certificate that it gets, and its status server, which does not, asks localhost or the machine's own address", host)
+		f := b.add(reason.VMHTTPSVerified, probePath.Key(httpGet, "host"), "not rewritten: %q is neither 127.0.0.1 nor localhost", host)
+		f.Text.Why = "Istio's agent verifies the certificate. Its status server does not, but asks only these or the machine's own address"
+		f.Text.Fix = "Write 127.0.0.1 or localhost, or remove `host`"
 	case b.g.Metadata.Name == "" || strings.Contains(b.g.Metadata.Name, "/"):
-		b.add(reason.VMProbeInvalid, field.NewPath("metadata", "name"), "%q must be the group's name, which is in the path of a rewritten probe", b.g.Metadata.Name)
+		f := b.add(reason.VMProbeInvalid, field.NewPath("metadata", "name"), "not rewritten: %q is not a name without a slash", b.g.Metadata.Name)
+		f.Text.Why = "The path of a rewritten probe has the group's name"
 	case overridden >= 0:
-		b.add(reason.VMConfigInvalid, entryConfigPath, "has `proxyMetadata.%s`, which goes over that of the group; the variable must be left to rewrite-probes", b.config.entries.ProxyMetadata[overridden].Key)
+		f := b.add(reason.VMConfigInvalid, entryConfigPath, "its `proxyMetadata.%s` replaces the group's", b.config.entries.ProxyMetadata[overridden].Key)
+		f.Text.Fix = "Remove it: rewrite-probes sets it"
 	case hasEnv && !b.envIsOurs():
-		b.add(reason.VMConfigInvalid, annotationPath(ConfigAnnotation),
-			"has `proxyMetadata.%s` already, and not with the original of this probe alone; the variable must be left to rewrite-probes", prober.EnvName)
+		f := b.add(reason.VMConfigInvalid, annotationPath(ConfigAnnotation),
+			"it already has `proxyMetadata.%s`, and not with only the original of this probe", prober.EnvName)
+		f.Text.Fix = "Remove it: rewrite-probes sets it"
 	default:
 		return true
 	}
@@ -98,10 +104,14 @@ func (b *builder) isValid() bool {
 	if last := err.Path[len(err.Path)-1].Key; last == "probe" || last == "command" {
 		key = reason.VMNoHandler
 		if h := handlerOf(p); *h == (pod.Handler{}) || h.Kind() == "exec" {
-			err.Text += "; without it Istio's agent crashes"
+			err.Text += ", so Istio's agent crashes"
 		}
 	}
-	b.add(key, err.Path, "%s", err.Text)
+	text := err.Text
+	if key == reason.VMNoHandler {
+		text = "it " + text
+	}
+	b.add(key, err.Path, "%s", text)
 	return false
 }
 
@@ -113,11 +123,13 @@ func (b *builder) checkHTTPGet() {
 	}
 	path := probePath.Key(httpGet)
 	if !isOwnHost(h.Host) {
-		b.add(reason.VMHostRemote, path.Key("host"), "%q must be the machine itself, as 127.0.0.1 and localhost are: Istio's agent asks from 127.0.0.6, from where it reaches no other host; without `host` it asks the machine's own address", h.Host).Current = h.Host
+		f := b.add(reason.VMHostRemote, path.Key("host"), "%q is not the machine itself, so Istio's agent cannot reach it", h.Host)
+		f.Current = h.Host
+		f.Text.Why = "The agent asks from 127.0.0.6. Without `host` it asks the machine's own address"
 	}
 	for i, header := range h.HTTPHeaders {
 		if strings.EqualFold(header.Name, "Host") && header.Name != "Host" {
-			f := b.add(reason.VMHeaderCase, path.Item("httpHeaders", i).Key("name"), "%q must be written \"Host\": Istio's agent sends two Host headers otherwise, which a server answers with 400", header.Name)
+			f := b.add(reason.VMHeaderCase, path.Item("httpHeaders", i).Key("name"), "with the header %q, Istio's agent sends two Host headers, which a server answers with 400", header.Name)
 			f.Current, f.Proposed = header.Name, "Host"
 		}
 	}

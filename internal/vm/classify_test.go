@@ -81,9 +81,9 @@ func TestAnAnnotationOfTheEntriesIsInTheWay(t *testing.T) {
 
 func TestWhatIstiodRefusesHasAKey(t *testing.T) {
 	for _, tt := range []struct{ name, probe, reason, path, last string }{
-		{"no handler", "{failureThreshold: 3}", "vm-no-handler", "spec.probe", "and has none; without it Istio's agent crashes"},
+		{"no handler", "{failureThreshold: 3}", "vm-no-handler", "spec.probe", "and has none, so Istio's agent crashes"},
 		{"two handlers", "{failureThreshold: 3, tcpSocket: {port: 1}, exec: {command: [a]}}", "vm-no-handler", "spec.probe", "and has `tcpSocket`, `exec`"},
-		{"an exec without a command", "{failureThreshold: 3, exec: {command: []}}", "vm-no-handler", "spec.probe.exec.command", "must name a program; without it Istio's agent crashes"},
+		{"an exec without a command", "{failureThreshold: 3, exec: {command: []}}", "vm-no-handler", "spec.probe.exec.command", "must name a program, so Istio's agent crashes"},
 		{"a number", "{failureThreshold: -1, tcpSocket: {port: 1}}", "vm-probe-invalid", "spec.probe.failureThreshold", "must be a number from 1 to 2147483647"},
 		{"a port", "{failureThreshold: 3, grpc: {port: 0}}", "vm-probe-invalid", "spec.probe.grpc.port", "must be a number from 1 to 65535"},
 		{"a scheme", "{failureThreshold: 3, httpGet: {port: 1, scheme: https}}", "vm-probe-invalid", "spec.probe.httpGet.scheme", "must be HTTP or HTTPS"},

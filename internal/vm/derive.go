@@ -36,12 +36,12 @@ func (b *builder) derive() {
 	case b.original == nil || b.isDerived():
 		b.original, b.derived = p, p
 	case !reflect.DeepEqual(effective(b.original), p):
-		b.add(reason.VMSourceDiffers, probePath, "is %s, but %s, has %s; one of them must go, or the annotation `%s`",
-			inJSON(effective(b.original)), where, inJSON(p), fromAnnotation)
+		b.add(reason.VMSourceDiffers, probePath, "it is %s, but %s has %s",
+			inJSON(effective(b.original)), where, inJSON(p))
 		return
 	}
 	if p.Exec != nil {
-		b.add(reason.VMSourceExec, path, "%q has an exec probe, whose command %q must be on the machine as it is in the container", ref, p.Exec.Command)
+		b.add(reason.VMSourceExec, path, "%q has an exec probe, so the machine needs its command %q", ref, p.Exec.Command)
 	}
 }
 
@@ -82,7 +82,7 @@ func (b *builder) find(ref string) (from *transformer.OriginalProbe, where strin
 	case len(all) == 0:
 		return nil, where, fmt.Errorf("%s has no readinessProbe", workload)
 	}
-	return nil, where, fmt.Errorf("%s has a readinessProbe in %s; the annotation must name one of these containers: %s/%s/CONTAINER", workload, strings.Join(containers, ", "), kind, name)
+	return nil, where, fmt.Errorf("%s has a readinessProbe in %s. Name one of these containers: %s/%s/CONTAINER", workload, strings.Join(containers, ", "), kind, name)
 }
 
 // translate returns a container's probe in the form of a group's, with every default.
@@ -114,7 +114,7 @@ func (b *builder) translate(from *transformer.OriginalProbe) (*vmconfig.Probe, e
 	if port != nil && port.IsString {
 		n, named := b.g.Spec.Template.Ports[port.Str]
 		if !named && from.PortErr != nil {
-			return nil, fmt.Errorf("its probe %w, or be in `spec.template.ports` of the group", from.PortErr)
+			return nil, fmt.Errorf("%w, and `spec.template.ports` of the group has none", from.PortErr)
 		}
 		*port = field.Number(cmp.Or(n, from.Port))
 	}

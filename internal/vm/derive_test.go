@@ -52,8 +52,8 @@ func TestAReferenceNamesOneProbe(t *testing.T) {
 		{"a workload that is not there", "StatefulSet/one", "", "no StatefulSet one"},
 		{"a workload without a probe", "Pod/none", "", "Pod none has no readinessProbe"},
 		{"a container of a workload without a probe", "Pod/none/a", "", "Pod none has no readinessProbe"},
-		{"a container without a probe", "Deployment/web/c", "", `Deployment web has a readinessProbe in "a", "b"; the annotation must name one of these containers: Deployment/web/CONTAINER`},
-		{"several probes", "Deployment/web", "", `Deployment web has a readinessProbe in "a", "b"; the annotation must name one of these containers: Deployment/web/CONTAINER`},
+		{"a container without a probe", "Deployment/web/c", "", `Deployment web has a readinessProbe in "a", "b". Name one of these containers: Deployment/web/CONTAINER`},
+		{"several probes", "Deployment/web", "", `Deployment web has a readinessProbe in "a", "b". Name one of these containers: Deployment/web/CONTAINER`},
 	} {
 		b := newBuilder(read(t, group("", ""), workloads...).Group)
 		from, where, err := b.find(tt.ref)
@@ -100,7 +100,7 @@ func TestAProbeIsTranslatedIntoThatOfAGroup(t *testing.T) {
 		{"a port of the group, which wins", "{httpGet: {port: other}}", with(func(p *vmconfig.Probe) {
 			p.HTTPGet = &prober.HTTPGet{Path: "/", Port: field.Number(9443), Scheme: "HTTP"}
 		}), ""},
-		{"a port that neither has", "{httpGet: {port: nowhere}}", nil, "its probe is nowhere, or be in `spec.template.ports` of the group"},
+		{"a port that neither has", "{httpGet: {port: nowhere}}", nil, "is nowhere, and `spec.template.ports` of the group has none"},
 	} {
 		g := read(t, "kind: WorkloadGroup\nmetadata: {name: reviews}\nspec: {template: {ports: {other: 9443}}}\n").Group
 		from := original(t, "app", tt.probe)

@@ -89,7 +89,7 @@ func newBuilder(g *Group) *builder {
 	v, _ := g.Source(probePath)
 	b.source, _ = v.(field.Map)
 	if b.record, err = transformer.ReadRecord(g.Metadata.Annotations); err != nil {
-		b.add(reason.EnvUnreadable, annotationPath(transformer.OriginalsAnnotation), "%v; the original of the rewritten probe cannot be known", err)
+		b.add(reason.EnvUnreadable, annotationPath(transformer.OriginalsAnnotation), "the original probe is unknown: %v", err)
 	}
 	b.written = writtenIn(field.WithWholeNumbers(b.source))
 	b.recognise()
@@ -112,6 +112,12 @@ func annotationPath(key string) field.Path { return field.NewPath("metadata", "a
 func (b *builder) add(key reason.Key, path field.Path, format string, args ...any) *transformer.Finding {
 	b.findings = append(b.findings, transformer.NewFinding(key, path, format, args...))
 	return &b.findings[len(b.findings)-1]
+}
+
+// addDangling reports a rewritten probe without its original.
+func (b *builder) addDangling() {
+	f := b.add(reason.Dangling, probePath, danglingText)
+	f.Text.Fix = "Write the original probe back"
 }
 
 func (b *builder) failed() bool { return transformer.FirstError(b.findings) != nil }
@@ -177,10 +183,11 @@ func (b *builder) repairs() []transformer.Finding {
 			"istiod refuses a WorkloadGroup with a grpc probe, and Istio's agent crashes if the service is not serving")}
 	case !b.isRewritten && isHTTPS(b.probe):
 		return []transformer.Finding{transformer.NewFinding(reason.VMHTTPSVerified, probePath.Key(httpGet, "scheme"),
-			"Istio's agent verifies the certificate of an HTTPS probe, which the kubelet does not: one that is self-signed, or not for this address, fails")}
+			"Istio's agent verifies the certificate of an HTTPS probe, and the kubelet does not").
+			Why("A self-signed certificate, or one for another address, fails")}
 	case b.isRewritten && hasHost(b.target) && b.config.group.ProxyMetadata.Get(localhostEnv) != "true":
 		return []transformer.Finding{transformer.NewFinding(reason.VMConfigInvalid, annotationPath(ConfigAnnotation),
-			"must have `proxyMetadata.%s: \"true\"`, without which the agent's status server does not ask %s", localhostEnv, b.target.HTTPGet.Host)}
+			"without `proxyMetadata.%s: \"true\"`, the agent's status server does not ask %s", localhostEnv, b.target.HTTPGet.Host)}
 	}
 	return nil
 }
@@ -192,7 +199,7 @@ func Restore(g *Group) transformer.Plan {
 
 // undoBecause restores a group that has opted out.
 func (b *builder) undoBecause(off *transformer.Finding) transformer.Plan {
-	verb := "left alone"
+	verb := "not rewritten"
 	switch {
 	case b.isDerived():
 		verb = "taken out again"
@@ -200,7 +207,7 @@ func (b *builder) undoBecause(off *transformer.Finding) transformer.Plan {
 		verb = "restored"
 	}
 	if b.probe != nil {
-		off.Text.What += "; its probe is " + verb
+		off.Text.What += ". Its probe is " + verb
 		b.findings = append(b.findings, *off)
 	}
 	return b.undo(reason.OptOut)
@@ -208,7 +215,7 @@ func (b *builder) undoBecause(off *transformer.Finding) transformer.Plan {
 
 func (b *builder) undo(why reason.Key) transformer.Plan {
 	if b.dangling {
-		b.add(reason.Dangling, probePath, danglingText)
+		b.addDangling()
 		why = reason.Dangling
 	}
 	if b.isDerived() {

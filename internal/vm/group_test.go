@@ -182,7 +182,7 @@ func TestTheOptOutOfANamespaceCounts(t *testing.T) {
 	s := read(t, group("", httpsProbe))
 	s.Namespace = &field.Metadata{Name: "shop", Annotations: field.KeyValues{{Key: "rewrite-probes.io/rewrite", Value: "false"}}}
 	plan := s.plan(everything)
-	if len(plan.Edits) > 0 || len(plan.Findings) != 1 || !strings.HasSuffix(plan.Findings[0].Text.String(), "; its probe is left alone") {
+	if len(plan.Edits) > 0 || len(plan.Findings) != 1 || !strings.HasSuffix(plan.Findings[0].Text.String(), ". Its probe is not rewritten") {
 		t.Errorf("%+v", plan)
 	}
 }
@@ -191,9 +191,9 @@ func TestTheMessageOfAnOptOutSaysWhatBecomesOfTheProbe(t *testing.T) {
 	off := "    rewrite-probes.io/rewrite: \"false\"\n"
 	taken := "    rewrite-probes.io/probe-from: Pod/a\n    rewrite-probes.io/originals: '{\"derived\":{\"tcpSocket\":{\"port\":1},\"initialDelaySeconds\":0,\"timeoutSeconds\":1,\"periodSeconds\":10,\"successThreshold\":1,\"failureThreshold\":3}}'\n"
 	for _, tt := range []struct{ name, text, want string }{
-		{"a probe of the author's", group("  annotations:\n"+off, httpsProbe), "; its probe is left alone"},
-		{"a probe that is rewritten", group(rewrittenAnnotation+off, rewritten), "; its probe is restored"},
-		{"a probe that was taken from a workload", group("  annotations:\n"+off+taken, "{failureThreshold: 3, tcpSocket: {port: 1}}"), "; its probe is taken out again"},
+		{"a probe of the author's", group("  annotations:\n"+off, httpsProbe), ". Its probe is not rewritten"},
+		{"a probe that is rewritten", group(rewrittenAnnotation+off, rewritten), ". Its probe is restored"},
+		{"a probe that was taken from a workload", group("  annotations:\n"+off+taken, "{failureThreshold: 3, tcpSocket: {port: 1}}"), ". Its probe is taken out again"},
 	} {
 		if f := read(t, tt.text).plan(everything).Findings; len(f) != 1 || !strings.HasSuffix(f[0].Text.String(), tt.want) {
 			t.Errorf("%s: %+v", tt.name, f)

@@ -50,7 +50,7 @@ func (f Fact) IsSure() bool { return f.Is == certain.Always && !f.Presumed }
 // Facts are what decides between worlds, each a field of [world].
 type Facts struct {
 	Injected, Native, Holds, Rewrites Fact
-	InjectionCure                     string // what would say whether it is injected; "" in meshes without worlds
+	InjectionCure                     string // how to declare whether it is injected; "" in meshes without worlds
 }
 
 // Worlds returns the worlds that the facts leave open. What does not matter in a
@@ -122,30 +122,30 @@ func (f *Facts) VerdictOn(fates []WorldFate) (worst Fate, unless string) {
 	return fates[0].Fate, ""
 }
 
-// onlyTheCluster is in place of what declares a fact that nothing does.
-const onlyTheCluster = "only the cluster"
+// onlyTheCluster is in place of how to declare a fact that nothing declares.
+const onlyTheCluster = "look in the cluster"
 
 // A question is something that may hold in a world, and decides whether a probe is affected.
 type question struct {
 	holds, fails string // complete "if ..."
-	fix          string // what would say it
+	fix          string // how to declare it
 	of           func(WorldFate) bool
 }
 
 // questions are asked in this order.
 func (f *Facts) questions(mode string) []question {
 	return []question{
-		{"Istio injects its sidecar into the pod", "Istio does not inject its sidecar into the pod", f.InjectionCure,
+		{"Istio injects its sidecar", "Istio does not inject its sidecar", f.InjectionCure,
 			func(w WorldFate) bool { return w.Injected }},
-		{"Istio's sidecar is a native one", "Istio's sidecar is no native one", "`istio.nativeSidecars`",
+		{"Istio's sidecar is native", "Istio's sidecar is not native", "set `istio.nativeSidecars`",
 			func(w WorldFate) bool { return w.Native }},
-		{"the other containers wait for istio-proxy", "the other containers do not wait for istio-proxy", "`istio.holdApplicationUntilProxyStarts`",
+		{"other containers wait for istio-proxy", "other containers do not wait for istio-proxy", "set `istio.holdApplicationUntilProxyStarts`",
 			func(w WorldFate) bool { return w.Native || w.Holds }},
 		{"Istio's CNI plugin redirects the pod's connections", "", onlyTheCluster,
 			func(w WorldFate) bool { return w.Early }},
-		{"Istio's sidecar is a native one, or its CNI plugin redirects the pod's connections", "", onlyTheCluster,
+		{"Istio's sidecar is native, or its CNI plugin redirects the pod's connections", "", onlyTheCluster,
 			func(w WorldFate) bool { return w.Native || w.Early }},
-		{"Istio's injector rewrites the probes", "Istio's injector does not rewrite the probes", "`istio.injectorRewrites`",
+		{"Istio's injector rewrites the probes", "Istio's injector does not rewrite the probes", "set `istio.injectorRewrites`",
 			func(w WorldFate) bool { return w.Rewrites }},
 		{"the kubelet's connections come through no excluded interface", "the kubelet's connections come through an excluded interface", onlyTheCluster,
 			func(w WorldFate) bool { return !w.Uncaptured }},
@@ -162,11 +162,11 @@ func (f *Facts) questions(mode string) []question {
 // together.
 func (f *Facts) deciding(fates []WorldFate) string {
 	if far := elsewhere(fates); far != "" {
-		return far + " is about another cluster, which is not known (it is in another folder; one stream of all that is applied together would say)"
+		return far + " is about another cluster (unknown: it is in another folder; run on one stream of all that you apply together)"
 	}
-	mode := "a single PeerAuthentication for it"
+	mode := "write a single PeerAuthentication for it"
 	if slices.ContainsFunc(fates, func(w WorldFate) bool { return w.MTLS.Mode != "" && w.MTLS.At == "" }) {
-		mode = "the namespace, here and in the PeerAuthentications, or `istio.mtls`,"
+		mode = "set the namespace, here and in the PeerAuthentications, or `istio.mtls`"
 	}
 	isSpared := func(w WorldFate) bool { return w.Outcome == Unaffected }
 	var words, fixes []string
@@ -192,7 +192,21 @@ func (f *Facts) deciding(fates []WorldFate) string {
 	if len(words) == 0 {
 		return "the mesh is set up in one way and not in another"
 	}
-	return strings.Join(words, ", and ") + ", which is not known (" + strings.Join(fixes, " and ") + " would say)"
+	return strings.Join(words, ", and ") + " (unknown: " + inOrder(fixes) + ")"
+}
+
+// inOrder joins the ways to declare facts. Two single options follow one "set".
+func inOrder(fixes []string) string {
+	text := fixes[0]
+	for i, c := range fixes[1:] {
+		option, sets := strings.CutPrefix(c, "set ")
+		if sets && strings.HasPrefix(fixes[i], "set ") && strings.Count(fixes[i], " ") == 1 {
+			text += " and " + option
+			continue
+		}
+		text += "; " + c
+	}
+	return text
 }
 
 // elsewhere names what alone makes worlds in which a probe is unaffected, and is in another

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -46,8 +47,8 @@ func TestAvoidedIn(t *testing.T) {
 	}
 }
 
-// A page may get better than its limit and not worse; one without a limit must be plain.
-func TestRun_limits(t *testing.T) {
+// A page must be plain, and so must a file of messages, of which none is too long.
+func TestRun_problems(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
@@ -56,25 +57,32 @@ func TestRun_limits(t *testing.T) {
 		}
 		return path
 	}
-	long := strings.Repeat("word ", 31) + "end."
-	plain, bad := write("plain.md", "Plain words are read at once."), write("bad.md", long)
-	limits := filepath.Join(dir, "limits.txt")
-	var out strings.Builder
-	if rc, err := run(&out, []string{plain, bad}, limits, false, 1); rc != 1 || err != nil || !strings.Contains(out.String(), "32 words  "+bad) {
-		t.Errorf("%d, %v, %s", rc, err, &out)
+	plain := write("plain.md", "Plain words are read at once.")
+	says := "key: `a.b`: Plain words are read at once. " + strings.Repeat("Write `x: y z`. ", 7)
+	messages := write("messages.txt", says+"\n"+says+"\n")
+	for name, c := range map[string]struct {
+		page, messages string
+		want           []string // nil if nothing is wrong
+	}{
+		"nothing is wrong":     {plain, messages, nil},
+		"a long sentence":      {write("long.md", "Plain. "+strings.Repeat("word ", 31)+"end."), messages, []string{"32 words", "1 sentences over 30 words"}},
+		"sentences of 16":      {write("many.md", strings.Repeat(strings.Repeat("word ", 15)+"end. ", 9)), messages, []string{"16.0 words a sentence (15 allowed)"}},
+		"a word to avoid":      {write("avoid.md", "Nobody reads this at once."), messages, []string{"1 words to avoid (Nobody)"}},
+		"a message that is so": {plain, write("avoid.txt", "key: Nobody reads this at once.\n"), []string{"avoid.txt: 1 words to avoid (Nobody)"}},
+		"a message of 46":      {plain, write("long.txt", "key: `a.b`: "+strings.Repeat("Six words are in this one. ", 7)+"And four more words.\n"), []string{"1 messages over 45 words"}},
+	} {
+		var out strings.Builder
+		rc, err := run(&out, []string{c.page}, []string{c.messages}, 1)
+		if err != nil || rc != min(1, len(c.want)) {
+			t.Errorf("%s: %d, %v\n%s", name, rc, err, &out)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%s: %s\nhas no %q", name, &out, want)
+			}
+		}
 	}
-	if _, err := run(&out, []string{plain, bad}, limits, true, 0); err != nil {
-		t.Fatal(err)
-	}
-	if rc, err := run(&out, []string{plain, bad}, limits, false, 0); rc != 0 || err != nil {
-		t.Errorf("%d, %v", rc, err)
-	}
-	write("bad.md", long+" "+long)
-	if rc, _ := run(&out, []string{plain, bad}, limits, false, 0); rc != 1 {
-		t.Errorf("a second long sentence: %d", rc)
-	}
-	write("limits.txt", "bad.md 3")
-	if _, err := run(&out, []string{plain}, limits, false, 0); err == nil {
-		t.Error("a limit without all its numbers is read")
+	if _, err := run(io.Discard, []string{filepath.Join(dir, "none.md")}, nil, 0); err == nil {
+		t.Error("a page that is not there is measured")
 	}
 }

@@ -599,16 +599,16 @@ type fact struct {
 }
 
 var deciding = []fact{
-	{"Istio injects its sidecar into the pod", func(w seen) bool { return w.injected }},
-	{"Istio does not inject its sidecar into the pod", func(w seen) bool { return !w.injected }},
-	{"Istio's sidecar is a native one", func(w seen) bool { return w.native }},
-	{"Istio's sidecar is no native one", func(w seen) bool { return !w.native }},
-	{"the other containers wait for istio-proxy", func(w seen) bool { return w.native || w.hold }},
-	{"the other containers do not wait for istio-proxy", func(w seen) bool { return !w.native && !w.hold }},
+	{"Istio injects its sidecar", func(w seen) bool { return w.injected }},
+	{"Istio does not inject its sidecar", func(w seen) bool { return !w.injected }},
+	{"Istio's sidecar is native", func(w seen) bool { return w.native }},
+	{"Istio's sidecar is not native", func(w seen) bool { return !w.native }},
+	{"other containers wait for istio-proxy", func(w seen) bool { return w.native || w.hold }},
+	{"other containers do not wait for istio-proxy", func(w seen) bool { return !w.native && !w.hold }},
 	{"Istio's injector rewrites the probes", func(w seen) bool { return w.rewrites }},
 	{"Istio's injector does not rewrite the probes", func(w seen) bool { return !w.rewrites }},
 	{"Istio's CNI plugin redirects the pod's connections", func(w seen) bool { return w.early }},
-	{"Istio's sidecar is a native one, or its CNI plugin redirects the pod's connections", func(w seen) bool { return w.native || w.early }},
+	{"Istio's sidecar is native, or its CNI plugin redirects the pod's connections", func(w seen) bool { return w.native || w.early }},
 	{"the kubelet's connections come through no excluded interface", func(w seen) bool { return !w.uncaptured }},
 	{"the kubelet's connections come through an excluded interface", func(w seen) bool { return w.uncaptured }},
 	{"mTLS is strict for its port", func(w seen) bool { return w.isStrict }},
@@ -626,7 +626,7 @@ func (t *trial) judgeUnless(what string, s *side, at model.Site, all []world, li
 	for i, l := range lives {
 		worlds = append(worlds, seen{all[i], l.Fates[at] != model.Answered, l.Modes[at] == "STRICT", l.Refused[at]})
 	}
-	facts, _, known := strings.Cut(said, ", which is not known")
+	facts, _, known := strings.Cut(said, " (unknown: ")
 	var named []string
 	if known {
 		named = strings.Split(facts, ", and ")
