@@ -27,7 +27,7 @@ func (d *decision) excludePorts() {
 		at := s.in("port")
 		if in := d.inbound(s.port); in.Local != "" {
 			d.addFinding(containerFinding(reason.AppElsewhere, at, s.container.Name, "Not rewritten: the kubelet cannot reach port %d", s.port).
-				Why("%s says that the app listens on %s", in.By, in.Local).
+				Why("The app listens on %s, by %s", in.Local, in.By).
 				Fix("Set `answeredBy: %s`", AnsweredByProbeProxy))
 			continue
 		}

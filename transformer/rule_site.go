@@ -222,8 +222,8 @@ func localOnly(k *knowledge, s *site) leave {
 		return leave{}
 	}
 	return skip(s, reason.ProxyCannotAnswer, s.in("port"),
-		"asks the pod's IP through istio-proxy, and %s says that the app listens on %s; probe-proxy asks there (`answeredBy: %s`)",
-		in.By, in.Local, AnsweredByProbeProxy)
+		"not rewritten: istio-proxy asks the pod's IP, and the app listens on %s, by %s", in.Local, in.By).
+		fix("Set `answeredBy: %s`, which asks there", AnsweredByProbeProxy)
 }
 
 // beyondEnvoy leaves alone what an Envoy in Open Service Mesh's form cannot answer.

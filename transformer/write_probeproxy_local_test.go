@@ -73,7 +73,7 @@ func TestAProbeOfAPortThatIsEnvoysAloneIsRefused(t *testing.T) {
 		"another port, and the app":                {"", sidecar("8001", "defaultEndpoint: '[::1]:9'"), "app", reason.AppElsewhere, "to [::1]:9"},
 		"the pod's, another port":                  {"", sidecar("8001", "defaultEndpoint: 0.0.0.0:9"), "istio-proxy", reason.AppElsewhere, "to 0.0.0.0:9"},
 		"a socket":                                 {"", sidecar("8001", "defaultEndpoint: unix:///run/app.sock"), "auto", reason.AppElsewhere, "Write an exec probe"},
-		"the app is local":                         {"", sidecar("8001", "defaultEndpoint: 127.0.0.1:8001"), "app", reason.AppElsewhere, "the app listens on 127.0.0.1"},
+		"the app is local":                         {"", sidecar("8001", "defaultEndpoint: 127.0.0.1:8001"), "app", reason.AppElsewhere, "The app listens on 127.0.0.1"},
 		"istio-proxy, and local":                   {"", sidecar("8001", "defaultEndpoint: 127.0.0.1:8001"), "istio-proxy", reason.ProxyCannotAnswer, "the app listens on 127.0.0.1"},
 		"nothing is redirected, and Envoy listens": {none, sidecar("8001", "bind: 0.0.0.0, defaultEndpoint: 127.0.0.1:8001"), "auto", reason.None, "{name POD_IP} {value 127.0.0.1}"},
 		"nothing is redirected, and it does not":   {none, sidecar("9", "bind: 0.0.0.0, defaultEndpoint: 127.0.0.1:9"), "auto", reason.InterceptionNone, "turns off Istio's redirection"},
