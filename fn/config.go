@@ -152,7 +152,8 @@ func (c *RewriteProbes) Default() {
 func setDefaults(into, from reflect.Value) {
 	for i := range into.NumField() {
 		name := into.Type().Field(i).Name
-		have, want := into.Field(i), from.FieldByName(name)
+		have := into.Field(i)
+		want := from.FieldByName(name)
 		switch {
 		case have.Kind() == reflect.Struct:
 			setDefaults(have, want)

@@ -60,7 +60,8 @@ func run(template *corev1.PodTemplateSpec, owner Owner, c *RewriteProbes, mode p
 		return nil, err
 	}
 	if owner.APIVersion == "" && owner.Kind == "" {
-		owner.APIVersion, owner.Kind = "apps/v1", "Deployment"
+		owner.APIVersion = "apps/v1"
+		owner.Kind = "Deployment"
 	}
 	path, decoded, err := templateOf(owner, decoded)
 	if err != nil {
@@ -75,7 +76,11 @@ func run(template *corev1.PodTemplateSpec, owner Owner, c *RewriteProbes, mode p
 		return nil, err
 	}
 	seen := pipeline.Run([]*manifest.Stream{s}, decoded, pipeline.Inspect)
-	out = &Report{Findings: findings.Of(seen), Probes: probesOf(seen), Changed: seen.Changed > 0}
+	out = &Report{
+		Findings: findings.Of(seen),
+		Probes:   probesOf(seen),
+		Changed:  seen.Changed > 0,
+	}
 	if mode == pipeline.Inspect {
 		return out, nil
 	}
@@ -123,7 +128,11 @@ func templateOf(owner Owner, c *config.RewriteProbes) (field.Path, *config.Rewri
 		return nil, nil, fmt.Errorf("a %s has no pod template: use Filter or Process for the object as a whole", owner.Kind)
 	case kind == nil:
 		with := *c
-		own := config.PodTemplate{Group: group, Kind: owner.Kind, Path: "spec.template"}
+		own := config.PodTemplate{
+			Group: group,
+			Kind:  owner.Kind,
+			Path:  "spec.template",
+		}
 		with.Spec.PodTemplates = append(slices.Clone(c.Spec.PodTemplates), own)
 		return field.NewPath("spec", "template"), &with, nil
 	case kind.Shape.WorkloadMetadata:
@@ -135,7 +144,10 @@ func templateOf(owner Owner, c *config.RewriteProbes) (field.Path, *config.Rewri
 // list returns the owner with its template, and its Namespace, as a List in
 // JSON.
 func (o Owner) list(template *corev1.PodTemplateSpec, path field.Path) ([]byte, error) {
-	object := map[string]any{"apiVersion": o.APIVersion, "kind": o.Kind}
+	object := map[string]any{
+		"apiVersion": o.APIVersion,
+		"kind":       o.Kind,
+	}
 	if len(path) == 0 { // a Pod: its metadata are the template's
 		meta := template.ObjectMeta
 		meta.Name, meta.Namespace = o.Metadata.Name, o.Metadata.Namespace
@@ -158,10 +170,15 @@ func (o Owner) list(template *corev1.PodTemplateSpec, path field.Path) ([]byte, 
 	items := []any{object}
 	if o.Namespace != nil {
 		ns := o.Namespace.DeepCopy()
-		ns.APIVersion, ns.Kind = "v1", "Namespace"
+		ns.APIVersion = "v1"
+		ns.Kind = "Namespace"
 		items = append(items, ns)
 	}
-	list, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
+	list, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&map[string]any{
+		"apiVersion": "v1",
+		"kind":       "List",
+		"items":      items,
+	})
 	if err != nil {
 		return nil, err
 	}

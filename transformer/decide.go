@@ -106,7 +106,8 @@ func (d *decision) osmRoutes() map[string][]prober.OSMRoute {
 	}
 	var rest []*site
 	for _, r := range d.rulings {
-		if r.reason == reason.None && !(d.isAnsweredBy(AnsweredByEnvoy) && r.original.TCPSocket != nil) {
+		if r.reason == reason.None &&
+			!(d.isAnsweredBy(AnsweredByEnvoy) && r.original.TCPSocket != nil) {
 			rest = append(rest, r.site)
 		}
 	}
@@ -123,14 +124,20 @@ func (d *decision) ask(rules ...podRule) {
 // finish refuses what would lose an original, and puts the findings in their order.
 func (d *decision) finish() *decision {
 	d.ask(keepReplaced)
-	bySeverity := func(x, y Finding) int { return cmp.Compare(x.Severity.Rank(), y.Severity.Rank()) }
+	bySeverity := func(x, y Finding) int {
+		return cmp.Compare(x.Severity.Rank(), y.Severity.Rank())
+	}
 	slices.SortStableFunc(d.findings, bySeverity)
 	return d
 }
 
-func (d *decision) addFinding(f Finding) { d.findings = append(d.findings, f) }
+func (d *decision) addFinding(f Finding) {
+	d.findings = append(d.findings, f)
+}
 
-func (d *decision) failed() bool { return FirstError(d.findings) != nil }
+func (d *decision) failed() bool {
+	return FirstError(d.findings) != nil
+}
 
 // checkConflicts returns what the mesh's labels and annotations say against the rewriting.
 func checkConflicts(d *decision) []Finding {

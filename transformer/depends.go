@@ -26,7 +26,12 @@ type Reads struct {
 // Reads returns what the plan of an input was made from. A pod template without a probe or hook
 // that opens a connection has nothing to rewrite, so that only its containers matter.
 func (p *Planner) Reads(in *Input, plan *Plan) Reads {
-	r := &reads{in: in, opts: &p.opts, plan: plan, spec: in.SpecPath()}
+	r := &reads{
+		in:   in,
+		opts: &p.opts,
+		plan: plan,
+		spec: in.SpecPath(),
+	}
 	r.containers()
 	if !r.dials {
 		return r.Reads
@@ -48,7 +53,9 @@ type reads struct {
 	dials bool // a container has a probe or hook that opens a connection
 }
 
-func (r *reads) add(paths ...field.Path) { r.Fields = append(r.Fields, paths...) }
+func (r *reads) add(paths ...field.Path) {
+	r.Fields = append(r.Fields, paths...)
+}
 
 func (r *reads) containers() {
 	r.Names = []field.Path{r.spec.Key("initContainers"), r.spec.Key("containers")}
@@ -70,10 +77,15 @@ func (r *reads) containers() {
 // isSpecial reports whether a container is, or may be, a mesh's own or one of ours, of which any
 // field may matter.
 func (r *reads) isSpecial(c *pod.Container) bool {
-	if c.Name == istioInitName || c.Name == r.opts.ProbeProxy.Name || c.Image == autoImage {
+	if c.Name == istioInitName ||
+		c.Name == r.opts.ProbeProxy.Name ||
+		c.Image == autoImage {
 		return true
 	}
-	return slices.ContainsFunc(serviceMeshes, func(d *serviceMesh) bool { return d.proxy == c.Name }) ||
+	return slices.ContainsFunc(
+		serviceMeshes,
+		func(d *serviceMesh) bool { return d.proxy == c.Name },
+	) ||
 		len(c.EnvVars(prober.EnvName)) > 0
 }
 
@@ -110,7 +122,9 @@ func (r *reads) probes(path field.Path, c *pod.Container) {
 // handler adds the handlers of a probe or hook, and reports whether one opens a connection. If
 // none does, it only matters that none comes.
 func (r *reads) handler(path field.Path, h *pod.Handler) (dials bool) {
-	dials = h.HTTPGet != nil || h.TCPSocket != nil || h.GRPC != nil
+	dials = h.HTTPGet != nil ||
+		h.TCPSocket != nil ||
+		h.GRPC != nil
 	r.dials = r.dials || dials
 	for _, kind := range pod.HandlerKinds() {
 		if dials || slices.Contains(pod.DialingHandlers(), kind) {
@@ -127,7 +141,9 @@ func (r *reads) metadata() {
 	r.Metadata = true
 	keys := meshKeys
 	if len(r.plan.Edits) > 0 && !r.plan.WasRewritten {
-		ofOthers := func(k metaKey) bool { return k.mesh != "" && k.mesh != r.mesh() }
+		ofOthers := func(k metaKey) bool {
+			return k.mesh != "" && k.mesh != r.mesh()
+		}
 		keys = slices.DeleteFunc(slices.Clone(keys), ofOthers)
 	}
 	if metadata := r.in.MetadataPath(); metadata != nil {
@@ -242,7 +258,8 @@ func metaKeys(mesh, kind string, keys ...string) (all []metaKey) {
 
 // NamespaceReads are the fields of a Namespace that plans depend on.
 func NamespaceReads() []field.Path {
-	labels, annotations := field.NewPath("metadata", "labels"), field.NewPath("metadata", "annotations")
+	labels := field.NewPath("metadata", "labels")
+	annotations := field.NewPath("metadata", "annotations")
 	all := []field.Path{
 		labels.Key(istioInjection),
 		labels.Key(istioRevision),

@@ -10,9 +10,13 @@ import (
 // mergeEnv returns the env vars of base with those of changes, by name.
 func mergeEnv(base, changes field.List) field.List {
 	out := slices.Clone(base)
-	nameOf := func(env field.Value) string { return field.As[string](env.(field.Map), "name") }
+	nameOf := func(env field.Value) string {
+		return field.As[string](env.(field.Map), "name")
+	}
 	for _, v := range changes {
-		i := slices.IndexFunc(out, func(o field.Value) bool { return nameOf(o) == nameOf(v) })
+		i := slices.IndexFunc(out, func(o field.Value) bool {
+			return nameOf(o) == nameOf(v)
+		})
 		if i < 0 {
 			out = append(out, v)
 		} else {
@@ -46,7 +50,14 @@ func diff(path field.Path, have, want field.Value, owned func(key string) bool) 
 func diffMaps(path field.Path, have, want field.Map, owned func(key string) bool) (edits []field.Edit) {
 	for _, e := range want {
 		if v, ok := have.Get(e.Key); !ok {
-			edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(e.Key), Value: e.Value})
+			edits = append(
+				edits,
+				field.Edit{
+					Op:    field.Set,
+					Path:  path.Key(e.Key),
+					Value: e.Value,
+				},
+			)
 		} else if !field.Same(v, e.Value) { // a path costs memory
 			edits = append(edits, diff(path.Key(e.Key), v, e.Value, nil)...)
 		}
@@ -55,7 +66,10 @@ func diffMaps(path field.Path, have, want field.Map, owned func(key string) bool
 		_, wanted := want.Get(e.Key)
 		isOwned := owned == nil || owned(e.Key)
 		if !wanted && isOwned && !isFilledIn(e, want) {
-			edits = append(edits, field.Edit{Op: field.Delete, Path: path.Key(e.Key)})
+			edits = append(edits, field.Edit{
+				Op:   field.Delete,
+				Path: path.Key(e.Key),
+			})
 		}
 	}
 	return edits

@@ -10,7 +10,9 @@ import (
 
 // FirstError returns the first finding that is an error; nil if there is none.
 func FirstError(findings []Finding) *Finding {
-	i := slices.IndexFunc(findings, func(f Finding) bool { return f.Severity == Error })
+	i := slices.IndexFunc(findings, func(f Finding) bool {
+		return f.Severity == Error
+	})
 	if i < 0 {
 		return nil
 	}
@@ -22,7 +24,12 @@ func FirstError(findings []Finding) *Finding {
 func NewFinding(key reason.Key, path field.Path, what string, args ...any) Finding {
 	text := reason.NewText(what, args...)
 	text.What = reason.Capital(text.What)
-	return Finding{Severity: key.Severity(), Reason: key, Text: text, Field: path}
+	return Finding{
+		Severity: key.Severity(),
+		Reason:   key,
+		Text:     text,
+		Field:    path,
+	}
 }
 
 // Why returns the finding with its cause.

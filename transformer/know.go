@@ -49,7 +49,9 @@ func (k *knowledge) answersItself() bool { return k.isAnsweredBy(AnsweredByApp) 
 
 // isAnsweredBy reports whether somebody is to answer rewritten probes: one of the AnsweredBy
 // constants but auto.
-func (k *knowledge) isAnsweredBy(who string) bool { return k.inspection.answerer.who == who }
+func (k *knowledge) isAnsweredBy(who string) bool {
+	return k.inspection.answerer.who == who
+}
 
 // withoutExcluded returns the annotations without the ports that an earlier run took out
 // of the mesh.
@@ -60,7 +62,11 @@ func withoutExcluded(t *template, annotations field.KeyValues) field.KeyValues {
 			port, _ := strconv.Atoi(item)
 			ports = append(ports, port)
 		}
-		annotations = portList{key: p.Key}.without(annotations, t.record.Values(recordAnnotations), ports...)
+		annotations = portList{key: p.Key}.without(
+			annotations,
+			t.record.Values(recordAnnotations),
+			ports...,
+		)
 	}
 	return annotations
 }

@@ -40,7 +40,8 @@ func (v *view) misplacedMark() *Finding {
 // misplacedIn returns a finding if metadata has the mark in the wrong place; at is the path of the
 // pods' metadata, nil of a Namespace.
 func (m mark) misplacedIn(v *view, metadata *field.Metadata, right string, at field.Path) *Finding {
-	wrong, values := otherThan(right), metadata.Annotations
+	wrong := otherThan(right)
+	values := metadata.Annotations
 	if wrong == "labels" {
 		values = metadata.Labels
 	}

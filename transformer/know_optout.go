@@ -31,7 +31,10 @@ func (v *view) optOut(own, byMesh *Finding) *Finding {
 }
 
 func (t *template) optOutSources() []optOutSource {
-	sources := append(make([]optOutSource, 0, 3), optOutSource{&t.in.Template.Metadata, t.metadata, "the pods"})
+	sources := append(
+		make([]optOutSource, 0, 3),
+		optOutSource{&t.in.Template.Metadata, t.metadata, "the pods"},
+	)
 	if t.hasOwnMetadata() {
 		sources = append(sources, optOutSource{&t.in.Workload, field.NewPath("metadata"), "the pods"})
 	}

@@ -16,7 +16,9 @@ func (k *knowledge) outcome(s *site) (f world.Fate, unless string) {
 	kind := s.current.Kind()
 	spec := &k.in.Template.Spec
 	switch {
-	case kind == "" || !s.current.Dials() || k.mesh.isProxy(s.container):
+	case kind == "" ||
+		!s.current.Dials() ||
+		k.mesh.isProxy(s.container):
 		return world.Spared, ""
 	case s.isDangling():
 		return world.Failing("nothing in the pod has its original"), ""
@@ -47,7 +49,9 @@ func (k *knowledge) injectorRewrites() bool {
 // mayBeRewritten reports whether Istio's injector may rewrite the pod's probes.
 func (k *knowledge) mayBeRewritten() bool {
 	f := &k.inspection.facts
-	return k.mesh.name == istioData.name && f.Injected.May(true) && f.Rewrites.May(true)
+	return k.mesh.name == istioData.name &&
+		f.Injected.May(true) &&
+		f.Rewrites.May(true)
 }
 
 // cannotRun returns why h, a probe-proxy, cannot answer in a pod, with or without a mesh; ""
@@ -77,9 +81,15 @@ func (s *site) brokenReason(spec *pod.Spec) string {
 	switch why := h.cannotRun(spec); {
 	case why != "":
 		return why
-	case h.ours && !h.proxy && !s.inForm && !slices.Contains(h.listens, s.dialed()):
+	case h.ours &&
+		!h.proxy &&
+		!s.inForm &&
+		!slices.Contains(h.listens, s.dialed()):
 		return fmt.Sprintf("%s, which must answer, listens on port %s", h.name(), joinPorts(h.listens))
-	case !h.proxy && !h.isAnnotation() && s.gates() && h.at.StartsAfter(s.at):
+	case !h.proxy &&
+		!h.isAnnotation() &&
+		s.gates() &&
+		h.at.StartsAfter(s.at):
 		return h.name() + ", which must answer, starts later, when the probe or hook has passed"
 	case !s.inForm && s.current.HTTPGet.Scheme == "HTTPS":
 		return h.name() + ", which must answer, speaks plain HTTP"
@@ -94,10 +104,17 @@ func (s *site) brokenReason(spec *pod.Spec) string {
 // timeoutMismatch returns what becomes of a rewritten probe whose own timeout is longer than
 // that of its original in the holder, by which the app must have answered.
 func (s *site) timeoutMismatch() (f world.Fate, unless string) {
-	if s.holder == nil || s.entry.TimeoutSeconds == 0 || s.entry.TimeoutSeconds >= s.timeout {
+	if s.holder == nil ||
+		s.entry.TimeoutSeconds == 0 ||
+		s.entry.TimeoutSeconds >= s.timeout {
 		return world.Spared, ""
 	}
-	why := fmt.Sprintf("its original in %s has a timeout of %d s, and the probe one of %d s", s.holder.name(), s.entry.TimeoutSeconds, s.timeout)
+	why := fmt.Sprintf(
+		"its original in %s has a timeout of %d s, and the probe one of %d s",
+		s.holder.name(),
+		s.entry.TimeoutSeconds,
+		s.timeout,
+	)
 	return world.Failing(why), fmt.Sprintf("the app takes longer than %d s", s.entry.TimeoutSeconds)
 }
 
@@ -105,5 +122,7 @@ func (s *site) timeoutMismatch() (f world.Fate, unless string) {
 // redirects nothing may rewrite probes all the same, which its worlds tell.
 func (k *knowledge) passesProbes() bool {
 	off := k.byMesh
-	return off != nil && off.Reason.Doc().LetThrough && off.Reason != reason.InterceptionNone
+	return off != nil &&
+		off.Reason.Doc().LetThrough &&
+		off.Reason != reason.InterceptionNone
 }

@@ -44,11 +44,18 @@ var consul = passiveProxy{
 		name: "consul", title: "Consul", proxy: "consul-dataplane", uid: 5995, sidecarUser: consulInitUser, firstIsApp: true,
 		reserved: []int{8600, 15001, 19000, 20000, 20200, 20600, 21000},
 		excluded: portList{key: "consul.hashicorp.com/transparent-proxy-exclude-inbound-ports"},
-		off:      rewriterOff{key: "consul.hashicorp.com/transparent-proxy-overwrite-probes", value: "false", means: isFalse},
+		off: rewriterOff{
+			key:   "consul.hashicorp.com/transparent-proxy-overwrite-probes",
+			value: "false",
+			means: isFalse,
+		},
 	},
 	serves: func(s *site) bool {
 		h := s.original.HTTPGet
-		return h != nil && h.Scheme != "HTTPS" && !s.name.IsHook() && !s.at.Init
+		return h != nil &&
+			h.Scheme != "HTTPS" &&
+			!s.name.IsHook() &&
+			!s.at.Init
 	},
 	uncapturedPorts:      []int{20200},
 	uninjectedNamespaces: []string{"kube-system", "kube-public", "local-path-storage", "openebs", "gmp-system", "gke-managed-cim", "openshift-monitoring"},
@@ -80,8 +87,14 @@ func redirectedUser(v *view) []Finding {
 	} else if s := v.in.Template.Spec.SecurityContext; s != nil && s.RunAsUser != nil {
 		user = fmt.Sprint(*s.RunAsUser)
 	}
-	excluded := append(strings.Split(v.annotations().Get(consulExcludeUIDs), ","), strconv.Itoa(consulInitUser))
-	if slices.ContainsFunc(excluded, func(item string) bool { return strings.TrimSpace(item) == user }) {
+	excluded := append(
+		strings.Split(v.annotations().Get(consulExcludeUIDs), ","),
+		strconv.Itoa(consulInitUser),
+	)
+	if slices.ContainsFunc(
+		excluded,
+		func(item string) bool { return strings.TrimSpace(item) == user },
+	) {
 		return nil
 	}
 	f := NewFinding(reason.ConsulUID, nil, "a tcpSocket probe through probe-proxy passes even if the app is down").
@@ -104,7 +117,10 @@ func refineConsul(p passiveProxy, v *view, m *inspection) {
 		case s.name.IsHook():
 		case kind == pod.KindGRPC:
 			return world.Failing("Consul rewrites no grpc probes, and " + whyNoCertificate), ""
-		case kind == pod.KindHTTPGet && s.current.HTTPGet.Scheme == "HTTPS" && rewrites && !s.at.Init:
+		case kind == pod.KindHTTPGet &&
+			s.current.HTTPGet.Scheme == "HTTPS" &&
+			rewrites &&
+			!s.at.Init:
 			return world.Failing("Consul rewrites the probe to a port where its proxy speaks no TLS"), ""
 		}
 		return p.fate(v, s), ""
@@ -117,13 +133,21 @@ const consulOriginalPod = "consul.hashicorp.com/original-pod"
 
 // consulStarts are the first ports of Consul's ranges, a port for each container
 // (webhook/mesh_webhook.go:41-51).
-var consulStarts = map[prober.ProbeType]int64{prober.Liveness: 20300, prober.Readiness: 20400, prober.Startup: 20500}
+var consulStarts = map[prober.ProbeType]int64{
+	prober.Liveness:  20300,
+	prober.Readiness: 20400,
+	prober.Startup:   20500,
+}
 
 // consulOriginal is the findOriginal of Consul, whose injector changes only the port.
 func consulOriginal(t *template, s *site) (*pod.Handler, bool) {
 	h := s.current.HTTPGet
 	start, ok := consulStarts[s.name]
-	if !ok || h.Port.IsString || h.Port.Int < start || h.Port.Int >= start+100 || s.at.Init {
+	if !ok ||
+		h.Port.IsString ||
+		h.Port.Int < start ||
+		h.Port.Int >= start+100 ||
+		s.at.Init {
 		return nil, false
 	}
 	said, has := t.annotations().Lookup(consulOriginalPod)
@@ -138,7 +162,9 @@ func consulOriginal(t *template, s *site) (*pod.Handler, bool) {
 	}
 	for i := range kept.Spec.Containers {
 		for _, was := range sitesOf(nil, pod.Ref{Index: i}, &kept.Spec.Containers[i]) {
-			if was.name == s.name && was.container.Name == s.container.Name && was.current.HTTPGet != nil {
+			if was.name == s.name &&
+				was.container.Name == s.container.Name &&
+				was.current.HTTPGet != nil {
 				own := *h
 				own.Port = was.current.HTTPGet.Port
 				return &pod.Handler{HTTPGet: &own}, true

@@ -44,7 +44,10 @@ func badIstioStatus(annotations field.KeyValues) bool {
 		return false
 	}
 	n, err := strconv.Atoi(v)
-	return err != nil || n < 1 || n > 65535 || slices.Contains(istioData.reserved, n)
+	return err != nil ||
+		n < 1 ||
+		n > 65535 ||
+		slices.Contains(istioData.reserved, n)
 }
 
 func (d istio) proxyConflicts(v *view, badStatus bool) []Finding {
@@ -63,9 +66,14 @@ func (d istio) proxyConflicts(v *view, badStatus bool) []Finding {
 // optOut returns why the probes of the pod need no rewriting, or must not be
 // rewritten; nil if they are to be.
 func (d istio) optOut(v *view, said membership, open *world.Facts, report func(Finding)) *Finding {
-	turnedOff := func(a answerer) bool { return d.needsRewriterOff(v.annotations(), a) }
+	turnedOff := func(a answerer) bool {
+		return d.needsRewriterOff(v.annotations(), a)
+	}
 	ours := slices.ContainsFunc(v.previousAnswerers(), turnedOff)
-	off, invalid := optOutSource{&v.in.Template.Metadata, v.metadata, "the pods"}.switchedOff(istioRewrite, reason.IstioOptOut)
+	off, invalid := optOutSource{&v.in.Template.Metadata, v.metadata, "the pods"}.switchedOff(
+		istioRewrite,
+		reason.IstioOptOut,
+	)
 	if invalid != nil {
 		report(*invalid)
 	}
@@ -80,7 +88,9 @@ func (d istio) optOut(v *view, said membership, open *world.Facts, report func(F
 	if said.off != nil && (isNever || v.opts.AnsweredBy != AnsweredByProbeProxy) {
 		return said.off
 	}
-	isBound := func(s *site) bool { return v.inbound(s.port).IsBound }
+	isBound := func(s *site) bool {
+		return v.inbound(s.port).IsBound
+	}
 	if mode, key := istioMode(v.annotations()); mode == "NONE" && !slices.ContainsFunc(v.sites, isBound) {
 		return new(v.annotationFinding(reason.InterceptionNone, key, "turns off Istio's redirection, so the mesh captures no connection to this pod"))
 	}
@@ -172,7 +182,9 @@ func (istio) runsNextToProxy(annotations field.KeyValues, a answerer) bool {
 	}
 	_, moved := portIn(istioConfigField(annotations.Get(istioProxyConfig), "statusPort"))
 	moved = moved || istioStatusOr(annotations) != prober.StatusPort
-	return moved || a.port != prober.StatusPort || istioData.excluded.has(annotations, a.port)
+	return moved ||
+		a.port != prober.StatusPort ||
+		istioData.excluded.has(annotations, a.port)
 }
 
 func (d istio) undo(annotations field.KeyValues, past []answerer, recorded field.KeyValues) field.KeyValues {
@@ -195,7 +207,9 @@ func (d istio) annotate(user, have field.KeyValues, now answerer) field.KeyValue
 	if d.needsRewriterOff(user, now) {
 		out = istioData.off.with(out, have)
 	}
-	if !listsPorts(out) && d.runsNextToProxy(user, now) && now.port != istioStatusOr(user) {
+	if !listsPorts(out) &&
+		d.runsNextToProxy(user, now) &&
+		now.port != istioStatusOr(user) {
 		out = istioData.excluded.with(out, now.port)
 	}
 	return out

@@ -22,7 +22,10 @@ import (
 // answers.
 func (d istio) inspect(v *view) inspection {
 	said := d.sidecarMembership(v)
-	m := inspection{facts: d.openFacts(v, said), collisions: d.collisions(v, said)}
+	m := inspection{
+		facts:      d.openFacts(v, said),
+		collisions: d.collisions(v, said),
+	}
 	m.optOut = d.optOut(v, said, &m.facts, m.report)
 	if _, on := d.ambient(v); on && said.injected != certain.Always {
 		v.checkNetworkPolicies(m.report)
@@ -41,7 +44,10 @@ func (d istio) inspect(v *view) inspection {
 		return m
 	}
 	if set, _ := v.in.Around.SidecarSet(v.pods()); set != nil {
-		m.conflicts = append(m.conflicts, sidecarSetConflicts(set, m.answerer, d.captures(v, v.userAnnotations))...)
+		m.conflicts = append(
+			m.conflicts,
+			sidecarSetConflicts(set, m.answerer, d.captures(v, v.userAnnotations))...,
+		)
 	}
 	if m.answerer.who == AnsweredByIstioProxy {
 		badStatus := badIstioStatus(v.annotations())
@@ -57,7 +63,9 @@ func (d istio) inspect(v *view) inspection {
 				Fix("Move that port with the annotation `%s`, or set `answeredBy: probe-proxy`", istioStatusPort))
 		}
 		_, proxy := v.proxyOf(v.mesh.isProxy)
-		if m.optOut == nil && proxy == nil && len(otherTemplates(v.annotations())) > 0 {
+		if m.optOut == nil &&
+			proxy == nil &&
+			len(otherTemplates(v.annotations())) > 0 {
 			m.optOut = new(v.annotationFinding(reason.UnknownTemplate, istioTemplates, "does not name `sidecar`, so Istio may inject no istio-proxy"))
 		}
 		return m
@@ -75,7 +83,8 @@ func (d istio) inspect(v *view) inspection {
 		m.conflicts = append(m.conflicts, NewFinding(reason.ProbePortCaptured, path,
 			"these arguments make the mesh capture port %d of probe-proxy, and no annotation changes that", m.answerer.port).
 			Fix("Add the port to the argument after -d, or set `answeredBy: istio-proxy`"))
-	} else if m.facts.Injected.Is != certain.Never && istioIncluded.has(v.annotations(), m.answerer.port) {
+	} else if m.facts.Injected.Is != certain.Never &&
+		istioIncluded.has(v.annotations(), m.answerer.port) {
 		m.conflicts = append(m.conflicts, v.annotationFinding(reason.ProbePortCaptured, istioIncludePorts,
 			"has port %d of probe-proxy, so the mesh would capture the rewritten probes", m.answerer.port).
 			Fix("Remove that port from the list"))
@@ -99,9 +108,15 @@ func sidecarSetConflicts(set *surroundings.SidecarSet, a answerer, captures func
 
 // openFacts returns what is known of the pod, with the user's annotations.
 func (d istio) openFacts(v *view, said membership) world.Facts {
-	o, user := &v.opts.Istio, v.userAnnotations
-	f := world.Facts{Injected: world.Fact{Is: said.injected, At: said.at, Presumed: said.presumed}}
-	f.Rewrites, f.InjectionCure = d.rewritesFact(v, user), v.injectionCure()
+	o := &v.opts.Istio
+	user := v.userAnnotations
+	f := world.Facts{Injected: world.Fact{
+		Is:       said.injected,
+		At:       said.at,
+		Presumed: said.presumed,
+	}}
+	f.Rewrites = d.rewritesFact(v, user)
+	f.InjectionCure = v.injectionCure()
 	if said.injected == certain.Maybe && v.opts.AnsweredBy == AnsweredByIstioProxy {
 		f.Injected.Say(true, "`answeredBy: istio-proxy` of the functionConfig")
 	}
@@ -204,7 +219,9 @@ func (istio) captures(v *view, annotations field.KeyValues) func(int) bool {
 		if listed {
 			return istioIncluded.has(ports, port)
 		}
-		return port != status && !slices.Contains(istioNeverCaptured, port) && !istioData.excluded.has(ports, port)
+		return port != status &&
+			!slices.Contains(istioNeverCaptured, port) &&
+			!istioData.excluded.has(ports, port)
 	}
 }
 
@@ -223,7 +240,10 @@ func istioInitPorts(v *view, annotations field.KeyValues) (field.KeyValues, fiel
 		}
 		isThere := false
 		if annotations, isThere = withInitPorts(annotations, c.Args); isThere {
-			path = v.containerPath(pod.Ref{Init: true, Index: i}).Key("args")
+			path = v.containerPath(pod.Ref{
+				Init:  true,
+				Index: i,
+			}).Key("args")
 		}
 	}
 	return annotations, path
@@ -232,7 +252,10 @@ func istioInitPorts(v *view, annotations field.KeyValues) (field.KeyValues, fiel
 // withInitPorts returns annotations with the lists of ports among the arguments of an istio-init.
 func withInitPorts(annotations field.KeyValues, args []string) (with field.KeyValues, isThere bool) {
 	for j := 0; j+1 < len(args); j++ {
-		if key := map[string]string{"-b": istioIncludePorts, "-d": istioExcludePorts}[args[j]]; key != "" {
+		if key := map[string]string{
+			"-b": istioIncludePorts,
+			"-d": istioExcludePorts,
+		}[args[j]]; key != "" {
 			annotations, isThere = annotations.With(key, args[j+1]), true
 		}
 	}
@@ -257,7 +280,8 @@ func (d istio) answerer(v *view, f world.Facts) (a answerer, because string) {
 	if o.AnsweredBy == AnsweredByApp {
 		return answerer{who: AnsweredByApp}, ""
 	}
-	proxy, bad := answerer{AnsweredByIstioProxy, istioStatusIn(v, v.annotations())}, badIstioStatus(v.annotations())
+	proxy := answerer{AnsweredByIstioProxy, istioStatusIn(v, v.annotations())}
+	bad := badIstioStatus(v.annotations())
 	switch {
 	case bad && o.Port != prober.DefaultPort:
 		proxy.port = o.Port
@@ -299,7 +323,9 @@ func (d istio) cannotAnswer(v *view, f world.Facts) string {
 		return why + " (`" + key + "`)"
 	}
 	for _, s := range v.sites {
-		if !s.original.Dials() || istioData.isProxy(s.container) || s.name.IsHook() && s.original.HTTPGet == nil {
+		if !s.original.Dials() ||
+			istioData.isProxy(s.container) ||
+			s.name.IsHook() && s.original.HTTPGet == nil {
 			continue
 		}
 		if in := v.inbound(s.port); in.Local != "" {
@@ -311,7 +337,9 @@ func (d istio) cannotAnswer(v *view, f world.Facts) string {
 		if s.name == prober.PreStop && f.Native.Is != certain.Always {
 			return fmt.Sprintf("istio-proxy may end before the preStop hook of container %q, unless it is a native sidecar", s.container.Name)
 		}
-		if f.Native.Is != certain.Always && f.Holds.Is != certain.Always && s.patience() < istioStart {
+		if f.Native.Is != certain.Always &&
+			f.Holds.Is != certain.Always &&
+			s.patience() < istioStart {
 			return fmt.Sprintf("istio-proxy may start after container %q, whose %s fails for good within %d s, unless it is a native sidecar", s.container.Name, s.name.Field(), istioStart)
 		}
 		if unless := v.lateIn(&f, s, answerer{who: AnsweredByIstioProxy}); unless != "" {
@@ -329,10 +357,13 @@ const istioStart = 10
 // answers the probe; it is large if the kubelet does not, or waits for another probe first.
 func (s *site) patience() int {
 	startup := s.container.StartupProbe
-	if s.name != prober.Startup && (s.name != prober.Liveness || startup != nil && startup.Dials()) {
+	if s.name != prober.Startup &&
+		(s.name != prober.Liveness || startup != nil && startup.Dials()) {
 		return math.MaxInt
 	}
-	seconds := func(key string, byDefault int) int { return cmp.Or(field.As[int](s.source, key), byDefault) }
+	seconds := func(key string, byDefault int) int {
+		return cmp.Or(field.As[int](s.source, key), byDefault)
+	}
 	return seconds("initialDelaySeconds", 0) + (seconds("failureThreshold", 3)-1)*seconds("periodSeconds", 10)
 }
 
@@ -385,10 +416,14 @@ func (d istio) outcomes(v *view, f world.Facts) func(*site) (world.Fate, string)
 			}
 		}
 		if notInjected != "" {
-			far = append(far, world.WorldFate{Elsewhere: notInjected, Fate: world.Spared})
+			far = append(far, world.WorldFate{
+				Elsewhere: notInjected,
+				Fate:      world.Spared,
+			})
 		}
 		for _, w := range worlds {
-			port, rewritten := s.dialed(), w.Rewrites && s.holder == nil
+			port := s.dialed()
+			rewritten := w.Rewrites && s.holder == nil
 			if rewritten {
 				port = istioStatusIn(v, now)
 			}
@@ -400,20 +435,36 @@ func (d istio) outcomes(v *view, f world.Facts) func(*site) (world.Fate, string)
 			refusal := v.refusal(s, port, rewritten)
 			for _, m := range v.mtls(port) {
 				if refusal.Is != certain.Never {
-					foretell(world.WorldFate{World: w, MTLS: m, Refused: refusal.By})
+					foretell(world.WorldFate{
+						World:   w,
+						MTLS:    m,
+						Refused: refusal.By,
+					})
 				}
 				if refusal.Is != certain.Always || refusal.Unless != "" {
-					foretell(world.WorldFate{World: w, MTLS: m, Elsewhere: refusal.Unless})
+					foretell(world.WorldFate{
+						World:     w,
+						MTLS:      m,
+						Elsewhere: refusal.Unless,
+					})
 				}
 				if mayBeEarly {
-					foretell(world.WorldFate{World: w, MTLS: m, Early: true})
+					foretell(world.WorldFate{
+						World: w,
+						MTLS:  m,
+						Early: true,
+					})
 				}
 			}
 			if now.Get(istioExcludeInterfaces) != "" {
 				// It may name the interface of the kubelet's connections.
 				foretell(world.WorldFate{World: w, Uncaptured: true})
 				if mayBeEarly {
-					foretell(world.WorldFate{World: w, Uncaptured: true, Early: true})
+					foretell(world.WorldFate{
+						World:      w,
+						Uncaptured: true,
+						Early:      true,
+					})
 				}
 			}
 		}
@@ -470,7 +521,10 @@ func (istio) capturedFate(v *view, s *site, w world.WorldFate, running bool) wor
 	kind := s.current.Kind()
 	port := s.dialed()
 	switch {
-	case s.at.Init && s.gates() && !w.Native && !w.Early:
+	case s.at.Init &&
+		s.gates() &&
+		!w.Native &&
+		!w.Early:
 		return world.Spared // istio-init, the last init container, has not run yet
 	case s.gates() && !running:
 		return world.Failing("the mesh captures it, and istio-proxy does not run yet")
@@ -481,7 +535,8 @@ func (istio) capturedFate(v *view, s *site, w world.WorldFate, running bool) wor
 	case w.MTLS.Mode == surroundings.MTLSStrict:
 		return world.Failing(s.whyStrict(w.MTLS.At))
 	}
-	h, g := s.current.HTTPGet, s.current.GRPC
+	h := s.current.HTTPGet
+	g := s.current.GRPC
 	declared := v.in.Around.Declared(v.pods(), port)
 	isTLS := h != nil && h.Scheme == "HTTPS" || g != nil && g.Mode == prober.GRPCTLS
 	isHTTP := slices.Contains(declared, surroundings.HTTP1) || slices.Contains(declared, surroundings.HTTP2)
@@ -499,7 +554,8 @@ func (istio) capturedFate(v *view, s *site, w world.WorldFate, running bool) wor
 // injectorsFate returns what becomes of a probe that Istio's injector rewrites, in a world with
 // the mode of istio-proxy's own port.
 func (istio) injectorsFate(v *view, s *site, w world.WorldFate, running bool) world.Fate {
-	status, listens := istioStatusIn(v, v.annotations()), istioListens(v)
+	status := istioStatusIn(v, v.annotations())
+	listens := istioListens(v)
 	_, host := s.current.Endpoint()
 	why := unrecordedReason(s, istioStatusIn(v, nil))
 	switch {
@@ -546,7 +602,9 @@ func (d istio) answeredFate(v *view, s *site, w world.World) world.Fate {
 		return world.Failing("istio-proxy, which must answer, starts later")
 	case !h.proxy && slices.Contains(h.listens, listens):
 		return world.Failing(fmt.Sprintf("probe-proxy and istio-proxy listen on the same port, %d", listens))
-	case h.isGated() && !w.Native && d.rewritesFact(v, v.annotations()).Is != certain.Never:
+	case h.isGated() &&
+		!w.Native &&
+		d.rewritesFact(v, v.annotations()).Is != certain.Never:
 		return world.Failing("the annotation `" + istioRewrite + ": \"false\"` is missing: Istio's injector sends probe-proxy's own startupProbe to istio-proxy, which starts later, so the pod never starts")
 	}
 	return world.Spared

@@ -52,20 +52,35 @@ func (d istio) sidecarMembership(v *view) membership {
 	if proxy != nil {
 		return memberBy(proxy)
 	}
-	labels, ns := v.in.Template.Metadata.Labels, v.namespace()
+	labels := v.in.Template.Metadata.Labels
+	ns := v.namespace()
 	switch kind, value := istioInjectSwitch(v); {
 	case pod.IsVariable(value), pod.IsVariable(ns.Labels.Get(istioInjection)):
 		return membership{} // whatever else is said: it may switch injection off
 	case ns.Labels.Get(istioInjection) != "":
-		return membership{injected: certain.Always, at: v.namespaceLabel(istioInjection)}
+		return membership{
+			injected: certain.Always,
+			at:       v.namespaceLabel(istioInjection),
+		}
 	case ns.Labels.Get(istioRevision) != "":
-		return membership{injected: certain.Always, at: v.namespaceLabel(istioRevision)}
+		return membership{
+			injected: certain.Always,
+			at:       v.namespaceLabel(istioRevision),
+		}
 	case labels.Get(istioRevision) != "":
 		at := entryWords("labels", istioRevision, labels.Get(istioRevision))
-		return membership{injected: certain.Always, at: at, presumed: v.mayRevokeLabels()}
+		return membership{
+			injected: certain.Always,
+			at:       at,
+			presumed: v.mayRevokeLabels(),
+		}
 	case kind == "labels" && value == "true":
 		at := entryWords(kind, istioInject, value)
-		return membership{injected: certain.Always, at: at, presumed: v.mayRevokeLabels()}
+		return membership{
+			injected: certain.Always,
+			at:       at,
+			presumed: v.mayRevokeLabels(),
+		}
 	}
 	switch at := "`istio.injectedNamespaces` of the functionConfig"; v.opts.Istio.injects(v.in.NamespaceName) {
 	case certain.Always:
@@ -73,7 +88,9 @@ func (d istio) sidecarMembership(v *view) membership {
 	case certain.Never:
 		return d.notInjected(at, "%s does not name namespace %q", at, v.in.NamespaceName)
 	}
-	if v.in.Around.Namespace != nil && v.in.Around.OthersInjected && !v.asksByAnnotation() {
+	if v.in.Around.Namespace != nil &&
+		v.in.Around.OthersInjected &&
+		!v.asksByAnnotation() {
 		at := v.namespaceWords()
 		return d.notInjected(at, "%s has no label for Istio's injection, and another Namespace has one", at)
 	}
@@ -90,18 +107,25 @@ func (v *view) asksByAnnotation() bool {
 // mayRevokeLabels reports whether something may revoke what the pod's own labels say: its Namespace
 // is not known, whose label can switch injection off for all its pods, and the options do not name it.
 func (v *view) mayRevokeLabels() bool {
-	return v.in.Around.Namespace == nil && v.opts.Istio.injects(v.in.NamespaceName) != certain.Always
+	return v.in.Around.Namespace == nil &&
+		v.opts.Istio.injects(v.in.NamespaceName) != certain.Always
 }
 
 // declaredMembership returns the membership of a container istio-proxy that an earlier run
 // declared: without injection the pod could not start, since nothing else replaces its
 // image. It counts only while it stays, so that the next run finds what this one did.
 func (d istio) declaredMembership(v *view) membership {
-	isDeclared := func(h *holder) bool { return h.ours && h.used() && h.proxy }
+	isDeclared := func(h *holder) bool {
+		return h.ours && h.used() && h.proxy
+	}
 	if v.in.Around.Namespace != nil || !slices.ContainsFunc(v.holders, isDeclared) {
 		return membership{}
 	}
-	said := membership{injected: certain.Always, at: "the declared container `" + istioProxyName + "`", byName: true}
+	said := membership{
+		injected: certain.Always,
+		at:       "the declared container `" + istioProxyName + "`",
+		byName:   true,
+	}
 	if a, _ := d.answerer(v, d.openFacts(v, said)); a.who != AnsweredByIstioProxy {
 		return membership{}
 	}
@@ -119,7 +143,11 @@ func (d istio) neverInjected(v *view) membership {
 	case slices.Contains(istioNeverInjected, v.in.NamespaceName):
 		off := NewFinding(reason.NamespaceNotInjected, nil,
 			"Istio never injects into namespace %q, so the mesh does not capture this pod", v.in.NamespaceName)
-		return membership{injected: certain.Never, at: "namespace \"" + v.in.NamespaceName + "\"", off: &off}
+		return membership{
+			injected: certain.Never,
+			at:       "namespace \"" + v.in.NamespaceName + "\"",
+			off:      &off,
+		}
 	case value == "false":
 		return v.switchIn(kind, istioInject, "", isEnabled)
 	case set && inNamespace != "enabled" && !pod.IsVariable(inNamespace):
@@ -134,7 +162,11 @@ func (istio) notInjected(at, format string, args ...any) membership {
 	format += ", so the mesh does not capture this pod"
 	off := NewFinding(reason.NamespaceNotInjected, nil, format, args...).
 		Fix("If another proxy captures it, set `answeredBy: probe-proxy`")
-	return membership{injected: certain.Never, at: at, off: &off}
+	return membership{
+		injected: certain.Never,
+		at:       at,
+		off:      &off,
+	}
 }
 
 // istioInjectSwitch returns the injection switch of a template: the label if there
@@ -144,7 +176,8 @@ func istioInjectSwitch(v *view) (kind, value string) {
 	kind = "labels"
 	value, labelled := v.in.Template.Metadata.Labels.Lookup(istioInject)
 	if !labelled {
-		kind, value = "annotations", v.annotations().Get(istioInject)
+		kind = "annotations"
+		value = v.annotations().Get(istioInject)
 	}
 	return kind, value
 }
@@ -221,5 +254,9 @@ func (t *template) namespaceWords() string {
 
 // namespaceLabel words a label of the pod's Namespace.
 func (t *template) namespaceLabel(key string) string {
-	return entryWords("labels", key, t.in.Around.Namespace.Labels.Get(key)) + " of " + t.namespaceWords()
+	return entryWords(
+		"labels",
+		key,
+		t.in.Around.Namespace.Labels.Get(key),
+	) + " of " + t.namespaceWords()
 }

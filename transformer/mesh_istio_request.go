@@ -18,7 +18,8 @@ import (
 // read or, with rewritten, as Istio's injector rewrites it. Services declare what Envoy takes
 // the port for; if they disagree, either may hold.
 func (v *view) refusal(s *site, port int, rewritten bool) surroundings.Refusal {
-	if len(v.in.Around.AuthorizationPolicies) == 0 || s.current.Kind() == pod.KindTCPSocket && !rewritten {
+	if len(v.in.Around.AuthorizationPolicies) == 0 ||
+		s.current.Kind() == pod.KindTCPSocket && !rewritten {
 		return surroundings.Refusal{Is: certain.Never} // a connection is always accepted
 	}
 	pods := v.pods()
@@ -38,7 +39,10 @@ func (v *view) refusal(s *site, port int, rewritten bool) surroundings.Refusal {
 	r = v.in.Around.Refuses(v.opts.Istio.RootNamespace, pods, q)
 	q.TCP = true
 	if other := v.in.Around.Refuses(v.opts.Istio.RootNamespace, pods, q); other.Is != r.Is {
-		r = surroundings.Refusal{Is: certain.Maybe, By: r.By + other.By}
+		r = surroundings.Refusal{
+			Is: certain.Maybe,
+			By: r.By + other.By,
+		}
 	}
 	return r
 }
@@ -68,7 +72,10 @@ func (s *site) request(port int) *authz.Request {
 func get(path string, headers []pod.HTTPHeader, agent string, port int) *authz.Request {
 	q := &authz.Request{
 		Method: "GET", Path: sentPath(path), Host: authz.HostOf(strconv.Itoa(port)), Port: port,
-		Header: map[string]authz.Text{"user-agent": authz.Begins(agent), "accept": authz.Known("*/*")},
+		Header: map[string]authz.Text{
+			"user-agent": authz.Begins(agent),
+			"accept":     authz.Known("*/*"),
+		},
 	}
 	sent := make(map[string][]string)
 	for _, h := range headers {

@@ -52,7 +52,9 @@ var kuma = passiveProxy{
 			return err == nil && n == 0
 		}},
 	},
-	serves:               func(s *site) bool { return !s.name.IsHook() },
+	serves: func(s *site) bool {
+		return !s.name.IsHook()
+	},
 	uninjectedNamespaces: []string{"kube-system"},
 	switched:             kumaSwitched,
 	refine:               refineKuma,
@@ -65,7 +67,9 @@ const kumaInject = "kuma.io/sidecar-injection"
 func kumaSwitched(v *view) membership {
 	m := v.switchIn("labels", kumaInject, "enabled, true, yes, disabled, false or no", isEnabled)
 	ns := v.in.Around.Namespace
-	if m.injected != certain.Always || ns == nil || v.in.Template.Metadata.Labels.Get(kumaInject) == "enabled" {
+	if m.injected != certain.Always ||
+		ns == nil ||
+		v.in.Template.Metadata.Labels.Get(kumaInject) == "enabled" {
 		return m
 	}
 	if value := ns.Labels.Get(kumaInject); value != "enabled" && value != "true" {
@@ -82,7 +86,10 @@ func kumaSwitched(v *view) membership {
 func kumaUnless(v *view) string {
 	_, proxy := v.proxyOf(v.mesh.isProxy)
 	_, set := v.namespace().Labels.Lookup(kumaInject)
-	if proxy != nil || v.in.Around.Namespace == nil || set || v.in.Template.Metadata.Labels.Get(kumaInject) != "enabled" {
+	if proxy != nil ||
+		v.in.Around.Namespace == nil ||
+		set ||
+		v.in.Template.Metadata.Labels.Get(kumaInject) != "enabled" {
 		return ""
 	}
 	return "Kuma is older than 2.11 (unknown: newer versions inject nothing here; set the label `" + kumaInject + "` of " + v.namespaceWords() + ")"
@@ -102,8 +109,12 @@ const kumaVirtualPort = 9000
 func redirectedHosts(v *view) (found []Finding) {
 	for _, s := range v.sites {
 		h := s.original.HTTPGet
-		isHost := func(x pod.HTTPHeader) bool { return strings.EqualFold(x.Name, "Host") }
-		if h == nil || s.name.IsHook() || !slices.ContainsFunc(h.HTTPHeaders, isHost) {
+		isHost := func(x pod.HTTPHeader) bool {
+			return strings.EqualFold(x.Name, "Host")
+		}
+		if h == nil ||
+			s.name.IsHook() ||
+			!slices.ContainsFunc(h.HTTPHeaders, isHost) {
 			continue
 		}
 		path := s.path.Key(pod.KindHTTPGet, pod.HeadersField)
@@ -125,9 +136,13 @@ func refineKuma(p passiveProxy, v *view, m *inspection) {
 		}
 		m.inherited = field.KeyValues{{Key: kumaVirtualProbePort, Value: strconv.Itoa(free)}}
 	}
-	rewrites, unless := !p.off.isOff(v.annotations()), kumaUnless(v)
+	rewrites := !p.off.isOff(v.annotations())
+	unless := kumaUnless(v)
 	m.outcome = m.capturedOutcome(v, func(s *site) (world.Fate, string) {
-		if unless == "" && rewrites && s.at.Init && !s.name.IsHook() {
+		if unless == "" &&
+			rewrites &&
+			s.at.Init &&
+			!s.name.IsHook() {
 			return p.fate(v, s), "Kuma's sidecar is not a native sidecar (unknown: by default it is from Kuma 2.14 on, which then rewrites this probe)"
 		}
 		return p.fate(v, s), unless
@@ -172,7 +187,11 @@ func kumaOriginal(t *template, s *site) (*pod.Handler, bool) {
 		}
 		return &pod.Handler{GRPC: g}, true
 	}
-	own := pod.HTTPGet{Path: "/" + rest, Port: port, Scheme: pod.HeaderIn(h, kumaHeader+"Scheme")}
+	own := pod.HTTPGet{
+		Path:   "/" + rest,
+		Port:   port,
+		Scheme: pod.HeaderIn(h, kumaHeader+"Scheme"),
+	}
 	for _, x := range h.HTTPHeaders {
 		if x.Name == kumaHeader+"Host" {
 			x.Name = "Host"

@@ -100,7 +100,9 @@ func refineLinkerd(p passiveProxy, v *view, m *inspection) {
 			captures = fmt.Sprintf("Linkerd captures port %d, which it ignores by default (`proxyInit.ignoreInboundPorts`; unknown: set the annotation `%s`)", s.dialed(), p.excluded.key)
 		}
 		policy, _ := linkerdAnnotation(v, linkerdPolicy)
-		if letsIn && policy != "audit" && linkerdListed(v, linkerdStrict, s.dialed()) {
+		if letsIn &&
+			policy != "audit" &&
+			linkerdListed(v, linkerdStrict, s.dialed()) {
 			return linkerdFate(v, s, false, " (its port is in `"+linkerdStrict+"`)"), captures
 		}
 		if h := s.current.HTTPGet; h != nil && h.Scheme != "HTTPS" && !s.name.IsHook() {
@@ -145,7 +147,10 @@ func linkerdAnnotation(v *view, key string) (string, bool) {
 // linkerdListed reports whether an annotation that lists ports has one.
 func linkerdListed(v *view, key string, port int) bool {
 	value, _ := linkerdAnnotation(v, key)
-	return portList{key: key, ranges: true}.has(field.KeyValues{{Key: key, Value: value}}, port)
+	return portList{key: key, ranges: true}.has(
+		field.KeyValues{{Key: key, Value: value}},
+		port,
+	)
 }
 
 func linkerdOpaqueTo(v *view, port int) bool {
@@ -172,7 +177,9 @@ func linkerdFate(v *view, s *site, letsIn bool, unless string) world.Fate {
 		return world.Failing("Linkerd's policy lets in no gRPC from the kubelet" + unless)
 	case kind == pod.KindHTTPGet && s.current.HTTPGet.Scheme == "HTTPS":
 		return world.Failing("Linkerd's policy lets in no TLS from the kubelet, since it cannot see the path" + unless)
-	case kind == pod.KindHTTPGet && s.current.HTTPGet.Path != "" && !strings.HasPrefix(s.current.HTTPGet.Path, "/"):
+	case kind == pod.KindHTTPGet &&
+		s.current.HTTPGet.Path != "" &&
+		!strings.HasPrefix(s.current.HTTPGet.Path, "/"):
 		return world.Failing("Linkerd's policy lets in only paths that begin with a slash" + unless)
 	}
 	return world.Spared

@@ -14,7 +14,10 @@ var serviceMeshes = []*serviceMesh{
 
 // meshNamed returns the mesh of a name, one of [Meshes].
 func meshNamed(name string) *serviceMesh {
-	return serviceMeshes[slices.IndexFunc(serviceMeshes, func(d *serviceMesh) bool { return d.name == name })]
+	return serviceMeshes[slices.IndexFunc(
+		serviceMeshes,
+		func(d *serviceMesh) bool { return d.name == name },
+	)]
 }
 
 // Meshes returns the values that [Options].Mesh may have.

@@ -47,16 +47,30 @@ func problemsIn(o *Options, d *serviceMesh) []Problem {
 		if o.AnsweredBy == AnsweredByEnvoy {
 			hint = "; an Envoy answers only with `mesh: " + openServiceMesh.name + "`"
 		}
-		add(field.NewPath("answeredBy"), "%q must be %s %s%s", o.AnsweredBy, field.Enumerate(all, "or"), in, hint)
+		add(
+			field.NewPath("answeredBy"),
+			"%q must be %s %s%s",
+			o.AnsweredBy,
+			field.Enumerate(all, "or"),
+			in,
+			hint,
+		)
 	}
 	switch {
 	case slices.Contains(d.reserved, o.Port):
-		add(field.NewPath("port"), "\"%d\" is one of %s's own ports (%s) and must be another", o.Port, d.title, joinPorts(d.reserved))
+		add(
+			field.NewPath("port"),
+			"\"%d\" is one of %s's own ports (%s) and must be another",
+			o.Port,
+			d.title,
+			joinPorts(d.reserved),
+		)
 	case d.port != 0 && o.Port != prober.DefaultPort:
 		add(field.NewPath("port"), "\"%d\" must not be given: in this mesh it is always %d", o.Port, d.port)
 	}
 	for _, x := range serviceMeshes {
-		if x.isProxy(&pod.Container{Name: o.ProbeProxy.Name}) && (x == d || !x.commonName) {
+		if x.isProxy(&pod.Container{Name: o.ProbeProxy.Name}) &&
+			(x == d || !x.commonName) {
 			add(field.NewPath("probeProxy", "name"), "%q is the name of %s's own sidecar; choose another", o.ProbeProxy.Name, x.title)
 		}
 	}

@@ -30,7 +30,9 @@ var openServiceMesh = osmProfile(osmDomain, meshData{
 // metrics) and those to which it sends the probes that it rewrites itself: probe-proxy is on
 // the last one.
 func osmProfile(domain string, data meshData) passiveProxy {
-	data.commonName, data.uid, data.port = true, 1500, 15904
+	data.commonName = true
+	data.uid = 1500
+	data.port = 15904
 	data.excluded = portList{key: domain + "/inbound-port-exclusion-list"}
 	inject := domain + osmInject
 	return passiveProxy{
@@ -40,8 +42,12 @@ func osmProfile(domain string, data meshData) passiveProxy {
 		excludedNamespaceLabels: field.KeyValues{{Key: domain + "/ignore"}, {Key: "control-plane"}},
 		switched: func(v *view) membership {
 			_, envoy := v.proxyOf(data.isProxy)
-			answers := func(s *site) bool { return s.byEnvoy || s.holder != nil && s.holder.isAnnotation() }
-			if data.osmForm && envoy != nil && slices.ContainsFunc(v.sites, answers) {
+			answers := func(s *site) bool {
+				return s.byEnvoy || s.holder != nil && s.holder.isAnnotation()
+			}
+			if data.osmForm &&
+				envoy != nil &&
+				slices.ContainsFunc(v.sites, answers) {
 				return memberBy(envoy)
 			}
 			return v.switchIn("annotations", inject, "enabled, yes, true, disabled, no or false", func(value string) (on, ok bool) {

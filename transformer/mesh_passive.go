@@ -54,13 +54,20 @@ func (p passiveProxy) inspect(v *view) inspection {
 		}
 	}
 	m.captures = func(port int) bool {
-		return !slices.Contains(p.uncapturedPorts, port) && !p.excluded.has(user, port)
+		return !slices.Contains(p.uncapturedPorts, port) &&
+			!p.excluded.has(user, port)
 	}
 	switch item, bad := p.excluded.badItem(user); {
 	case bad && p.port == 0:
 		m.conflicts = append(m.conflicts, v.unreadableList(p.excluded, item))
 	case bad:
-		m.report(v.annotationFinding(reason.PortListInvalid, p.excluded.key, "%s, and %q is not one", p.excluded.allowed(), item))
+		m.report(v.annotationFinding(
+			reason.PortListInvalid,
+			p.excluded.key,
+			"%s, and %q is not one",
+			p.excluded.allowed(),
+			item,
+		))
 	}
 	if m.optOut = said.off; said.off == nil && said.injected != certain.Always {
 		m.optOut = p.neverInjects(v)
@@ -79,7 +86,10 @@ func (p passiveProxy) fate(v *view, s *site) world.Fate {
 	switch {
 	case p.serves != nil && s.name.IsHook():
 		return world.Failing(p.title + " rewrites no hooks, and " + whyNoCertificate)
-	case p.serves != nil && p.serves(s) && !s.at.Init && !p.off.isOff(v.annotations()):
+	case p.serves != nil &&
+		p.serves(s) &&
+		!s.at.Init &&
+		!p.off.isOff(v.annotations()):
 		return world.Spared
 	}
 	return atStrictProxy(s)
@@ -95,7 +105,12 @@ func (p passiveProxy) neverInjects(v *view) *Finding {
 	for _, l := range p.excludedNamespaceLabels {
 		value, set := v.namespace().Labels.Lookup(l.Key)
 		if set && (l.Value == "" || l.Value == value) {
-			return new(NewFinding(reason.NamespaceNotInjected, nil, text, v.namespaceWords()+", which has "+entryWords("labels", l.Key, value)))
+			return new(NewFinding(
+				reason.NamespaceNotInjected,
+				nil,
+				text,
+				v.namespaceWords()+", which has "+entryWords("labels", l.Key, value),
+			))
 		}
 	}
 	return nil
@@ -141,7 +156,13 @@ func (t *template) unreadableList(l portList, item string) Finding {
 		return NewFinding(reason.PortListUnreadable, nil, "annotation `%s` of Namespace %q: %q "+text,
 			l.key, t.in.Around.Namespace.Name, v, l.allowed(), item).Why(why)
 	}
-	return t.annotationFinding(reason.PortListUnreadable, l.key, text, l.allowed(), item).Why(why)
+	return t.annotationFinding(
+		reason.PortListUnreadable,
+		l.key,
+		text,
+		l.allowed(),
+		item,
+	).Why(why)
 }
 
 func (p passiveProxy) undo(annotations field.KeyValues, past []answerer, recorded field.KeyValues) field.KeyValues {

@@ -32,7 +32,9 @@ type onceMap struct {
 }
 
 // answersOn returns the port on which probe-proxy answers.
-func (s *setting) answersOn() int { return cmp.Or(s.mesh.port, s.opts.Port) }
+func (s *setting) answersOn() int {
+	return cmp.Or(s.mesh.port, s.opts.Port)
+}
 
 // listensOn reports whether an answerer listens on a port.
 func (s *setting) listensOn(a answerer, port int) bool {
@@ -55,7 +57,11 @@ type view struct {
 }
 
 func newView(s *setting, t *template, user field.KeyValues) *view {
-	return &view{template: t, setting: s, userAnnotations: user}
+	return &view{
+		template:        t,
+		setting:         s,
+		userAnnotations: user,
+	}
 }
 
 // native reports whether probe-proxy must be a native sidecar: as the options
@@ -65,13 +71,16 @@ func (v *view) native() bool {
 }
 
 // firstIsApp reports whether the first container is taken for the app.
-func (v *view) firstIsApp() bool { return v.in.Shape.FirstIsApp || v.mesh.firstIsApp }
+func (v *view) firstIsApp() bool {
+	return v.in.Shape.FirstIsApp || v.mesh.firstIsApp
+}
 
 func (v *view) onOpenShift() bool {
 	if p := v.opts.Platform; p == PlatformOpenShift || p == PlatformKubernetes {
 		return p == PlatformOpenShift
 	}
-	return v.in.Around.OpenShift || surroundings.IsOpenShift(v.in.APIVersion, v.in.Kind)
+	return v.in.Around.OpenShift ||
+		surroundings.IsOpenShift(v.in.APIVersion, v.in.Kind)
 }
 
 // sidecarContext returns the securityContext of probe-proxy, without what OpenShift has to
@@ -84,7 +93,9 @@ func (v *view) onOpenShift() bool {
 func (v *view) sidecarContext() field.Map {
 	context := sidecarDefaults(cmp.Or(v.mesh.sidecarUser, nobody))
 	if v.onOpenShift() {
-		unfit := func(id *int64) bool { return id != nil && (*id == 0 || *id == v.mesh.uid) }
+		unfit := func(id *int64) bool {
+			return id != nil && (*id == 0 || *id == v.mesh.uid)
+		}
 		pod := v.in.Template.Spec.SecurityContext
 		chooses := pod == nil || !unfit(pod.RunAsUser) && !unfit(pod.RunAsGroup)
 		context = slices.DeleteFunc(context, func(e field.Entry) bool {
@@ -92,7 +103,13 @@ func (v *view) sidecarContext() field.Map {
 		})
 	}
 	if profile := v.sourceMap(v.spec.Key("securityContext", appArmorField)); field.As[string](profile, "type") == "Localhost" {
-		context = append(context, field.Entry{Key: appArmorField, Value: field.Map{{Key: "type", Value: "RuntimeDefault"}}})
+		context = append(
+			context,
+			field.Entry{
+				Key:   appArmorField,
+				Value: field.Map{{Key: "type", Value: "RuntimeDefault"}},
+			},
+		)
 	}
 	return field.Merge(context, v.opts.ProbeProxy.SecurityContext)
 }
@@ -100,8 +117,16 @@ func (v *view) sidecarContext() field.Map {
 // readResources returns the requirements of the template's own containers. A proxy whose
 // resources the mesh's injector fills in is not counted.
 func (v *view) readResources() *resources.Pod {
-	filledLater := func(c *pod.Container) bool { return c.Image == autoImage && v.mesh.isProxy(c) }
-	return resources.Read(v.spec, v.containers(), v.in.Around.LimitRanges, filledLater, v.sourceMap)
+	filledLater := func(c *pod.Container) bool {
+		return c.Image == autoImage && v.mesh.isProxy(c)
+	}
+	return resources.Read(
+		v.spec,
+		v.containers(),
+		v.in.Around.LimitRanges,
+		filledLater,
+		v.sourceMap,
+	)
 }
 
 const appArmorField = "appArmorProfile"
@@ -124,13 +149,27 @@ func (t *template) switchIn(kind, key, allowed string, read func(value string) (
 		}
 	}
 	on, ok := read(v)
-	m := membership{injected: certain.Of(on), at: entryWords(kind, key, v)}
+	m := membership{
+		injected: certain.Of(on),
+		at:       entryWords(kind, key, v),
+	}
 	switch {
 	case own && !ok:
-		m.unclear = new(metadataFinding(reason.InjectUnclear, t.metadata.Key(kind, key), v, "must be %s", allowed).
+		m.unclear = new(metadataFinding(
+			reason.InjectUnclear,
+			t.metadata.Key(kind, key),
+			v,
+			"must be %s",
+			allowed,
+		).
 			Why("With another value, the mesh injects nothing or refuses the pod"))
 	case own && !on:
-		m.off = new(metadataFinding(reason.InjectionOff, t.metadata.Key(kind, key), v, "turns off injection, so the mesh does not capture this pod"))
+		m.off = new(metadataFinding(
+			reason.InjectionOff,
+			t.metadata.Key(kind, key),
+			v,
+			"turns off injection, so the mesh does not capture this pod",
+		))
 	case !own && !ok:
 		return membership{}
 	case !own && !on:
@@ -155,7 +194,11 @@ func entryWords(kind, key, value string) string {
 
 // memberBy returns the membership that a mesh's proxy in the template makes.
 func memberBy(proxy *pod.Container) membership {
-	return membership{injected: certain.Always, byName: true, at: "the container `" + proxy.Name + "`"}
+	return membership{
+		injected: certain.Always,
+		byName:   true,
+		at:       "the container `" + proxy.Name + "`",
+	}
 }
 
 // An optOutSource is metadata that may hold an annotation of ours.
@@ -219,7 +262,8 @@ func (v *view) lateIn(f *world.Facts, s *site, a answerer) string {
 	var fates []world.WorldFate
 	for _, w := range f.Worlds() {
 		x := world.WorldFate{World: w, Fate: world.Spared}
-		if (w.Injected || a.who != AnsweredByIstioProxy) && !v.runsBefore(w, s, a) {
+		if (w.Injected || a.who != AnsweredByIstioProxy) &&
+			!v.runsBefore(w, s, a) {
 			x.Outcome = world.Fails
 		}
 		fates = append(fates, x)
@@ -314,7 +358,14 @@ const nobody = 65532
 // sidecarDefaults returns the default securityContext of the container for a uid, which
 // complies with "restricted". The options are merged over it.
 func sidecarDefaults(user int) field.Map {
-	return append(field.Map{{Key: "runAsUser", Value: user}, {Key: "runAsGroup", Value: nobody}}, sidecarRestricted...)
+	return append(
+		field.Map{{Key: "runAsUser", Value: user}, {Key: "runAsGroup", Value: nobody}},
+		sidecarRestricted...,
+	)
 }
 
-var sidecarRestricted = slices.Insert(slices.Clone(restrictedFields), 1, field.Entry{Key: "readOnlyRootFilesystem", Value: true})
+var sidecarRestricted = slices.Insert(
+	slices.Clone(restrictedFields),
+	1,
+	field.Entry{Key: "readOnlyRootFilesystem", Value: true},
+)

@@ -92,10 +92,19 @@ func Defaults() Options {
 		AnsweredBy: AnsweredByAuto,
 		Port:       prober.DefaultPort,
 		Rewrite:    Rewritable(),
-		ProbeProxy: ProbeProxy{Name: "probe-proxy", Placement: PlacementNative, Body: BodyFailures},
+		ProbeProxy: ProbeProxy{
+			Name:      "probe-proxy",
+			Placement: PlacementNative,
+			Body:      BodyFailures,
+		},
 		IstioProxy: IstioProxy{Image: autoImage, Restricted: true},
-		Istio:      Istio{InjectorRewrites: "auto", NativeSidecars: "auto", RootNamespace: istioSystem, MTLS: surroundings.MTLSStrict},
-		Platform:   PlatformAuto,
+		Istio: Istio{
+			InjectorRewrites: "auto",
+			NativeSidecars:   "auto",
+			RootNamespace:    istioSystem,
+			MTLS:             surroundings.MTLSStrict,
+		},
+		Platform: PlatformAuto,
 	}
 }
 

@@ -50,7 +50,8 @@ func WithTexts(plan func([]field.Text) Plan, textsOf func([]field.Edit) []field.
 		if len(texts) <= kept {
 			return p
 		}
-		p, kept = plan(texts), len(texts)
+		p = plan(texts)
+		kept = len(texts)
 	}
 }
 

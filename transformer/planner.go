@@ -26,10 +26,16 @@ func New(o Options) (*Planner, error) {
 	p := &Planner{opts: o, finders: originalFinders()}
 	own := meshOf(&o)
 	p.settings = make([]*setting, 0, len(serviceMeshes))
-	p.settings = append(p.settings, &setting{opts: &p.opts, mesh: own})
+	p.settings = append(p.settings, &setting{
+		opts: &p.opts,
+		mesh: own,
+	})
 	for _, d := range serviceMeshes {
 		if d != own {
-			p.settings = append(p.settings, &setting{opts: &p.opts, mesh: d})
+			p.settings = append(p.settings, &setting{
+				opts: &p.opts,
+				mesh: d,
+			})
 		}
 	}
 	return p, nil
@@ -48,7 +54,9 @@ func (p *Planner) Restore(in Input) Plan {
 }
 
 // read reads a template with the options of the planner, whatever its mesh is.
-func (p *Planner) read(in *Input) *template { return read(&p.opts, p.finders, in) }
+func (p *Planner) read(in *Input) *template {
+	return read(&p.opts, p.finders, in)
+}
 
 // originalFinders returns those of all meshes.
 func originalFinders() (finders []originalFinder) {
@@ -97,11 +105,24 @@ func (p *Planner) ReadinessProbes(in Input) ([]OriginalProbe, error) {
 		}
 		probe := s.source
 		if s.alreadyRewritten {
-			isCurrent := func(e field.Entry) bool { return e.Key == s.current.Kind() }
+			isCurrent := func(e field.Entry) bool {
+				return e.Key == s.current.Kind()
+			}
 			probe = slices.DeleteFunc(slices.Clone(probe), isCurrent)
-			probe = append(probe, field.Entry{Key: s.original.Kind(), Value: s.original.Value()})
+			probe = append(probe, field.Entry{
+				Key:   s.original.Kind(),
+				Value: s.original.Value(),
+			})
 		}
-		all = append(all, OriginalProbe{Container: s.container.Name, Probe: probe, Port: s.port, PortErr: s.portErr})
+		all = append(
+			all,
+			OriginalProbe{
+				Container: s.container.Name,
+				Probe:     probe,
+				Port:      s.port,
+				PortErr:   s.portErr,
+			},
+		)
 	}
 	return all, nil
 }

@@ -46,7 +46,12 @@ func (l portList) without(annotations, recorded field.KeyValues, ports ...int) f
 		}
 	}
 	items := slices.DeleteFunc(strings.Split(v, ","), func(item string) bool {
-		return slices.ContainsFunc(ports, func(port int) bool { return strings.TrimSpace(item) == strconv.Itoa(port) })
+		return slices.ContainsFunc(
+			ports,
+			func(port int) bool {
+				return strings.TrimSpace(item) == strconv.Itoa(port)
+			},
+		)
 	})
 	if len(items) == 0 {
 		return annotations.Without(l.key)
@@ -89,7 +94,12 @@ func (l portList) item(text string) (low, high int, ok bool) {
 	}
 	low, err := strconv.Atoi(from)
 	high, err2 := strconv.Atoi(to)
-	ok = err == nil && err2 == nil && 0 < low && low <= high && high <= 65535 && (l.ranges || !isRange)
+	ok = err == nil &&
+		err2 == nil &&
+		0 < low &&
+		low <= high &&
+		high <= 65535 &&
+		(l.ranges || !isRange)
 	return low, high, ok
 }
 

@@ -9,7 +9,11 @@ import (
 // read reads a template: first the holders of originals, then the probes and hooks, with their
 // originals.
 func read(o *Options, finders []originalFinder, in *Input) *template {
-	t := &template{in: in, metadata: in.MetadataPath(), spec: in.SpecPath()}
+	t := &template{
+		in:       in,
+		metadata: in.MetadataPath(),
+		spec:     in.SpecPath(),
+	}
 	t.names = pod.Names(in.Template.Spec.All())
 	b := &reader{t, o, finders}
 	b.findHolders()
@@ -27,6 +31,9 @@ func read(o *Options, finders []originalFinder, in *Input) *template {
 		s.port, s.portErr = s.original.Resolve(s.container)
 	}
 	b.keepOriginals()
-	b.holders = slices.DeleteFunc(b.holders, func(h *holder) bool { return !h.isRemovable() })
+	b.holders = slices.DeleteFunc(
+		b.holders,
+		func(h *holder) bool { return !h.isRemovable() },
+	)
 	return t
 }

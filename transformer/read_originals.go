@@ -74,12 +74,19 @@ type holder struct {
 // isRemovable reports whether the originals in h may be removed if they are not written anew: an
 // env var that no probe refers to, outside of containers that we added, may be the
 // user's, and stays.
-func (h *holder) isRemovable() bool { return h.ours || h.used() || h.proxy || h.isAnnotation() }
+func (h *holder) isRemovable() bool {
+	return h.ours ||
+		h.used() ||
+		h.proxy ||
+		h.isAnnotation()
+}
 
 func (h *holder) isAnnotation() bool { return h.container == nil }
 
 // used reports whether h carries the original of a probe.
-func (h *holder) used() bool { return len(h.claimed) > 0 }
+func (h *holder) used() bool {
+	return len(h.claimed) > 0
+}
 
 func (h *holder) answerer() answerer {
 	switch {
@@ -93,7 +100,8 @@ func (h *holder) answerer() answerer {
 
 // answersOn reports whether rewritten probes are answered on a port, if h carries their originals.
 func (h *holder) answersOn(port int) bool {
-	return slices.Contains(h.listens, port) || h.routes != nil && slices.Contains(prober.OSMPorts(), port)
+	return slices.Contains(h.listens, port) ||
+		h.routes != nil && slices.Contains(prober.OSMPorts(), port)
 }
 
 // name returns the name of the holder for messages.
@@ -111,7 +119,11 @@ func (r *reader) findHolders() {
 		err = r.findRecorded()
 	}
 	if err != nil {
-		r.addUnreadable(r.metadata.Key("annotations", OriginalsAnnotation), "", fmt.Errorf("%s %w", OriginalsAnnotation, err))
+		r.addUnreadable(
+			r.metadata.Key("annotations", OriginalsAnnotation),
+			"",
+			fmt.Errorf("%s %w", OriginalsAnnotation, err),
+		)
 	}
 	for at, c := range r.in.Template.Spec.All() {
 		originals, err := decodeEnv(c)
@@ -134,7 +146,10 @@ func (r *reader) findRecorded() error {
 	if err != nil {
 		return fmt.Errorf("has an unreadable entry %q: %w", recordEnvoy, err)
 	}
-	h := &holder{path: r.metadata.Key("annotations", OriginalsAnnotation), originals: originals}
+	h := &holder{
+		path:      r.metadata.Key("annotations", OriginalsAnnotation),
+		originals: originals,
+	}
 	h.routes = prober.OSMRoutes(originals)
 	r.holders = append(r.holders, h)
 	return nil
@@ -143,13 +158,20 @@ func (r *reader) findRecorded() error {
 // holderIn returns a container with originals in the env var as their holder.
 func (r *reader) holderIn(at pod.Ref, c *pod.Container, originals map[string]*prober.Original) *holder {
 	path := r.containerPath(at)
-	h := &holder{at: at, container: c, path: path, originals: originals, raw: r.sourceMap(path)}
+	h := &holder{
+		at:        at,
+		container: c,
+		path:      path,
+		originals: originals,
+		raw:       r.sourceMap(path),
+	}
 	h.listens = []int{probeProxyPort(c)}
 	if answersOSM(c) {
 		h.routes = prober.OSMRoutes(originals)
 	}
 	if istioData.isProxy(c) { // the template may have been rewritten for another port
-		h.proxy, h.listens = true, []int{istioStatusOr(r.annotations()), prober.StatusPort, r.opts.Port}
+		h.proxy = true
+		h.listens = []int{istioStatusOr(r.annotations()), prober.StatusPort, r.opts.Port}
 	}
 	h.port = h.listens[0]
 	h.ours = r.opts.isOurs(h, field.As[bool](field.Map(r.record), recordDeclared))
@@ -169,7 +191,10 @@ func (r *reader) recognise(s *site) {
 		return
 	}
 	port := int(s.current.HTTPGet.Port.Int) // 0 if it is a name
-	onPort := slices.DeleteFunc(slices.Clone(r.holders), func(h *holder) bool { return !h.answersOn(port) })
+	onPort := slices.DeleteFunc(
+		slices.Clone(r.holders),
+		func(h *holder) bool { return !h.answersOn(port) },
+	)
 	if !r.recogniseIn(onPort, s) && !r.recogniseIn(r.holders, s) {
 		s.byEnvoy = r.isByEnvoy(s)
 		r.findMeshOriginal(s)
@@ -187,7 +212,9 @@ func (r *reader) recogniseIn(holders []*holder, s *site) bool {
 		switch {
 		case p == nil:
 		case holder == nil:
-			holder, key, entry = h, at, p
+			holder = h
+			key = at
+			entry = p
 		case !reflect.DeepEqual(entry, p):
 			r.report(containerFinding(reason.OriginalsAmbiguous, s.path, s.container.Name,
 				"it looks rewritten, but %s and %s store different originals for its path", holder.name(), h.name()).
@@ -251,7 +278,9 @@ func (r *reader) isEditedPort(s *site) bool {
 	port := s.current.HTTPGet.Port
 	now, _ := s.original.Endpoint()
 	noted, _ := pod.HandlerOf(s.entry, &pod.HTTPGet{}).Endpoint()
-	if port == *now || port == *noted || port == (field.IntOrString{}) {
+	if port == *now ||
+		port == *noted ||
+		port == (field.IntOrString{}) {
 		return false
 	}
 	if port.IsString {
@@ -263,7 +292,9 @@ func (r *reader) isEditedPort(s *site) bool {
 	if slices.Contains(ports, n) || slices.ContainsFunc(r.holders, isAnswered) {
 		return false
 	}
-	return !s.holder.proxy || s.holder.reached || s.container.Declares(n)
+	return !s.holder.proxy ||
+		s.holder.reached ||
+		s.container.Declares(n)
 }
 
 // original returns the original of a rewritten probe that h carries, and its key; nil if there
@@ -322,7 +353,8 @@ func resembles(path, rewritten string) bool {
 		begin++
 	}
 	end := 0
-	for end < short-begin && path[len(path)-1-end] == rewritten[len(rewritten)-1-end] {
+	for end < short-begin &&
+		path[len(path)-1-end] == rewritten[len(rewritten)-1-end] {
 		end++
 	}
 	return 2*(begin+end) > len(rewritten)
@@ -342,7 +374,9 @@ func (r *reader) candidate(h *holder, s *site) (key string, ok bool) {
 		return path, true
 	}
 	return h.unclaimed(func(key string) bool {
-		isBack := func(s *site) bool { return key == s.key && s.has(h.originals[key]) }
+		isBack := func(s *site) bool {
+			return key == s.key && s.has(h.originals[key])
+		}
 		container, of, _ := prober.ParseKey(key)
 		isAlike := seems && (of == s.name || container == s.container.Name)
 		return !slices.ContainsFunc(r.sites, isBack) && (isAlike || resembles(path, key))
@@ -423,16 +457,22 @@ func portArgument(args []string) (port int, given bool) {
 // probe-proxy.
 func asksItself(c *pod.Container) bool {
 	p := c.StartupProbe
-	return p != nil && p.HTTPGet != nil && p.HTTPGet.Path == prober.HealthPath
+	return p != nil &&
+		p.HTTPGet != nil &&
+		p.HTTPGet.Path == prober.HealthPath
 }
 
 // waitsForItself reports whether a container has the postStart hook of a probe-proxy.
 func waitsForItself(c *pod.Container) bool {
-	if c.Lifecycle == nil || c.Lifecycle.PostStart == nil || c.Lifecycle.PostStart.Exec == nil {
+	if c.Lifecycle == nil ||
+		c.Lifecycle.PostStart == nil ||
+		c.Lifecycle.PostStart.Exec == nil {
 		return false
 	}
 	command := c.Lifecycle.PostStart.Exec.Command
-	return len(command) > 1 && command[0] == prober.Program && command[1] == prober.WaitCommand
+	return len(command) > 1 &&
+		command[0] == prober.Program &&
+		command[1] == prober.WaitCommand
 }
 
 // isOurs reports whether we added the container: a probe-proxy is known by its
@@ -442,7 +482,10 @@ func waitsForItself(c *pod.Container) bool {
 func (o *Options) isOurs(h *holder, declared bool) bool {
 	if !h.proxy {
 		c := h.container
-		return c.Name == o.ProbeProxy.Name || c.Name == Defaults().ProbeProxy.Name || waitsForItself(c) || asksItself(c)
+		return c.Name == o.ProbeProxy.Name ||
+			c.Name == Defaults().ProbeProxy.Name ||
+			waitsForItself(c) ||
+			asksItself(c)
 	}
 	for _, e := range istioPlaceholder {
 		if v, _ := h.raw.Get(e.Key); v != e.Value && !(declared && e.Key == "image") {
@@ -451,7 +494,9 @@ func (o *Options) isOurs(h *holder, declared bool) bool {
 	}
 	return len(h.container.Env) == 1 && !slices.ContainsFunc(h.raw, func(e field.Entry) bool {
 		_, placed := istioPlaceholder.Get(e.Key)
-		return !placed && e.Key != "env" && !(e.Key == "securityContext" && isRestrictedContext(e.Value)) &&
+		return !placed &&
+			e.Key != "env" &&
+			!(e.Key == "securityContext" && isRestrictedContext(e.Value)) &&
 			!(e.Key == "resources" && declared) && !isFilledIn(e, h.raw)
 	})
 }

@@ -23,7 +23,9 @@ func answersOSM(c *pod.Container) bool {
 		return true
 	}
 	i := slices.Index(c.Args, "--form")
-	return i >= 0 && i+1 < len(c.Args) && c.Args[i+1] == "osm"
+	return i >= 0 &&
+		i+1 < len(c.Args) &&
+		c.Args[i+1] == "osm"
 }
 
 // osmOriginal returns the original of a probe in Open Service Mesh's form that h carries, and its
@@ -37,7 +39,8 @@ func (h *holder) osmOriginal(s *site, route prober.OSMRoute, names []string) (ke
 		if !isOwn || !slices.Contains(h.routes[key], route) {
 			continue
 		}
-		if !route.IsTLS() || cmp.Or(s.current.HTTPGet.Path, "/") == p.HTTPGet.Path {
+		if !route.IsTLS() ||
+			cmp.Or(s.current.HTTPGet.Path, "/") == p.HTTPGet.Path {
 			return key, p
 		}
 	}
@@ -47,7 +50,10 @@ func (h *holder) osmOriginal(s *site, route prober.OSMRoute, names []string) (ke
 // inOSMForm returns the request to a route of Open Service Mesh's form that replaces the probe.
 // It keeps the headers and, where TLS is passed on to the app, the path.
 func (s *site) inOSMForm(r prober.OSMRoute) *pod.HTTPGet {
-	h := &pod.HTTPGet{Path: r.Path, Port: field.Number(r.Port)}
+	h := &pod.HTTPGet{
+		Path: r.Path,
+		Port: field.Number(r.Port),
+	}
 	switch o := s.original.HTTPGet; {
 	case o == nil:
 		h.Scheme = "HTTP"
@@ -68,6 +74,8 @@ func (r *reader) isByEnvoy(s *site) bool {
 	if _, envoy := r.proxyOf(isEnvoy); !inForm || envoy == nil {
 		return false
 	}
-	isProbeProxy := func(h *holder) bool { return h.routes != nil && !h.isAnnotation() }
+	isProbeProxy := func(h *holder) bool {
+		return h.routes != nil && !h.isAnnotation()
+	}
 	return !slices.ContainsFunc(r.holders, isProbeProxy)
 }

@@ -65,13 +65,18 @@ func (s *site) needsStart() bool {
 // isGated reports whether the containers after a native probe-proxy wait for a startupProbe
 // of its own, which earlier versions gave it.
 func (h *holder) isGated() bool {
-	return h != nil && !h.proxy && !h.isAnnotation() && h.at.Init && asksItself(h.container)
+	return h != nil &&
+		!h.proxy &&
+		!h.isAnnotation() &&
+		h.at.Init &&
+		asksItself(h.container)
 }
 
 // neverWorks reports whether nobody makes the probe or hook of a kind: the API server allows
 // none on an init container that ends, and the kubelet has no hooks but httpGet that dial.
 func (s *site) neverWorks(kind string) bool {
-	return s.at.Init && !pod.IsSidecar(s.at, s.container) || s.name.IsHook() && kind != pod.KindHTTPGet
+	return s.at.Init && !pod.IsSidecar(s.at, s.container) ||
+		s.name.IsHook() && kind != pod.KindHTTPGet
 }
 
 // containers returns the containers of the template that we did not add.
@@ -90,8 +95,15 @@ func sitesOf(spec field.Path, at pod.Ref, c *pod.Container) []*site {
 	var sites []*site
 	container := spec.Item(at.List(), at.Index)
 	add := func(name prober.ProbeType, current *pod.Handler, timeout int, keys ...string) {
-		s := &site{at: at, container: c, name: name, timeout: timeout, current: current}
-		s.key, s.path = prober.Key(c.Name, name), container.Key(keys...)
+		s := &site{
+			at:        at,
+			container: c,
+			name:      name,
+			timeout:   timeout,
+			current:   current,
+		}
+		s.key = prober.Key(c.Name, name)
+		s.path = container.Key(keys...)
 		sites = append(sites, s)
 	}
 	for _, x := range [...]struct {
@@ -154,7 +166,8 @@ func (s *site) has(original *prober.Original) bool {
 	want := pod.HandlerOf(original, &pod.HTTPGet{})
 	_, host := s.current.Endpoint()
 	wantPort, wantHost := want.Endpoint()
-	return host == wantHost && reflect.DeepEqual(s.current.Entry(field.Number(n)), want.Entry(*wantPort))
+	return host == wantHost &&
+		reflect.DeepEqual(s.current.Entry(field.Number(n)), want.Entry(*wantPort))
 }
 
 // in returns the path of a field of the original's handler.
@@ -167,7 +180,10 @@ const danglingText = "it looks rewritten, but no container of the pod stores its
 // rewritten returns what the handler becomes: an httpGet of a path that names its container
 // and type, on one port for all. It is what Istio's injector makes of it.
 func (s *site) rewritten(port int) *pod.HTTPGet {
-	h := &pod.HTTPGet{Path: s.key, Port: field.Number(port)}
+	h := &pod.HTTPGet{
+		Path: s.key,
+		Port: field.Number(port),
+	}
 	if o := s.original.HTTPGet; o != nil {
 		h.Scheme, h.HTTPHeaders = o.Scheme, o.HTTPHeaders
 		if s.isHTTPS() {

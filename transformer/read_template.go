@@ -35,7 +35,9 @@ type reader struct {
 // whether the probe is one; original is nil if the template does not say what it was.
 type originalFinder func(t *template, s *site) (original *pod.Handler, found bool)
 
-func (r *reader) report(f Finding) { r.mistakes = append(r.mistakes, f) }
+func (r *reader) report(f Finding) {
+	r.mistakes = append(r.mistakes, f)
+}
 
 func (t *template) containerPath(at pod.Ref) field.Path {
 	return t.spec.Item(at.List(), at.Index)
@@ -53,7 +55,9 @@ func (t *template) sourceMap(path field.Path) field.Map {
 func (t *template) existingProbeProxy(o *Options) *holder {
 	var found *holder
 	for _, h := range t.holders {
-		if h.ours && !h.proxy && (found == nil || h.container.Name == o.ProbeProxy.Name) {
+		if h.ours &&
+			!h.proxy &&
+			(found == nil || h.container.Name == o.ProbeProxy.Name) {
 			found = h
 		}
 	}
@@ -71,15 +75,22 @@ func (t *template) previousAnswerers() []answerer {
 
 // hasOurs reports whether the template carries our rewriting.
 func (t *template) hasOurs() bool {
-	isOurs := func(h *holder) bool { return h.used() || h.ours }
+	isOurs := func(h *holder) bool {
+		return h.used() || h.ours
+	}
 	return len(t.record) > 0 || slices.ContainsFunc(t.holders, isOurs)
 }
 
 func (t *template) isOurs(at pod.Ref) bool {
-	return slices.ContainsFunc(t.holders, func(h *holder) bool { return h.ours && h.at == at })
+	return slices.ContainsFunc(
+		t.holders,
+		func(h *holder) bool { return h.ours && h.at == at },
+	)
 }
 
-func (t *template) annotations() field.KeyValues { return t.in.Template.Metadata.Annotations }
+func (t *template) annotations() field.KeyValues {
+	return t.in.Template.Metadata.Annotations
+}
 
 func (t *template) declares(port int) bool {
 	for _, c := range t.containers() {
@@ -105,11 +116,15 @@ func (t *template) pods() *surroundings.Pods {
 }
 
 // uses reports whether one of the containers declares a port, or a Service leads to it.
-func (t *template) uses(port int) bool { return t.declares(port) || t.exposed(port) != "" }
+func (t *template) uses(port int) bool {
+	return t.declares(port) || t.exposed(port) != ""
+}
 
 // hasOwnMetadata reports whether the object has other metadata than its pods: a Pod
 // has not.
-func (t *template) hasOwnMetadata() bool { return len(t.metadata) != 1 }
+func (t *template) hasOwnMetadata() bool {
+	return len(t.metadata) != 1
+}
 
 // proxyOf returns a mesh's proxy that the template has, and where; nil if it has none, or we
 // added the container.
@@ -130,5 +145,11 @@ func (t *template) namespace() *field.Metadata {
 var unknownNamespace = &field.Metadata{}
 
 func (t *template) annotationFinding(why reason.Key, key, format string, args ...any) Finding {
-	return metadataFinding(why, t.metadata.Key("annotations", key), t.annotations().Get(key), format, args...)
+	return metadataFinding(
+		why,
+		t.metadata.Key("annotations", key),
+		t.annotations().Get(key),
+		format,
+		args...,
+	)
 }

@@ -57,10 +57,14 @@ func (r Record) Encode() string {
 }
 
 // Section returns the mapping that is a section.
-func (r Record) Section(name string) field.Map { return field.As[field.Map](field.Map(r), name) }
+func (r Record) Section(name string) field.Map {
+	return field.As[field.Map](field.Map(r), name)
+}
 
 // Values returns the strings of a section.
-func (r Record) Values(name string) field.KeyValues { return r.Section(name).KeyValues() }
+func (r Record) Values(name string) field.KeyValues {
+	return r.Section(name).KeyValues()
+}
 
 // Add adds entries to a section.
 func (r *Record) Add(section string, entries ...field.Entry) {
@@ -74,7 +78,12 @@ func (r *Record) Add(section string, entries ...field.Entry) {
 func (r Record) Emptied(path field.Path) field.Edit {
 	key := path[len(path)-1].Key
 	if v, noted := r.Section(RecordEmpty).Get(key); noted && isEmpty(v) {
-		return field.Edit{Op: field.Set, Path: path, Value: v, Texts: r.Values(RecordTexts)}
+		return field.Edit{
+			Op:    field.Set,
+			Path:  path,
+			Value: v,
+			Texts: r.Values(RecordTexts),
+		}
 	}
 	return field.Edit{Op: field.Delete, Path: path}
 }
@@ -88,13 +97,21 @@ func (r Record) AnnotationEdits(path field.Path, have, want field.KeyValues) []f
 	texts := r.Values(RecordTexts)
 	for _, a := range want {
 		if !slices.Contains(have, a) {
-			edit := field.Edit{Op: field.Set, Path: path.Key(a.Key), Value: a.Value, Texts: texts}
+			edit := field.Edit{
+				Op:    field.Set,
+				Path:  path.Key(a.Key),
+				Value: a.Value,
+				Texts: texts,
+			}
 			edits = append(edits, edit)
 		}
 	}
 	for _, a := range have {
 		if _, stays := want.Lookup(a.Key); !stays {
-			edits = append(edits, field.Edit{Op: field.Delete, Path: path.Key(a.Key)})
+			edits = append(edits, field.Edit{
+				Op:   field.Delete,
+				Path: path.Key(a.Key),
+			})
 		}
 	}
 	return edits
@@ -102,11 +119,17 @@ func (r Record) AnnotationEdits(path field.Path, have, want field.KeyValues) []f
 
 // Set sets a section.
 func (r *Record) Set(section string, v field.Value) {
-	if i := slices.IndexFunc(*r, func(e field.Entry) bool { return e.Key == section }); i >= 0 {
+	if i := slices.IndexFunc(
+		*r,
+		func(e field.Entry) bool { return e.Key == section },
+	); i >= 0 {
 		(*r)[i].Value = v
 		return
 	}
-	*r = append(*r, field.Entry{Key: section, Value: v})
+	*r = append(*r, field.Entry{
+		Key:   section,
+		Value: v,
+	})
 }
 
 // The sections of a pod template's [Record].
@@ -131,5 +154,7 @@ const (
 func isEmpty(v field.Value) bool {
 	m, isMap := v.(field.Map)
 	list, isList := v.(field.List)
-	return v == nil || isMap && len(m) == 0 || isList && len(list) == 0
+	return v == nil ||
+		isMap && len(m) == 0 ||
+		isList && len(list) == 0
 }

@@ -23,7 +23,10 @@ func restrictedSeccomp(v field.Value) bool {
 
 func restrictedCapabilities(capabilities field.Map) bool {
 	return slices.Contains(field.As[field.List](capabilities, "drop"), "ALL") &&
-		!slices.ContainsFunc(field.As[field.List](capabilities, "add"), func(v field.Value) bool { return v != "NET_BIND_SERVICE" })
+		!slices.ContainsFunc(
+			field.As[field.List](capabilities, "add"),
+			func(v field.Value) bool { return v != "NET_BIND_SERVICE" },
+		)
 }
 
 // isRestrictedContext reports whether a securityContext is one that

@@ -10,7 +10,10 @@ import (
 // capture. A port that a Service leads to is an error, since everything that comes in
 // there would pass without mTLS.
 func (d *decision) excludePorts() {
-	left := slices.ContainsFunc(d.rulings, func(r ruling) bool { return r.reason == reason.None })
+	left := slices.ContainsFunc(
+		d.rulings,
+		func(r ruling) bool { return r.reason == reason.None },
+	)
 	list := d.mesh.excluded
 	if left && d.metadata == nil {
 		d.addFinding(NewFinding(reason.AnnotationsUnknown, d.spec, "this pod spec has no metadata, so the annotation `%s` has no place", list.key))
@@ -41,7 +44,10 @@ func (d *decision) excludePorts() {
 				"%s in another folder leads to port %d, where traffic would lose mTLS without the mesh", service, s.port).
 				Why("It counts if that folder is about the same cluster"))
 		}
-		d.leave(s, skip(s.site, reason.ExcludedPort, at, "the app answers on port %d, which the annotation `%s` keeps out of the mesh", s.port, list.key))
+		d.leave(
+			s,
+			skip(s.site, reason.ExcludedPort, at, "the app answers on port %d, which the annotation `%s` keeps out of the mesh", s.port, list.key),
+		)
 		if !slices.Contains(d.excluded, s.port) {
 			d.excluded = append(d.excluded, s.port)
 		}

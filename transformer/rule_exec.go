@@ -64,7 +64,9 @@ func arguments(options, target string) func() *regexp.Regexp {
 
 // compiled returns an expression that is compiled at the first use: most runs need none.
 func compiled(text string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+	return sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(text)
+	})
 }
 
 // shellPlain are the characters that a shell takes as they are.
@@ -75,7 +77,9 @@ var portOfScheme = map[string]string{"": "80", "https": "443"}
 
 // withoutShell returns the command that a shell runs, if it is a plain one.
 func withoutShell(command []string) []string {
-	if len(command) != 3 || !isShell(command[0]) || command[1] != "-c" {
+	if len(command) != 3 ||
+		!isShell(command[0]) ||
+		command[1] != "-c" {
 		return command
 	}
 	script := strings.TrimSuffix(command[2], " || exit 1")
@@ -100,10 +104,15 @@ func nativeHandler(command []string) (tool string, native *pod.Handler) {
 	form, isTool := requestTools[tool]
 	args := " " + strings.Join(command[1:], " ")
 	hasSpaces := !slices.Equal(strings.Fields(args), command[1:])
-	if !isTool || hasSpaces || !form().MatchString(args) || !neededOption().MatchString(args) {
+	if !isTool ||
+		hasSpaces ||
+		!form().MatchString(args) ||
+		!neededOption().MatchString(args) {
 		return tool, nil
 	}
-	part := func(name string) string { return form().ReplaceAllString(args, "${"+name+"}") }
+	part := func(name string) string {
+		return form().ReplaceAllString(args, "${"+name+"}")
+	}
 	scheme := part("scheme")
 	if scheme != "" && !unverified().MatchString(args) {
 		return tool, nil
@@ -114,10 +123,17 @@ func nativeHandler(command []string) (tool string, native *pod.Handler) {
 	}
 	switch port := field.Number(number); tool {
 	case "curl", "wget":
-		get := &pod.HTTPGet{Path: cmp.Or(part("path"), "/"), Port: port, Scheme: strings.ToUpper(scheme)}
+		get := &pod.HTTPGet{
+			Path:   cmp.Or(part("path"), "/"),
+			Port:   port,
+			Scheme: strings.ToUpper(scheme),
+		}
 		return tool, &pod.Handler{HTTPGet: get}
 	case "grpc_health_probe":
-		return tool, &pod.Handler{GRPC: &pod.GRPC{Port: port, Service: new(part("service"))}}
+		return tool, &pod.Handler{GRPC: &pod.GRPC{
+			Port:    port,
+			Service: new(part("service")),
+		}}
 	default:
 		return tool, &pod.Handler{TCPSocket: &pod.TCPSocket{Port: port}}
 	}

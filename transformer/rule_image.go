@@ -11,7 +11,9 @@ import (
 // moved it, and the options name none. "" if it is replaced, or is the one of this version.
 func (k *knowledge) keptImage() string {
 	h := k.existingProbeProxy(k.opts)
-	if h == nil || h.container.Image == "" || !k.answeredByUs() {
+	if h == nil ||
+		h.container.Image == "" ||
+		!k.answeredByUs() {
 		return ""
 	}
 	if have := h.container.Image; !k.opts.ProbeProxy.replaces(have) {

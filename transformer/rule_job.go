@@ -9,7 +9,9 @@ import (
 // checkJob reports where a Job counts an end of probe-proxy as one of the app's. It ends
 // with 0 when it is told to, which no rule matches, but not if it is killed.
 func checkJob(d *decision) (found []Finding) {
-	if !d.answeredByUs() || !d.in.JobLike || !d.native() {
+	if !d.answeredByUs() ||
+		!d.in.JobLike ||
+		!d.native() {
 		return nil
 	}
 	spec := d.in.Path[:len(d.in.Path)-1] // of the Job, which the template is in
@@ -38,7 +40,9 @@ func checkJob(d *decision) (found []Finding) {
 // checkFinishes refuses an ordinary probe-proxy in a pod that has to finish.
 func checkFinishes(d *decision) []Finding {
 	policy := d.in.Template.Spec.RestartPolicy
-	if d.answeredByUs() && !d.native() && (policy == "Never" || policy == "OnFailure" || d.in.JobLike) {
+	if d.answeredByUs() &&
+		!d.native() &&
+		(policy == "Never" || policy == "OnFailure" || d.in.JobLike) {
 		return []Finding{NewFinding(reason.JobNeverFinishes, d.spec,
 			"an ordinary container probe-proxy would keep the pod from finishing")}
 	}

@@ -15,7 +15,12 @@ func checkPaths(d *decision) (found []Finding) {
 		if !s.isDangling() {
 			continue
 		}
-		i := slices.IndexFunc(d.toRewrite, func(c *site) bool { return c.key == s.current.HTTPGet.Path })
+		i := slices.IndexFunc(
+			d.toRewrite,
+			func(c *site) bool {
+				return c.key == s.current.HTTPGet.Path
+			},
+		)
 		if i >= 0 {
 			found = append(found, containerFinding(reason.OriginalsAmbiguous, s.path, s.container.Name,
 				"it looks rewritten, and has the path of the %s of container %q", d.toRewrite[i].name.Field(), d.toRewrite[i].container.Name).
@@ -44,7 +49,9 @@ func keepReplaced(d *decision) (found []Finding) {
 			continue
 		}
 		for _, h := range d.holders {
-			lost := func(key string) bool { return key == s.key && !s.has(h.originals[key]) }
+			lost := func(key string) bool {
+				return key == s.key && !s.has(h.originals[key])
+			}
 			if key, ok := h.unclaimed(lost); ok {
 				found = append(found, containerFinding(reason.OriginalReplaced, s.path, s.container.Name,
 					"it became %s after it was rewritten", s.current).

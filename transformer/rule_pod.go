@@ -91,7 +91,10 @@ func checkListeners(d *decision) (found []Finding) {
 func (k *knowledge) turnsRewriterOff() bool {
 	f := &k.inspection.facts
 	off, user := k.mesh.off, k.userAnnotations
-	if off.key == "" || off.isOff(user) || f.Rewrites.Is == certain.Never || f.Injected.Is == certain.Never {
+	if off.key == "" ||
+		off.isOff(user) ||
+		f.Rewrites.Is == certain.Never ||
+		f.Injected.Is == certain.Never {
 		return false
 	}
 	return off.isOff(k.mesh.annotate(user, nil, k.inspection.answerer))
@@ -148,17 +151,23 @@ func checkLeftAlone(d *decision) (found []Finding) {
 // servedByRewriter reports whether a probe needs the mesh's own rewriter, and that serves it in
 // one of the worlds.
 func (k *knowledge) servedByRewriter(s *site) bool {
-	if s.original.Kind() == "" || k.mesh.isProxy(s.container) || s.isDangling() {
+	if s.original.Kind() == "" ||
+		k.mesh.isProxy(s.container) ||
+		s.isDangling() {
 		return false
 	}
 	if k.mesh.serves != nil {
-		return !s.neverWorks(s.original.Kind()) && k.isCaptured(s) && k.mesh.serves(s)
+		return !s.neverWorks(s.original.Kind()) &&
+			k.isCaptured(s) &&
+			k.mesh.serves(s)
 	}
 	if !k.needsIstiosRewriter(s) {
 		return false
 	}
 	byProxy := answerer{who: AnsweredByIstioProxy}
-	serves := func(w world.World) bool { return w.Rewrites && k.runsBefore(w, s, byProxy) }
+	serves := func(w world.World) bool {
+		return w.Rewrites && k.runsBefore(w, s, byProxy)
+	}
 	return slices.ContainsFunc(k.inspection.facts.Worlds(), serves)
 }
 
@@ -215,7 +224,13 @@ func checkBareSpec(d *decision) []Finding {
 	if len(needed) == 0 {
 		return nil
 	}
-	return []Finding{NewFinding(reason.AnnotationsUnknown, d.spec, "this pod spec has no metadata, so the annotation `%s: %s` has no place", needed[0].Key, needed[0].Value)}
+	return []Finding{NewFinding(
+		reason.AnnotationsUnknown,
+		d.spec,
+		"this pod spec has no metadata, so the annotation `%s: %s` has no place",
+		needed[0].Key,
+		needed[0].Value,
+	)}
 }
 
 // checkProxyUID refuses a probe-proxy that would inherit the uid or gid of the mesh's own proxy.

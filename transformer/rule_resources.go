@@ -22,15 +22,24 @@ func checkResources(d *decision) (found []Finding) {
 		return []Finding{f}
 	}
 	ruled := len(d.in.Around.LimitRanges)+len(d.in.Around.Quotas) > 0
-	if !ruled && !pod.HasOwn && len(d.opts.ProbeProxy.Resources) == 0 {
+	if !ruled &&
+		!pod.HasOwn &&
+		len(d.opts.ProbeProxy.Resources) == 0 {
 		return nil // the defaults keep the class
 	}
 	ours := resources.Filled(d.probeProxyResources(pod, d.toRewrite), d.in.Around.LimitRanges)
 	found = append(found, checkLimits(d, pod, ours)...)
 	with := pod.With(ours, d.native())
-	before, after := pod.Class(), with.Class()
+	before := pod.Class()
+	after := with.Class()
 	if key, how := pod.Changed(with); key != "" {
-		found = append(found, NewFinding(reason.PodLevelResources, d.spec.Key("resources"), "with probe-proxy, the pod's own `%s` %s", key, how).
+		found = append(found, NewFinding(
+			reason.PodLevelResources,
+			d.spec.Key("resources"),
+			"with probe-proxy, the pod's own `%s` %s",
+			key,
+			how,
+		).
 			Why("Kubernetes 1.37 computes it from the containers. The pod is %s, and %s with it", before, after).
 			Fix("Write it here"))
 	} else if before != after {
@@ -63,7 +72,9 @@ func checkProxyLimits(d *decision) []Finding {
 	ranges := d.in.Around.LimitRanges
 	i := slices.IndexFunc(ranges, resources.LimitRange.HasDefaults)
 	_, proxy := d.proxyOf(d.mesh.isProxy)
-	if i < 0 || proxy != nil || len(d.opts.IstioProxy.Resources) > 0 {
+	if i < 0 ||
+		proxy != nil ||
+		len(d.opts.IstioProxy.Resources) > 0 {
 		return nil
 	}
 	f := NewFinding(reason.ProxyLimits, d.spec, "LimitRange %q gives its defaults to the declared istio-proxy", ranges[i].Name).

@@ -92,17 +92,31 @@ func onInitContainer(k *knowledge, s *site) leave {
 func nameNotUnique(k *knowledge, s *site) leave {
 	name := s.container.Name
 	first := slices.Index(k.names, name)
-	if name != "" && !strings.Contains(name, "/") && !slices.Contains(k.names[first+1:], name) {
+	if name != "" &&
+		!strings.Contains(name, "/") &&
+		!slices.Contains(k.names[first+1:], name) {
 		return leave{}
 	}
-	return skip(s, reason.ContainerName, k.containerPath(s.at).Key("name"), "not rewritten: %q is not a unique name without a slash", name)
+	return skip(
+		s,
+		reason.ContainerName,
+		k.containerPath(s.at).Key("name"),
+		"not rewritten: %q is not a unique name without a slash",
+		name,
+	)
 }
 
 func nameIsVariable(k *knowledge, s *site) leave {
 	if !pod.IsVariable(s.container.Name) {
 		return leave{}
 	}
-	return skip(s, reason.Variable, k.containerPath(s.at).Key("name"), "not rewritten: %q looks like it has a variable", s.container.Name).
+	return skip(
+		s,
+		reason.Variable,
+		k.containerPath(s.at).Key("name"),
+		"not rewritten: %q looks like it has a variable",
+		s.container.Name,
+	).
 		why("The path of a rewritten probe has this name")
 }
 
@@ -125,7 +139,8 @@ func textIsVariable(k *knowledge, s *site) leave {
 
 func schemeInvalid(k *knowledge, s *site) leave {
 	h := s.original.HTTPGet
-	if h == nil || slices.Contains([]string{"", "HTTP", "HTTPS"}, h.Scheme) {
+	if h == nil ||
+		slices.Contains([]string{"", "HTTP", "HTTPS"}, h.Scheme) {
 		return leave{}
 	}
 	return skip(s, reason.SchemeInvalid, s.in("scheme"), "not rewritten: the scheme %q is neither HTTP nor HTTPS", h.Scheme)
@@ -135,7 +150,14 @@ func timeoutInvalid(k *knowledge, s *site) leave {
 	if 0 <= s.timeout && s.timeout <= math.MaxInt32 {
 		return leave{}
 	}
-	return skip(s, reason.TimeoutInvalid, s.path.Key("timeoutSeconds"), "not rewritten: the timeout %d is not from 1 to %d seconds", s.timeout, math.MaxInt32)
+	return skip(
+		s,
+		reason.TimeoutInvalid,
+		s.path.Key("timeoutSeconds"),
+		"not rewritten: the timeout %d is not from 1 to %d seconds",
+		s.timeout,
+		math.MaxInt32,
+	)
 }
 
 func portUnresolved(k *knowledge, s *site) leave {
@@ -164,7 +186,14 @@ func atProbePort(k *knowledge, s *site) leave {
 	if !k.listensOn(k.inspection.answerer, s.port) || s.byEnvoy {
 		return leave{}
 	}
-	return skip(s, reason.AimsAtProbePort, s.in("port"), "it asks port %d, where %s answers rewritten probes, but it is not one of them", s.port, k.inspection.answerer.who)
+	return skip(
+		s,
+		reason.AimsAtProbePort,
+		s.in("port"),
+		"it asks port %d, where %s answers rewritten probes, but it is not one of them",
+		s.port,
+		k.inspection.answerer.who,
+	)
 }
 
 func notCaptured(k *knowledge, s *site) leave {
@@ -187,7 +216,10 @@ func appElsewhere(k *knowledge, s *site) leave {
 	if strings.HasPrefix(in.Elsewhere, "unix:") {
 		f = f.Fix("Write an exec probe that asks the socket")
 	} else {
-		f = f.Fix("Set the port of the probe to %s", in.Elsewhere[strings.LastIndexByte(in.Elsewhere, ':')+1:])
+		f = f.Fix(
+			"Set the port of the probe to %s",
+			in.Elsewhere[strings.LastIndexByte(in.Elsewhere, ':')+1:],
+		)
 	}
 	return leave{reason.AppElsewhere, &f}
 }
@@ -245,7 +277,13 @@ func unknownFieldIn(k *knowledge, s *site) leave {
 	if path == nil {
 		return leave{}
 	}
-	return skip(s, reason.HandlerUnknown, s.path.Join(path), "not rewritten: this version does not know the field `%s`", path[len(path)-1].Key).
+	return skip(
+		s,
+		reason.HandlerUnknown,
+		s.path.Join(path),
+		"not rewritten: this version does not know the field `%s`",
+		path[len(path)-1].Key,
+	).
 		why("It knows %s", strings.Join(known, ", "))
 }
 

@@ -78,4 +78,6 @@ type inspection struct {
 // is so in every world.
 type outcomeOf func(s *site) (f world.Fate, unless string)
 
-func (m *inspection) report(f Finding) { m.findings = append(m.findings, f) }
+func (m *inspection) report(f Finding) {
+	m.findings = append(m.findings, f)
+}

@@ -24,11 +24,20 @@ func (w *draft) withExcluded(user field.KeyValues) field.KeyValues {
 		return user
 	}
 	var r Record
-	r.Add(recordExcluded, field.Entry{Key: list.key, Value: strings.Join(added, ",")})
+	r.Add(recordExcluded, field.Entry{
+		Key:   list.key,
+		Value: strings.Join(added, ","),
+	})
 	if v, set := user.Lookup(list.key); set {
-		r.Add(recordAnnotations, field.Entry{Key: list.key, Value: v})
+		r.Add(recordAnnotations, field.Entry{
+			Key:   list.key,
+			Value: v,
+		})
 	} else if v, set := w.inspection.inherited.Lookup(list.key); set {
-		r.Add(recordInherited, field.Entry{Key: list.key, Value: v})
+		r.Add(recordInherited, field.Entry{
+			Key:   list.key,
+			Value: v,
+		})
 	}
 	w.noteEmptyMetadata(&r)
 	return w.withRecord(want, r)
@@ -44,21 +53,37 @@ func (w *draft) editAnnotations() {
 	want := w.withExcluded(w.userAnnotations)
 	if len(w.toRewrite) > 0 {
 		user := want
-		want = w.withDefaultContainer(w.mesh.annotate(w.withInherited(user), have, w.inspection.answerer), w.toRewrite)
+		want = w.withDefaultContainer(
+			w.mesh.annotate(w.withInherited(user), have, w.inspection.answerer),
+			w.toRewrite,
+		)
 		want = w.withRecord(want, w.recordFor(w.toRewrite, user, want))
 	}
-	byKey := func(p, q field.KeyValue) int { return strings.Compare(p.Key, q.Key) }
+	byKey := func(p, q field.KeyValue) int {
+		return strings.Compare(p.Key, q.Key)
+	}
 	want = slices.SortedFunc(slices.Values(want), byKey)
-	isThere := func(p field.KeyValue) bool { return slices.Contains(have, p) }
+	isThere := func(p field.KeyValue) bool {
+		return slices.Contains(have, p)
+	}
 	w.addedAnnotations = slices.DeleteFunc(slices.Clone(want), isThere)
 	path := w.metadata.Key("annotations")
 	_, noted := w.record.Section(RecordEmpty).Get("annotations")
 	switch {
-	case len(have) == 0 && len(want) > 0 && w.sourceMap(w.metadata) == nil:
+	case len(have) == 0 &&
+		len(want) > 0 &&
+		w.sourceMap(w.metadata) == nil:
 		metadata := field.Map{{Key: "annotations", Value: want.Map()}}
-		w.edit(field.Edit{Op: field.Set, Path: w.metadata, Before: "spec", Value: metadata})
+		w.edit(field.Edit{
+			Op:     field.Set,
+			Path:   w.metadata,
+			Before: "spec",
+			Value:  metadata,
+		})
 		return
-	case len(want) == 0 && len(w.sourceMap(w.metadata)) == 1 && !noted:
+	case len(want) == 0 &&
+		len(w.sourceMap(w.metadata)) == 1 &&
+		!noted:
 		path = w.metadata // it has nothing else
 	}
 	w.edit(w.record.AnnotationEdits(path, have, want)...)
@@ -101,7 +126,9 @@ func (w *draft) withDefaultContainer(annotations field.KeyValues, toRewrite []*s
 // originals of what an Envoy answers are always wanted: its configuration is made from them.
 func (w *draft) withRecord(annotations field.KeyValues, r Record) field.KeyValues {
 	if _, had := w.annotations().Lookup(OriginalsAnnotation); w.in.Unrecorded && !had {
-		r = slices.DeleteFunc(r, func(e field.Entry) bool { return e.Key != recordEnvoy })
+		r = slices.DeleteFunc(r, func(e field.Entry) bool {
+			return e.Key != recordEnvoy
+		})
 	}
 	value := r.Encode()
 	if value == "" {

@@ -25,7 +25,12 @@ func (w *draft) editContainers(env string) {
 		}
 		if existing != nil && existing.at == at {
 			keep = &existing.at
-			w.edit(diff(existing.path, existing.raw, w.withImmutable(container, existing.raw), isOwned)...)
+			w.edit(diff(
+				existing.path,
+				existing.raw,
+				w.withImmutable(container, existing.raw),
+				isOwned,
+			)...)
 			break
 		}
 		if existing != nil {
@@ -35,13 +40,24 @@ func (w *draft) editContainers(env string) {
 		added = &at
 	case env != "":
 		if keep = w.editProxy(env); keep == nil {
-			container = append(w.declaration(), field.Entry{Key: "env", Value: field.List{envVar(env)}})
+			container = append(
+				w.declaration(),
+				field.Entry{
+					Key:   "env",
+					Value: field.List{envVar(env)},
+				},
+			)
 			added = &pod.Ref{Index: len(w.in.Template.Spec.Containers)}
 		}
 	}
 	w.removeHolders(keep, added)
 	if added != nil {
-		w.edit(field.Edit{Op: field.Insert, Path: w.containerPath(*added), Before: "containers", Value: container})
+		w.edit(field.Edit{
+			Op:     field.Insert,
+			Path:   w.containerPath(*added),
+			Before: "containers",
+			Value:  container,
+		})
 	}
 }
 
@@ -60,13 +76,20 @@ func (w *draft) withKeptImage(container field.Map) field.Map {
 // kubectl exec and logs take the first, unless a postStart hook needs probe-proxy:
 // then it comes first, because such a hook delays the containers that follow.
 func (w *draft) probeProxyPlace(existing *holder, toRewrite []*site) pod.Ref {
-	isLate := func(s *site) bool { return s.atStart() && existing.at.StartsAfter(s.at) }
+	isLate := func(s *site) bool {
+		return s.atStart() && existing.at.StartsAfter(s.at)
+	}
 	switch {
-	case existing != nil && existing.at.Init == w.native() && !slices.ContainsFunc(toRewrite, isLate):
+	case existing != nil &&
+		existing.at.Init == w.native() &&
+		!slices.ContainsFunc(toRewrite, isLate):
 		return existing.at
 	case w.native():
 		return pod.Ref{Init: true}
-	case !w.firstIsApp() && slices.ContainsFunc(toRewrite, func(s *site) bool { return s.name == prober.PostStart }):
+	case !w.firstIsApp() &&
+		slices.ContainsFunc(toRewrite, func(s *site) bool {
+			return s.name == prober.PostStart
+		}):
 		return pod.Ref{}
 	}
 	return pod.Ref{Index: len(w.in.Template.Spec.Containers)}
@@ -94,7 +117,12 @@ func (w *draft) editProxy(value string) *pod.Ref {
 // editDeclared updates the image, the resources and the securityContext of a proxy that we
 // declared.
 func (w *draft) editDeclared(h *holder) {
-	edits := diff(h.path, h.raw, w.declaration(), func(key string) bool { return key == "resources" || key == "securityContext" })
+	edits := diff(
+		h.path,
+		h.raw,
+		w.declaration(),
+		func(key string) bool { return key == "resources" || key == "securityContext" },
+	)
 	for i := range edits {
 		edits[i].Before = "env" // where a new field comes
 	}
@@ -107,16 +135,27 @@ func (w *draft) setEnv(path field.Path, c *pod.Container, value string) {
 	at := c.EnvVars(prober.EnvName)
 	if len(at) == 0 {
 		path = path.Index(len(c.Env))
-		w.edit(field.Edit{Op: field.Insert, Path: path, Value: envVar(value)})
+		w.edit(field.Edit{
+			Op:    field.Insert,
+			Path:  path,
+			Value: envVar(value),
+		})
 		return
 	}
 	last := len(at) - 1
 	for _, i := range at[:last] {
-		w.edit(field.Edit{Op: field.Delete, Path: path.Index(i)})
+		w.edit(field.Edit{
+			Op:   field.Delete,
+			Path: path.Index(i),
+		})
 	}
 	if pod.Deref(c.Env[at[last]].Value) != value {
 		path = path.Index(at[last]).Key("value")
-		w.edit(field.Edit{Op: field.Set, Path: path, Value: value})
+		w.edit(field.Edit{
+			Op:    field.Set,
+			Path:  path,
+			Value: value,
+		})
 	}
 }
 
@@ -125,7 +164,10 @@ func (w *draft) setEnv(path field.Path, c *pod.Container, value string) {
 // its env var. A list that loses its last item goes too, unless a container is added to it.
 func (w *draft) removeHolders(keep, added *pod.Ref) {
 	spec := &w.in.Template.Spec
-	left := map[string]int{"initContainers": len(spec.InitContainers), "containers": len(spec.Containers)}
+	left := map[string]int{
+		"initContainers": len(spec.InitContainers),
+		"containers":     len(spec.Containers),
+	}
 	var gone []pod.Ref
 	for _, h := range w.holders {
 		kept := keep != nil && h.at == *keep
@@ -141,7 +183,10 @@ func (w *draft) removeHolders(keep, added *pod.Ref) {
 	for _, at := range gone {
 		switch {
 		case left[at.List()] > 0 || added != nil && added.Init == at.Init:
-			w.edit(field.Edit{Op: field.Delete, Path: w.containerPath(at)})
+			w.edit(field.Edit{
+				Op:   field.Delete,
+				Path: w.containerPath(at),
+			})
 		case left[at.List()] == 0:
 			w.edit(w.record.Emptied(w.spec.Key(at.List())))
 			left[at.List()] = -1 // it is gone with its list
@@ -158,7 +203,10 @@ func (w *draft) removeEnv(h *holder) {
 		return
 	}
 	for _, i := range at {
-		w.edit(field.Edit{Op: field.Delete, Path: path.Index(i)})
+		w.edit(field.Edit{
+			Op:   field.Delete,
+			Path: path.Index(i),
+		})
 	}
 }
 
@@ -174,7 +222,12 @@ func (w *draft) withImmutable(want, have field.Map) field.Map {
 	if w.in.Kind != "Job" && w.in.Kind != "JobSet" {
 		return want
 	}
-	want = slices.DeleteFunc(want, func(e field.Entry) bool { return slices.Contains(immutableKeys, e.Key) })
+	want = slices.DeleteFunc(
+		want,
+		func(e field.Entry) bool {
+			return slices.Contains(immutableKeys, e.Key)
+		},
+	)
 	for _, e := range have {
 		if slices.Contains(immutableKeys, e.Key) {
 			want = append(want, e)
@@ -185,7 +238,15 @@ func (w *draft) withImmutable(want, have field.Map) field.Map {
 		return want
 	}
 	// Its image, which stays, may not know how to wait.
-	want = slices.DeleteFunc(want, func(e field.Entry) bool { return e.Key == "lifecycle" })
+	want = slices.DeleteFunc(want, func(e field.Entry) bool {
+		return e.Key == "lifecycle"
+	})
 	asked, _ := startup.(field.Map)
-	return append(want, field.Entry{Key: "startupProbe", Value: field.Merge(asked, ownProbe(w.setting, prober.HealthPath))})
+	return append(
+		want,
+		field.Entry{
+			Key:   "startupProbe",
+			Value: field.Merge(asked, ownProbe(w.setting, prober.HealthPath)),
+		},
+	)
 }

@@ -16,7 +16,10 @@ import (
 // none is declared if the template asks for a privileged proxy, and none of the
 // fields that the pod's own securityContext already has.
 func (w *draft) declaration() field.Map {
-	m := field.Merge(istioPlaceholder, field.Map{{Key: "image", Value: w.opts.IstioProxy.Image}})
+	m := field.Merge(
+		istioPlaceholder,
+		field.Map{{Key: "image", Value: w.opts.IstioProxy.Image}},
+	)
 	if r := field.Merge(nil, w.opts.IstioProxy.Resources); len(r) > 0 {
 		m = append(m, field.Entry{Key: "resources", Value: r})
 	}
@@ -52,12 +55,15 @@ func (w *draft) restrictedContext() field.Map {
 // whether they run as another user than root; hasRoot and hasSeccomp say what the pod has
 // that is valid for all of them.
 func (w *draft) containersComply(hasRoot, hasSeccomp bool) (compliant, nonRoot bool) {
-	compliant, nonRoot = true, true
+	compliant = true
+	nonRoot = true
 	for at := range w.containers() {
 		c := w.sourceMap(w.containerPath(at).Key("securityContext"))
 		escalation, _ := c.Get("allowPrivilegeEscalation")
 		seccomp, ownSeccomp := c.Get("seccompProfile")
-		compliant = compliant && escalation == false && restrictedCapabilities(field.As[field.Map](c, "capabilities")) &&
+		compliant = compliant &&
+			escalation == false &&
+			restrictedCapabilities(field.As[field.Map](c, "capabilities")) &&
 			(ownSeccomp && restrictedSeccomp(seccomp) || !ownSeccomp && hasSeccomp)
 		root, ownRoot := c.Get("runAsNonRoot")
 		nonRoot = nonRoot && (ownRoot && root == true || !ownRoot && hasRoot)

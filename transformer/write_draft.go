@@ -10,4 +10,6 @@ type draft struct {
 	addedAnnotations field.KeyValues // those that the edits set
 }
 
-func (w *draft) edit(edits ...field.Edit) { w.edits = append(w.edits, edits...) }
+func (w *draft) edit(edits ...field.Edit) {
+	w.edits = append(w.edits, edits...)
+}

@@ -11,19 +11,27 @@ import (
 
 // write plans the edits of a decision, and says what becomes of each probe and hook.
 func write(d *decision) Plan {
-	w := &draft{decision: d, edits: make([]field.Edit, 0, 8)}
+	w := &draft{
+		decision: d,
+		edits:    make([]field.Edit, 0, 8),
+	}
 	w.changes = make([][]field.Edit, len(d.rulings))
-	plan := Plan{Probes: make([]Verdict, 0, len(w.rulings)), Findings: w.findings}
+	plan := Plan{
+		Probes:   make([]Verdict, 0, len(w.rulings)),
+		Findings: w.findings,
+	}
 	failed := w.failed()
 	if !failed {
 		w.editAll()
-		plan.Edits, plan.Repairs = w.edits, w.inspection.collisions
+		plan.Edits = w.edits
+		plan.Repairs = w.inspection.collisions
 	}
 	for i := range w.rulings {
 		v := w.verdict(&w.rulings[i], failed, len(w.changes[i]) > 0)
 		plan.Probes = append(plan.Probes, v)
 	}
-	plan.Answer, plan.WasRewritten = w.answer(), w.hasOurs()
+	plan.Answer = w.answer()
+	plan.WasRewritten = w.hasOurs()
 	if !w.in.OnlyEdits {
 		plan.Known = w.describeMesh()
 	}
@@ -36,14 +44,21 @@ func (w *draft) answer() Answer {
 	if w.failed() || len(w.toRewrite)+len(w.excluded) == 0 {
 		return a
 	}
-	a.By, a.Port = w.inspection.answerer.who, w.inspection.answerer.port
-	a.Mesh, a.Because, a.AddsAnnotations = w.detected.title, w.inspection.because, w.addedAnnotations
-	a.AppWouldDo = !w.in.OnlyEdits && a.By == AnsweredByProbeProxy && w.appWouldDo(w.toRewrite)
+	a.By = w.inspection.answerer.who
+	a.Port = w.inspection.answerer.port
+	a.Mesh = w.detected.title
+	a.Because = w.inspection.because
+	a.AddsAnnotations = w.addedAnnotations
+	a.AppWouldDo = !w.in.OnlyEdits &&
+		a.By == AnsweredByProbeProxy &&
+		w.appWouldDo(w.toRewrite)
 	container := istioProxyName
 	if w.answeredByUs() {
 		container = w.opts.ProbeProxy.Name
 	}
-	if len(w.toRewrite) > 0 && !w.isAnsweredBy(AnsweredByEnvoy) && !slices.Contains(w.names, container) {
+	if len(w.toRewrite) > 0 &&
+		!w.isAnsweredBy(AnsweredByEnvoy) &&
+		!slices.Contains(w.names, container) {
 		a.AddsContainer = container
 	}
 	return a
@@ -70,7 +85,9 @@ func (d *decision) verdict(s *ruling, failed, changes bool) Verdict {
 			v.State = Rewritten
 		}
 	case s.alreadyRewritten:
-		v.Before, v.After, v.State = s.current.String(), s.original.String(), WouldRestore
+		v.Before = s.current.String()
+		v.After = s.original.String()
+		v.State = WouldRestore
 	}
 	return v
 }
@@ -79,6 +96,8 @@ func (d *decision) verdict(s *ruling, failed, changes bool) Verdict {
 // (`answeredBy: app`), because Services among the manifests are known, and none leads to
 // the probes' ports.
 func (w *draft) appWouldDo(toRewrite []*site) bool {
-	isExposed := func(s *site) bool { return w.exposed(s.port) != "" }
+	isExposed := func(s *site) bool {
+		return w.exposed(s.port) != ""
+	}
 	return w.in.Around.HasServices() && !slices.ContainsFunc(toRewrite, isExposed)
 }

@@ -65,10 +65,19 @@ func fixedContainer(in *setting, native bool) field.Map {
 	if len(args) > 0 {
 		m = append(m, field.Entry{Key: "args", Value: args})
 	}
-	postStart := field.Entry{Key: prober.PostStart.Field(), Value: waitHook(in.answersOn())}
+	postStart := field.Entry{
+		Key:   prober.PostStart.Field(),
+		Value: waitHook(in.answersOn()),
+	}
 	m = append(m,
-		field.Entry{Key: "env", Value: mergeEnv(field.List{podIP}, s.Env)},
-		field.Entry{Key: "lifecycle", Value: field.Map{postStart}},
+		field.Entry{
+			Key:   "env",
+			Value: mergeEnv(field.List{podIP}, s.Env),
+		},
+		field.Entry{
+			Key:   "lifecycle",
+			Value: field.Map{postStart},
+		},
 	)
 	if s.LivenessProbe {
 		liveness := ownProbe(in, prober.HealthPath)
@@ -76,7 +85,13 @@ func fixedContainer(in *setting, native bool) field.Map {
 		m = append(m, field.Entry{Key: "livenessProbe", Value: liveness})
 	}
 	if s.ReadinessProbe {
-		m = append(m, field.Entry{Key: "readinessProbe", Value: ownProbe(in, prober.ReadyPath)})
+		m = append(
+			m,
+			field.Entry{
+				Key:   "readinessProbe",
+				Value: ownProbe(in, prober.ReadyPath),
+			},
+		)
 	}
 	return m
 }
@@ -87,7 +102,9 @@ func (w *draft) probeProxy(originals string, toRewrite []*site) field.Map {
 	if w.native() {
 		once = &w.sidecar
 	}
-	once.Do(func() { once.m = fixedContainer(w.setting, w.native()) })
+	once.Do(func() {
+		once.m = fixedContainer(w.setting, w.native())
+	})
 	fixed := once.m
 	env := slices.Clip(field.As[field.List](fixed, "env"))
 	if local := w.localAddress(toRewrite); local != "" && field.Same(env[0], podIP) { // the options may have another

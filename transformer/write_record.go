@@ -19,7 +19,9 @@ func (s *site) needsForm() bool {
 	if h == nil {
 		return !field.Same(s.form, pod.HandlerOf(s.prober(), nil).Value())
 	}
-	return h.Port.IsString || h.Path == "" || h.Protocol != "" && pod.Following(s.form, "protocol") != ""
+	return h.Port.IsString ||
+		h.Path == "" ||
+		h.Protocol != "" && pod.Following(s.form, "protocol") != ""
 }
 
 // shortForm returns the form without the fields of an httpGet that the env var
@@ -42,14 +44,22 @@ func (w *draft) recordFor(toRewrite []*site, user, written field.KeyValues) Reco
 		r.Set(recordEnvoy, envoyOriginals(toRewrite))
 	}
 	sorted := slices.Clone(toRewrite)
-	slices.SortFunc(sorted, func(s, t *site) int { return strings.Compare(s.key, t.key) })
+	slices.SortFunc(sorted, func(s, t *site) int {
+		return strings.Compare(s.key, t.key)
+	})
 	for _, s := range sorted {
 		if s.needsForm() {
 			handler := field.Map{{Key: s.original.Kind(), Value: s.shortForm()}}
-			r.Add(recordHandlers, field.Entry{Key: s.key, Value: handler})
+			r.Add(recordHandlers, field.Entry{
+				Key:   s.key,
+				Value: handler,
+			})
 		}
 		if texts := w.textsOf(s); len(texts) > 0 {
-			r.Add(RecordTexts, field.Entry{Key: s.key, Value: texts.Map()})
+			r.Add(RecordTexts, field.Entry{
+				Key:   s.key,
+				Value: texts.Map(),
+			})
 		}
 	}
 	undone := undoAll(written, []answerer{w.inspection.answerer}, nil)
@@ -62,12 +72,17 @@ func (w *draft) recordFor(toRewrite []*site, user, written field.KeyValues) Reco
 		return set
 	})...)
 	if w.native() && w.answeredByUs() {
-		w.noteEmpty(&r, w.spec.Key("initContainers"), len(w.in.Template.Spec.InitContainers) == 0)
+		w.noteEmpty(
+			&r,
+			w.spec.Key("initContainers"),
+			len(w.in.Template.Spec.InitContainers) == 0,
+		)
 	}
 	if w.isAnsweredBy(AnsweredByIstioProxy) {
 		if at, proxy := w.proxyOf(w.mesh.isProxy); proxy != nil {
 			w.noteEmpty(&r, w.containerPath(at).Key("env"), len(proxy.Env) == 0)
-		} else if w.opts.IstioProxy.Image != autoImage || len(field.Merge(nil, w.opts.IstioProxy.Resources)) > 0 {
+		} else if w.opts.IstioProxy.Image != autoImage ||
+			len(field.Merge(nil, w.opts.IstioProxy.Resources)) > 0 {
 			r.Set(recordDeclared, true)
 		}
 	}
@@ -97,7 +112,10 @@ func (w *draft) textsOf(s *site) field.KeyValues {
 		ofHandler := s.path.HasPrefix(t.Path)
 		isWritten := !s.alreadyRewritten || ofField && s.isOriginal(key)
 		if isWritten && (ofField || ofHandler) {
-			texts = append(texts, field.KeyValue{Key: key, Value: t.Text})
+			texts = append(texts, field.KeyValue{
+				Key:   key,
+				Value: t.Text,
+			})
 		}
 	}
 	return texts
@@ -122,7 +140,9 @@ func (w *draft) noteEmpty(r *Record, path field.Path, mayBe bool) {
 		now, found = w.in.Source(path)
 	}
 	if found && isEmpty(now) {
-		v, noted, text = now, true, ""
+		v = now
+		noted = true
+		text = ""
 		for _, t := range w.in.Texts { // if restore would write it in another way
 			if slices.Equal(t.Path, path) {
 				text = t.Text
@@ -143,6 +163,8 @@ func (w *draft) noteEmptyMetadata(r *Record) {
 	m := &w.in.Template.Metadata
 	w.noteEmpty(r, w.metadata, len(m.Labels)+len(m.Annotations) == 0)
 	w.noteEmpty(r, w.metadata.Key("annotations"), len(m.Annotations) == 0)
-	byKey := func(x, y field.Entry) int { return strings.Compare(x.Key, y.Key) }
+	byKey := func(x, y field.Entry) int {
+		return strings.Compare(x.Key, y.Key)
+	}
 	slices.SortFunc(r.Section(RecordTexts), byKey)
 }

@@ -72,7 +72,14 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	switch command {
 	case "check":
-		fmt.Fprintf(stdout, "%s: valid: WorkloadGroup %s/%s, %s\n", o.config, config.Namespace, config.Name, describe(&config.Probe))
+		fmt.Fprintf(
+			stdout,
+			"%s: valid: WorkloadGroup %s/%s, %s\n",
+			o.config,
+			config.Namespace,
+			config.Name,
+			describe(&config.Probe),
+		)
 		return exitOK
 	case "probe":
 		ctx, _ := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)

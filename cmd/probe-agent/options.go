@@ -139,9 +139,14 @@ func (o *options) checkInsecure(host string) error {
 
 // checkIdentity checks how the agent proves who it is.
 func (o *options) checkIdentity() error {
-	e, f := &o.enrolment, &o.files
-	byToken := e.Token != "" && e.State != "" && f.Cert+f.Key == ""
-	byCert := f.Cert != "" && f.Key != "" && e.Token+e.State == ""
+	e := &o.enrolment
+	f := &o.files
+	byToken := e.Token != "" &&
+		e.State != "" &&
+		f.Cert+f.Key == ""
+	byCert := f.Cert != "" &&
+		f.Key != "" &&
+		e.Token+e.State == ""
 	switch {
 	case !byToken && !byCert:
 		return errors.New("want either --token and --state, the directory for the certificate, or --cert and --key")
@@ -157,7 +162,8 @@ func (o *options) checkIdentity() error {
 // one, by which clients reach the app.
 func (o *options) complete(config *vmconfig.Config, serving bool) error {
 	n := &o.node
-	n.Config, n.UserAgent = config, "probe-agent/"+release.Version()
+	n.Config = config
+	n.UserAgent = "probe-agent/" + release.Version()
 	if n.IP = cmp.Or(n.IP, config.Address); n.IP != "" {
 		return nil
 	}

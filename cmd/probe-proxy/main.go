@@ -75,7 +75,11 @@ const (
 
 // bodiesFrom has, for each value of --body, the lowest status of which callers get the
 // app's body.
-var bodiesFrom = map[string]int{"none": math.MaxInt, "failures": 400, "all": 0}
+var bodiesFrom = map[string]int{
+	"none":     math.MaxInt,
+	"failures": 400,
+	"all":      0,
+}
 
 func run(args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 {
@@ -166,7 +170,17 @@ func serve(o *options, stderr io.Writer) int {
 		return fail(stderr, exitFailure, err)
 	}
 	probes, disabled := s.Count()
-	log.Info("answering probes", "version", release.Version(), "port", o.port, "probes", probes, "disabled", disabled)
+	log.Info(
+		"answering probes",
+		"version",
+		release.Version(),
+		"port",
+		o.port,
+		"probes",
+		probes,
+		"disabled",
+		disabled,
+	)
 	<-first.Done()
 	second, _ := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	s.Drain(second, o.hooksWithin)
@@ -178,7 +192,10 @@ func serve(o *options, stderr io.Writer) int {
 func listen(s *sidecar.Server, o *options, probers map[string]*prober.Original) error {
 	var ports []int
 	if o.form == formOSM {
-		ports = slices.DeleteFunc(prober.OSMPorts(), func(port int) bool { return port == o.port })
+		ports = slices.DeleteFunc(
+			prober.OSMPorts(),
+			func(port int) bool { return port == o.port },
+		)
 	}
 	for _, port := range append(ports, o.port) {
 		l, err := sidecar.Listen(port)

@@ -76,7 +76,14 @@ Exit codes:
 	root.AddCommand(readers...)
 	root.AddCommand(policy, reasonsCommand(std), copyCommand(std),
 		printCommand(std, "schema", "Print the JSON Schema of the functionConfig", config.Schema),
-		printCommand(std, "version", "Print the version", func() []byte { return []byte("rewrite-probes " + release.Version() + "\n") }))
+		printCommand(
+			std,
+			"version",
+			"Print the version",
+			func() []byte {
+				return []byte("rewrite-probes " + release.Version() + "\n")
+			},
+		))
 	root.SetOut(std.out)
 	root.SetErr(std.err)
 	return root
@@ -110,7 +117,10 @@ func (t *tool) addFlags(root *cobra.Command, below ...*cobra.Command) {
 	p.StringArrayVar(&t.ignore, "ignore", nil, "`PATTERN` of files and folders to skip, by name or path (repeatable)")
 	p.BoolVar(&t.strict, "strict", false, "fail on warnings too")
 	p.BoolVarP(&t.verbose, "verbose", "v", false, "also print notes, and every repeated message")
-	_ = root.RegisterFlagCompletionFunc("config", cobra.FixedCompletions([]string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt))
+	_ = root.RegisterFlagCompletionFunc(
+		"config",
+		cobra.FixedCompletions([]string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt),
+	)
 	for _, cmd := range below {
 		cmd.Flags().AddFlagSet(p)
 	}
@@ -197,7 +207,13 @@ key stands for all keys that contain it.`,
 }
 
 func printReason(w io.Writer, r reason.Doc, withExample bool) error {
-	text := fmt.Sprintf("%s (%s)\n  cause: %s\n  fix:   %s\n", r.Name, r.Severity, r.Cause, r.FixOrNothing())
+	text := fmt.Sprintf(
+		"%s (%s)\n  cause: %s\n  fix:   %s\n",
+		r.Name,
+		r.Severity,
+		r.Cause,
+		r.FixOrNothing(),
+	)
 	if withExample {
 		for line := range strings.Lines(example.Text(r.Name)) {
 			text += "    " + line
@@ -227,7 +243,9 @@ func chosenReasons(given []string) (chosen []string, err error) {
 			chosen = append(chosen, k)
 			continue
 		}
-		lacks := func(key string) bool { return !strings.Contains(key, strings.ToLower(k)) }
+		lacks := func(key string) bool {
+			return !strings.Contains(key, strings.ToLower(k))
+		}
 		containing := slices.DeleteFunc(slices.Clone(known), lacks)
 		if len(containing) == 0 || len(k) < 3 {
 			return nil, &usageError{fmt.Errorf("no reason has the key %q%s", k, reasonHint(k, known))}
@@ -267,7 +285,9 @@ func flagHint(cmd *cobra.Command, err error) error {
 		return err
 	}
 	var known []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, "--"+f.Name) })
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		known = append(known, "--"+f.Name)
+	})
 	if hint := spelling.DidYouMean("--"+unknown.GetSpecifiedName(), known); hint != "" {
 		return fmt.Errorf("%w; %s", err, hint)
 	}
@@ -277,7 +297,9 @@ func flagHint(cmd *cobra.Command, err error) error {
 // unquoteUsage takes the back-quotes out of the descriptions of flags, in which
 // the help finds the names of values, and which a shell would show.
 func unquoteUsage(cmd *cobra.Command) {
-	plain := func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "`", "") }
+	plain := func(f *pflag.Flag) {
+		f.Usage = strings.ReplaceAll(f.Usage, "`", "")
+	}
 	cmd.Flags().VisitAll(plain)
 	for _, c := range cmd.Commands() {
 		unquoteUsage(c)

@@ -37,7 +37,10 @@ var settings = []struct {
 func (t *tool) settings() (given []config.Setting) {
 	for _, s := range settings {
 		if flag := t.flags.Lookup(s.key); flag.Changed {
-			given = append(given, config.Setting{Key: s.key, Value: flag.Value.String()})
+			given = append(given, config.Setting{
+				Key:   s.key,
+				Value: flag.Value.String(),
+			})
 		}
 	}
 	return given
@@ -146,7 +149,9 @@ func isConfigFile(name string) bool {
 
 // mayBeConfig reports whether an object is meant to be a functionConfig of this program.
 func mayBeConfig(o *manifest.Object) bool {
-	return config.Is(o.APIVersion(), o.Kind()) || o.Kind() == "ConfigMap" || o.Kind() == ""
+	return config.Is(o.APIVersion(), o.Kind()) ||
+		o.Kind() == "ConfigMap" ||
+		o.Kind() == ""
 }
 
 // configExample is shown to whoever wrote a functionConfig without saying what it is.

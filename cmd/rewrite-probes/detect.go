@@ -25,7 +25,9 @@ var (
 // whenUsed returns a function that returns a regular expression, compiled at
 // the first call: a function that reads stdin needs none of them.
 func whenUsed(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+	return sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(expr)
+	})
 }
 
 // isTemplate reports whether a text has what looks like an action of a template, as
@@ -35,7 +37,8 @@ func isTemplate(s *manifest.Stream, text []byte, err error) bool {
 	if errors.Is(err, manifest.ErrNotText) {
 		return false
 	}
-	if !bytes.Contains(text, []byte("{{")) || !action().Match(text) {
+	if !bytes.Contains(text, []byte("{{")) ||
+		!action().Match(text) {
 		return false
 	}
 	return err != nil || slices.ContainsFunc(s.Objects(), func(o *manifest.Object) bool {
@@ -57,5 +60,8 @@ func holdsNoObject(s *manifest.Stream, text []byte, err error) bool {
 		return list().Match(text) && !namesProbe().Match(text)
 	}
 	return !s.IsResourceList() &&
-		!slices.ContainsFunc(s.Objects(), func(o *manifest.Object) bool { return o.APIVersion() != "" })
+		!slices.ContainsFunc(
+			s.Objects(),
+			func(o *manifest.Object) bool { return o.APIVersion() != "" },
+		)
 }

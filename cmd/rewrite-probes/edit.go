@@ -29,7 +29,9 @@ type editFlags struct {
 // edits makes a command edit stdin (no arguments, or "-") or the files below the paths.
 func (t *tool) edits(cmd *cobra.Command, mode pipeline.Mode) {
 	f := &editFlags{}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return f.run(cmd, t, mode, args) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return f.run(cmd, t, mode, args)
+	}
 	p := cmd.Flags()
 	p.BoolVarP(&f.write, "write", "w", false, "write the result back to the files that change")
 	p.BoolVarP(&f.diff, "diff", "d", false, "show a diff instead of the result")
@@ -119,7 +121,9 @@ func (f *editFlags) emit(std streams, p *pkg, r *report.Report) error {
 func choose(p *pkg, r *report.Report, toStdout bool) (chosen []*manifest.Stream) {
 	failed := r.FailedSources()
 	for _, s := range p.streams {
-		withhold := failed[""] || failed[s.Name()] || toStdout && len(failed) > 0
+		withhold := failed[""] ||
+			failed[s.Name()] ||
+			toStdout && len(failed) > 0
 		switch {
 		case withhold && !(toStdout && s.IsResourceList()):
 			r.Withhold(s.Name())
@@ -132,7 +136,8 @@ func choose(p *pkg, r *report.Report, toStdout bool) (chosen []*manifest.Stream)
 
 // emitFiles lists, shows or writes the changed files, each with its new text.
 func (f *editFlags) emitFiles(std streams, p *pkg, r *report.Report, changed []*manifest.Stream) error {
-	texts, problems := make([][]byte, len(changed)), make([]error, len(changed))
+	texts := make([][]byte, len(changed))
+	problems := make([]error, len(changed))
 	for i, s := range changed {
 		texts[i], problems[i] = s.Text()
 	}
@@ -143,7 +148,10 @@ func (f *editFlags) emitFiles(std streams, p *pkg, r *report.Report, changed []*
 			for _, left := range changed[i:] {
 				r.Withhold(left.Name())
 			}
-			return errors.Join(append(problems, fmt.Errorf("%s and what follows it was not changed: %w", s.Name(), context.Cause(ctx)))...)
+			return errors.Join(append(
+				problems,
+				fmt.Errorf("%s and what follows it was not changed: %w", s.Name(), context.Cause(ctx)),
+			)...)
 		}
 		if problems[i] == nil && f.write {
 			problems[i] = p.outside(s.Name())
@@ -162,7 +170,10 @@ func (f *editFlags) emitFiles(std streams, p *pkg, r *report.Report, changed []*
 // its end first. A second signal, a second later, ends the run at once. One that is ignored,
 // as by nohup, stays so.
 func (f *editFlags) untilSignal() (ctx context.Context, stop context.CancelFunc) {
-	signals := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
+	signals := slices.DeleteFunc(
+		[]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP},
+		signal.Ignored,
+	)
 	if !f.write || len(signals) == 0 {
 		return context.Background(), func() {}
 	}

@@ -83,7 +83,8 @@ func (g *given) walk(root string, ignore []string) (found bool) {
 	g.roots = append(g.roots, realPath(root))
 	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		f := file{path: path, walked: true}
-		isFolder, isRegular := err == nil && d.IsDir(), err != nil || d.Type().IsRegular()
+		isFolder := err == nil && d.IsDir()
+		isRegular := err != nil || d.Type().IsRegular()
 		if err == nil && d.Type()&fs.ModeSymlink != 0 {
 			target, broken := os.Stat(path)
 			isFolder = broken == nil && target.IsDir()
@@ -91,7 +92,9 @@ func (g *given) walk(root string, ignore []string) (found bool) {
 			f.link = path
 		}
 		switch {
-		case err == nil && path != root && isIgnored(root, path, isFolder, ignore):
+		case err == nil &&
+			path != root &&
+			isIgnored(root, path, isFolder, ignore):
 			if d.IsDir() {
 				return filepath.SkipDir
 			}
@@ -118,7 +121,10 @@ func (g *given) isInside(real string) bool {
 // isRead reports whether files of the folder that a link leads to are read by another path.
 func (g *given) isRead(link string) bool {
 	folder := realPath(link) + string(filepath.Separator)
-	return slices.ContainsFunc(g.files, func(f file) bool { return strings.HasPrefix(f.real, folder) })
+	return slices.ContainsFunc(
+		g.files,
+		func(f file) bool { return strings.HasPrefix(f.real, folder) },
+	)
 }
 
 // isLink reports whether a path is itself a link: one that ends in a slash is what it leads to.
@@ -130,7 +136,8 @@ func isLink(path string) bool {
 // isIgnored reports whether a walk leaves a file or folder out. A pattern
 // matches the name, or the path below the root.
 func isIgnored(root, name string, isFolder bool, ignore []string) bool {
-	if isFolder && (strings.HasPrefix(filepath.Base(name), ".") || filepath.Base(name) == "node_modules") {
+	if isFolder &&
+		(strings.HasPrefix(filepath.Base(name), ".") || filepath.Base(name) == "node_modules") {
 		return true
 	}
 	rel, _ := filepath.Rel(root, name) // which is below it
@@ -154,7 +161,10 @@ func realPath(path string) string {
 }
 
 func isManifestName(name string) bool {
-	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(name)))
+	return slices.Contains(
+		[]string{".yaml", ".yml", ".json"},
+		strings.ToLower(filepath.Ext(name)),
+	)
 }
 
 // inFolder returns the first of the names that a folder has, with the folder; "" if it has

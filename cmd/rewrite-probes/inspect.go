@@ -147,6 +147,9 @@ func addUnseen(p *pkg, r *report.Report) {
 	}
 	r.Messages = append(foldBuilt(p.files, r.Messages), findUnbuilt(p.files)...)
 	if r.Subjects()+r.Patched == 0 && !r.Failed() {
-		r.Messages = append(r.Messages, report.NewMessage(reason.NothingSeen, reason.NewText("The input has no pod template")))
+		r.Messages = append(
+			r.Messages,
+			report.NewMessage(reason.NothingSeen, reason.NewText("The input has no pod template")),
+		)
 	}
 }

@@ -167,7 +167,8 @@ func runsFunction(name string) bool {
 		}
 		s, err := manifest.Read(name, text)
 		return err == nil && slices.ContainsFunc(s.Objects(), func(o *manifest.Object) bool {
-			return config.Is(o.APIVersion(), o.Kind()) || strings.Contains(o.Annotations().Get("config.kubernetes.io/function"), "rewrite-probes")
+			return config.Is(o.APIVersion(), o.Kind()) ||
+				strings.Contains(o.Annotations().Get("config.kubernetes.io/function"), "rewrite-probes")
 		})
 	})
 }
@@ -192,13 +193,16 @@ func addBuilt(built map[string]bool, name string) {
 // those about the probes of the files that it builds from, which have them as they are before.
 func foldBuilt(files []file, messages []report.Message) []report.Message {
 	for _, f := range files {
-		if !slices.Contains(kustomizationNames, filepath.Base(f.path)) || !runsFunction(f.path) {
+		if !slices.Contains(kustomizationNames, filepath.Base(f.path)) ||
+			!runsFunction(f.path) {
 			continue
 		}
 		built := make(map[string]bool)
 		addBuilt(built, f.path)
 		left := slices.DeleteFunc(messages, func(m report.Message) bool {
-			return m.Reason.Doc().MayBeBuilt && m.Object != nil && built[realPath(m.Object.Source)]
+			return m.Reason.Doc().MayBeBuilt &&
+				m.Object != nil &&
+				built[realPath(m.Object.Source)]
 		})
 		if len(left) < len(messages) {
 			m := aboutFile(f.path, reason.NotBuilt, "its build runs rewrite-probes, so these files have the probes as they are before")

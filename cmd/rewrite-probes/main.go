@@ -35,7 +35,9 @@ const (
 // An exit ends a command whose messages have been printed.
 type exit struct{ code int }
 
-func (e *exit) Error() string { return fmt.Sprintf("exit code %d", e.code) }
+func (e *exit) Error() string {
+	return fmt.Sprintf("exit code %d", e.code)
+}
 
 // verdict returns the exit that a report calls for; nil if all is well.
 func verdict(r *report.Report) error {
@@ -50,7 +52,10 @@ func verdict(r *report.Report) error {
 
 // isUnread reports whether a message is about a file that could not be read.
 func isUnread(messages []report.Message) bool {
-	return slices.ContainsFunc(messages, func(m report.Message) bool { return m.Reason == reason.Unreadable })
+	return slices.ContainsFunc(
+		messages,
+		func(m report.Message) bool { return m.Reason == reason.Unreadable },
+	)
 }
 
 // run runs one command line and returns the exit code. Manifests are written to

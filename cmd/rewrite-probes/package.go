@@ -37,7 +37,10 @@ type pkg struct {
 // readPackage reads stdin (no arguments, or "-" alone), or the files and the
 // folders that the arguments name.
 func (t *tool) readPackage(command string, args []string) (*pkg, error) {
-	p := &pkg{allowEmpty: t.allowEmpty, charts: make(map[string]int)}
+	p := &pkg{
+		allowEmpty: t.allowEmpty,
+		charts:     make(map[string]int),
+	}
 	std := t.streams
 	switch {
 	case len(args) == 0 && isTerminal(std.in):
@@ -73,7 +76,10 @@ func (p *pkg) demandKinds() {
 		}
 		for _, o := range s.Objects() {
 			if o.Kind() == "" {
-				err := &manifest.Error{Line: o.Line(), Err: errors.New("a document must be a Kubernetes object, and this one has no `kind`")}
+				err := &manifest.Error{
+					Line: o.Line(),
+					Err:  errors.New("a document must be a Kubernetes object, and this one has no `kind`"),
+				}
 				p.unreadable(s.Name(), err, "")
 			}
 		}
@@ -97,7 +103,12 @@ func (p *pkg) readFiles(args, ignore []string) error {
 			p.unreadable(f.path, reasonOf(err), "")
 		case patches[f.real].kustomization != "":
 			named := patches[f.real]
-			p.passOverPatch(f.path, patchText{string(text), named.kind}, "`"+named.kustomization+"` names it as a patch", builtByKustomize)
+			p.passOverPatch(
+				f.path,
+				patchText{string(text), named.kind},
+				"`"+named.kustomization+"` names it as a patch",
+				builtByKustomize,
+			)
 		case f.walked && jsonPatch().Match(text):
 			p.passOverPatch(f.path, patchText{text: string(text)}, "it is a JSON patch", "in the object that it changes")
 		case f.walked && slices.Contains(kustomizationNames, filepath.Base(f.path)):
@@ -113,7 +124,11 @@ func (p *pkg) readFiles(args, ignore []string) error {
 		}
 	}
 	for _, chart := range slices.Sorted(maps.Keys(p.charts)) {
-		p.note(chart, reason.HelmTemplate, "not checked: this chart is not rendered ("+report.Plural(p.charts[chart], "template")+")")
+		p.note(
+			chart,
+			reason.HelmTemplate,
+			"not checked: this chart is not rendered ("+report.Plural(p.charts[chart], "template")+")",
+		)
 	}
 	return nil
 }
@@ -127,7 +142,8 @@ func (p *pkg) add(f file, text []byte) {
 		p.blank = append(p.blank, text...)
 	case err == nil:
 		p.streams = append(p.streams, s)
-		if filepath.Base(f.path) == chartName && bytes.Contains(text, []byte("dependencies:")) {
+		if filepath.Base(f.path) == chartName &&
+			bytes.Contains(text, []byte("dependencies:")) {
 			p.charts[chartOf(f.path)] += 0
 		}
 	case isTemplate(s, text, err):
@@ -143,7 +159,9 @@ func (p *pkg) passOver(path string, s *manifest.Stream, text []byte, err error) 
 	switch {
 	case isTemplate(s, text, err):
 		p.passOverTemplate(path, text)
-	case err == nil && s.FunctionConfig() != nil && !mayBeConfig(s.FunctionConfig()):
+	case err == nil &&
+		s.FunctionConfig() != nil &&
+		!mayBeConfig(s.FunctionConfig()):
 		p.note(path, reason.NoManifest, "skipped: its functionConfig is another function's")
 	case !holdsNoObject(s, text, err):
 		return false
@@ -160,7 +178,9 @@ func (p *pkg) passOver(path string, s *manifest.Stream, text []byte, err error) 
 	return true
 }
 
-func (p *pkg) note(path string, key reason.Key, what string) { p.noteWhy(path, key, what, "") }
+func (p *pkg) note(path string, key reason.Key, what string) {
+	p.noteWhy(path, key, what, "")
+}
 
 func (p *pkg) noteWhy(path string, key reason.Key, what, why string) {
 	m := aboutFile(path, key, what)
@@ -180,7 +200,9 @@ func (p *pkg) passOverTemplate(path string, text []byte) {
 	switch {
 	case chart != "":
 		p.charts[chart]++
-	case kindKey().Match(text) && versionKey().Match(text) && namesProbe().Match(text):
+	case kindKey().Match(text) &&
+		versionKey().Match(text) &&
+		namesProbe().Match(text):
 		p.note(path, reason.HelmTemplate, "not checked: this looks like a template")
 	default:
 		p.note(path, reason.NoManifest, "skipped: this is a template that names no probe")
@@ -207,7 +229,11 @@ func chartOf(path string) (chart string) {
 func (p *pkg) unreadable(path string, err error, hint string) {
 	line := 0
 	if e, ok := errors.AsType[*manifest.Error](err); ok {
-		line, err = e.Line, &manifest.Error{Object: e.Object, Path: e.Path, Err: e.Err}
+		line, err = e.Line, &manifest.Error{
+			Object: e.Object,
+			Path:   e.Path,
+			Err:    e.Err,
+		}
 	}
 	m := aboutFile(path, reason.Unreadable, err.Error()+hint)
 	m.Line = line
@@ -267,4 +293,6 @@ func (t *tool) runPipeline(
 	return p, r, nil
 }
 
-func isStdin(args []string) bool { return len(args) == 0 || len(args) == 1 && args[0] == "-" }
+func isStdin(args []string) bool {
+	return len(args) == 0 || len(args) == 1 && args[0] == "-"
+}

@@ -65,7 +65,9 @@ func canHavePods(kind string) bool {
 // concernOfAny returns the gravest concern of some patches; "" if they have none.
 func concernOfAny(patches []patchText) string {
 	for _, grave := range []string{patchesProbes, patchesRewriting, patchesInjection} {
-		if slices.ContainsFunc(patches, func(p patchText) bool { return p.concern() == grave }) {
+		if slices.ContainsFunc(patches, func(p patchText) bool {
+			return p.concern() == grave
+		}) {
 			return grave
 		}
 	}

@@ -65,9 +65,17 @@ Exit codes:
   kustomize build overlays/prod | rewrite-probes patches --into overlays/prod-probes/kustomization.yaml -l --exit-code -
   rewrite-probes restore -w release.yaml`,
 	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return t.patches(cmd, f, args) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return t.patches(cmd, f, args)
+	}
 	p := cmd.Flags()
-	f.form.add(cmd, "output", "o", "`FORM` of the patches: "+strings.Join(patches.Forms(), ", "), patches.Forms()...)
+	f.form.add(
+		cmd,
+		"output",
+		"o",
+		"`FORM` of the patches: "+strings.Join(patches.Forms(), ", "),
+		patches.Forms()...,
+	)
 	p.StringVar(&f.resource, "resource", "", "`PATH` of the wrapped folder, for the resources of the kustomization")
 	p.StringVar(&f.into, "into", "", "`FILE` to write the patches into, or FILE:NAME for the object of that name")
 	p.BoolVarP(&f.diff, "diff", "d", false, "with --into: show a diff, and write nothing")
@@ -85,7 +93,10 @@ func (f *patchFlags) check(cmd *cobra.Command, args []string) error {
 		return errors.New("--exit-code needs -d or -l")
 	case f.into != "" && f.resource != "":
 		return errors.New("--resource is for a new kustomization: FILE of --into has its own resources")
-	case f.into == "" && f.resource == "" && isStdin(args) && patches.Form(f.form.value) == patches.Kustomization:
+	case f.into == "" &&
+		f.resource == "" &&
+		isStdin(args) &&
+		patches.Form(f.form.value) == patches.Kustomization:
 		return errors.New("--resource must name what the kustomization wraps, such as ../prod")
 	case f.resource != "" && patches.Form(f.form.value) != patches.Kustomization:
 		return fmt.Errorf("--resource is for -o %s alone", patches.Kustomization)
@@ -136,7 +147,8 @@ func (f *patchFlags) home(cmd *cobra.Command) (*manifest.Object, error) {
 	if f.into == "" {
 		return nil, nil
 	}
-	file, name := f.into, ""
+	file := f.into
+	name := ""
 	if i := strings.LastIndexByte(file, ':'); i > 0 {
 		if _, err := os.Stat(file); err != nil {
 			file, name = file[:i], file[i+1:]
@@ -160,7 +172,8 @@ func (f *patchFlags) home(cmd *cobra.Command) (*manifest.Object, error) {
 		return nil, fmt.Errorf("%s: must have one kustomization, Component, HelmRelease, Application or Kustomization of Flux for --into, and has %d; FILE:NAME names one of several", file, len(found))
 	}
 	form := patches.FormOf(found[0])
-	if cmd.Flags().Changed("output") && form != patches.Form(f.form.value) {
+	if cmd.Flags().Changed("output") &&
+		form != patches.Form(f.form.value) {
 		return nil, &usageError{fmt.Errorf("-o %s does not fit %s, which takes -o %s", f.form.value, found[0], form)}
 	}
 	return found[0], nil
@@ -208,7 +221,11 @@ func (t *tool) putPatches(f *patchFlags, set *patches.Set, home *manifest.Object
 			fmt.Fprintf(t.err, "rewrite-probes patches: %s differs: %s\n", s.Name(), oneLine(words))
 		}
 	}
-	emit := editFlags{write: !f.diff && !f.list, diff: f.diff, list: f.list}
+	emit := editFlags{
+		write: !f.diff && !f.list,
+		diff:  f.diff,
+		list:  f.list,
+	}
 	if err := emit.emitFile(t.streams, s.Name(), s.Input(), text); err != nil {
 		return err
 	}

@@ -106,4 +106,6 @@ func reasonOf(err error) error {
 }
 
 // oneLine puts a message on one line.
-func oneLine(s string) string { return field.Printable(strings.Join(strings.Fields(s), " ")) }
+func oneLine(s string) string {
+	return field.Printable(strings.Join(strings.Fields(s), " "))
+}

@@ -12,5 +12,7 @@ import (
 // (hard links) and whose owner and group it gets.
 func canReplace(f *os.File, of fs.FileInfo) bool {
 	st, ok := of.Sys().(*syscall.Stat_t)
-	return ok && st.Nlink == 1 && f.Chown(int(st.Uid), int(st.Gid)) == nil
+	return ok &&
+		st.Nlink == 1 &&
+		f.Chown(int(st.Uid), int(st.Gid)) == nil
 }

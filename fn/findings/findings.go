@@ -47,8 +47,17 @@ func (f Finding) String() string {
 	}
 	m := report.Message{
 		Severity: f.Severity, Reason: key,
-		Text:   reason.Text{What: what, Why: f.Why, Fix: f.Fix},
-		Object: &report.Object{APIVersion: f.APIVersion, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name},
+		Text: reason.Text{
+			What: what,
+			Why:  f.Why,
+			Fix:  f.Fix,
+		},
+		Object: &report.Object{
+			APIVersion: f.APIVersion,
+			Kind:       f.Kind,
+			Namespace:  f.Namespace,
+			Name:       f.Name,
+		},
 	}
 	return m.String()
 }
@@ -58,7 +67,8 @@ func (f Finding) String() string {
 func Of(r *report.Report) []Finding {
 	found := make([]Finding, len(r.Messages))
 	for i := range r.Messages {
-		m, f := &r.Messages[i], &found[i]
+		m := &r.Messages[i]
+		f := &found[i]
 		f.Severity, f.Reason = m.Severity, m.Reason.String()
 		f.Message, f.Why, f.Fix = m.What(), m.Text.Why, m.Fix()
 		f.Field, f.Subject = m.Field.String(), report.Subject(m.Field, m.Container)

@@ -13,7 +13,9 @@ type Text struct{ last string }
 // Another reports whether a text is another than the last one, which it then is.
 // Times and addresses do not count: each attempt has its own.
 func (t *Text) Another(text string) bool {
-	hasColon := func(word string) bool { return strings.Contains(strings.TrimRight(word, ":,;"), ":") }
+	hasColon := func(word string) bool {
+		return strings.Contains(strings.TrimRight(word, ":,;"), ":")
+	}
 	text = strings.Join(slices.DeleteFunc(strings.Fields(text), hasColon), " ")
 	if text == t.last {
 		return false

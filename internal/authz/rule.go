@@ -96,7 +96,8 @@ func (r *Rule) isHTTP() bool {
 
 // isHTTP reports whether only an HTTP request has an attribute.
 func isHTTP(key string) bool {
-	return slices.Contains([]string{"hosts", "methods", "paths", "requestPrincipals"}, key) || strings.HasPrefix(key, "request.")
+	return slices.Contains([]string{"hosts", "methods", "paths", "requestPrincipals"}, key) ||
+		strings.HasPrefix(key, "request.")
 }
 
 // attribute returns the attribute of a key, which begins with "not" if it is negated:

@@ -19,10 +19,17 @@ type Text struct {
 func Known(s string) Text { return Text{start: s} }
 
 // Begins returns a text of which only the beginning is known.
-func Begins(s string) Text { return Text{start: s, fits: func(string, bool) bool { return true }} }
+func Begins(s string) Text {
+	return Text{
+		start: s,
+		fits:  func(string, bool) bool { return true },
+	}
+}
 
 // HostOf returns the Host that a client sends to an address that is not known, with the port.
-func HostOf(port string) Text { return Text{end: ":" + port, fits: fitsAddress} }
+func HostOf(port string) Text {
+	return Text{end: ":" + port, fits: fitsAddress}
+}
 
 // fitsAddress reports whether a text may be the address of a pod, or a part of it.
 func fitsAddress(s string, whole bool) bool {

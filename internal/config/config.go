@@ -63,7 +63,11 @@ type Selector struct {
 
 // Default returns the config of a run without a functionConfig, whose defaults are the planner's.
 func Default() *RewriteProbes {
-	return &RewriteProbes{APIVersion: APIVersion, Kind: Kind, Spec: Spec{Options: transformer.Defaults()}}
+	return &RewriteProbes{
+		APIVersion: APIVersion,
+		Kind:       Kind,
+		Spec:       Spec{Options: transformer.Defaults()},
+	}
 }
 
 // Is reports whether an object is a functionConfig of this program, in any
@@ -99,7 +103,12 @@ func Decode(o *manifest.Object, over ...Setting) (*RewriteProbes, error) {
 		p.add(specPath.Key("probeProxy", "image"), `"" must be an image; without it, that of the same version is taken`)
 	}
 	c.validate(&p)
-	slices.SortStableFunc(p.errs, func(a, b error) int { return cmp.Compare(lineOf(a), lineOf(b)) })
+	slices.SortStableFunc(
+		p.errs,
+		func(a, b error) int {
+			return cmp.Compare(lineOf(a), lineOf(b))
+		},
+	)
 	for i, err := range p.errs {
 		p.errs[i] = InFunctionConfig(err)
 	}
@@ -133,8 +142,12 @@ func lineOf(err error) int {
 // ErrNotConfig begins the error about an object that is no functionConfig.
 var ErrNotConfig = errors.New("must be a ConfigMap")
 
-func isTyped(o *manifest.Object) bool     { return o.APIVersion() == APIVersion && o.Kind() == Kind }
-func isConfigMap(o *manifest.Object) bool { return o.APIVersion() == "v1" && o.Kind() == "ConfigMap" }
+func isTyped(o *manifest.Object) bool {
+	return o.APIVersion() == APIVersion && o.Kind() == Kind
+}
+func isConfigMap(o *manifest.Object) bool {
+	return o.APIVersion() == "v1" && o.Kind() == "ConfigMap"
+}
 
 // problems are what is wrong with a functionConfig, which may be nil, and with the settings
 // that go over it.
@@ -155,8 +168,14 @@ func (p *problems) add(path field.Path, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	key := keyOf(path)
 	switch {
-	case key != nil && slices.ContainsFunc(p.over, func(s Setting) bool { return s.Key == key.Name }):
-		p.errs = append(p.errs, &SettingError{Key: key.Name, Text: text})
+	case key != nil &&
+		slices.ContainsFunc(p.over, func(s Setting) bool {
+			return s.Key == key.Name
+		}):
+		p.errs = append(p.errs, &SettingError{
+			Key:  key.Name,
+			Text: text,
+		})
 	case p.config == nil:
 		p.errs = append(p.errs, fmt.Errorf("functionConfig: `%s`: %s", path, text))
 	case key != nil && isConfigMap(p.config):
@@ -196,7 +215,11 @@ func (c *RewriteProbes) validate(p *problems) {
 	p.checkStruct(nil, reflect.ValueOf(c).Elem())
 	s := &c.Spec
 	if len(s.Rewrite) == 0 {
-		p.add(specPath.Key("rewrite"), "must name at least one of %s", strings.Join(transformer.Rewritable(), ", "))
+		p.add(
+			specPath.Key("rewrite"),
+			"must name at least one of %s",
+			strings.Join(transformer.Rewritable(), ", "),
+		)
 	}
 	p.checkResources("probeProxy", s.ProbeProxy.Resources)
 	p.checkResources("istioProxy", s.IstioProxy.Resources)
@@ -243,7 +266,9 @@ func (p *problems) checkPodTemplates(templates []PodTemplate) {
 
 // checkSelector reports a selector that says nothing.
 func (p *problems) checkSelector(key string, s *Selector) {
-	if s != nil && len(s.Kinds)+len(s.Names)+len(s.Namespaces) == 0 && s.LabelSelector == "" {
+	if s != nil &&
+		len(s.Kinds)+len(s.Names)+len(s.Namespaces) == 0 &&
+		s.LabelSelector == "" {
 		p.add(specPath.Key(key), "must have kinds, names, namespaces or labelSelector")
 	}
 }

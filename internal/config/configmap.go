@@ -39,9 +39,12 @@ var Keys = []Key{
 }
 
 func (k *Key) set(c *RewriteProbes, text string) error {
-	v, f := reflect.ValueOf(c).Elem(), reflect.StructField{}
+	v := reflect.ValueOf(c).Elem()
+	f := reflect.StructField{}
 	for name := range strings.SplitSeq(k.Field, ".") {
-		f, _ = v.Type().FieldByNameFunc(func(n string) bool { return strings.EqualFold(n, name) })
+		f, _ = v.Type().FieldByNameFunc(func(n string) bool {
+			return strings.EqualFold(n, name)
+		})
 		v = v.FieldByIndex(f.Index)
 	}
 	return setText(v, f.Tag, text)
@@ -50,10 +53,14 @@ func (k *Key) set(c *RewriteProbes, text string) error {
 // keyOf returns the key that sets a field of the typed form, or an item of it; nil if none does.
 func keyOf(path field.Path) *Key {
 	text := path.String()
-	return findKey(func(k Key) bool { return text == k.Field || strings.HasPrefix(text, k.Field+"[") })
+	return findKey(func(k Key) bool {
+		return text == k.Field || strings.HasPrefix(text, k.Field+"[")
+	})
 }
 
-func keyNamed(name string) *Key { return findKey(func(k Key) bool { return k.Name == name }) }
+func keyNamed(name string) *Key {
+	return findKey(func(k Key) bool { return k.Name == name })
+}
 
 func findKey(is func(Key) bool) *Key {
 	if i := slices.IndexFunc(Keys, is); i >= 0 {
@@ -76,7 +83,9 @@ type Setting struct{ Key, Value string }
 // A SettingError says what is wrong with a setting.
 type SettingError struct{ Key, Text string }
 
-func (e *SettingError) Error() string { return "--" + e.Key + ": " + e.Text }
+func (e *SettingError) Error() string {
+	return "--" + e.Key + ": " + e.Text
+}
 
 // dataOf returns what a ConfigMap says.
 func dataOf(o *manifest.Object) (data []Setting, err error) {

@@ -15,7 +15,9 @@ func (p *problems) checkResources(container string, given field.Map) {
 	for _, e := range given {
 		quantities, isMap := e.Value.(field.Map)
 		switch {
-		case e.Key != "limits" && e.Key != "requests" && e.Key != "claims":
+		case e.Key != "limits" &&
+			e.Key != "requests" &&
+			e.Key != "claims":
 			p.add(path.Key(e.Key), "unknown field; allowed are claims, limits and requests")
 		case e.Key == "claims" || e.Value == nil:
 		case !isMap:

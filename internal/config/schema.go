@@ -26,9 +26,11 @@ func Schema() []byte {
 // left out, but for false.
 func object(entries ...any) (m field.Map) {
 	for i := 0; i < len(entries); i += 2 {
-		key, value := entries[i].(string), entries[i+1]
+		key := entries[i].(string)
+		value := entries[i+1]
 		v := reflect.ValueOf(value)
-		if v.IsValid() && (!v.IsZero() || v.Kind() == reflect.Bool) {
+		if v.IsValid() &&
+			(!v.IsZero() || v.Kind() == reflect.Bool) {
 			m = append(m, field.Entry{Key: key, Value: value})
 		}
 	}
@@ -41,7 +43,10 @@ func structSchema(v reflect.Value) field.Map {
 	var required field.List
 	for f, value := range fieldsOf(v) {
 		s := append(object("description", f.Tag.Get("doc")), valueSchema(value, f.Tag)...)
-		properties = append(properties, field.Entry{Key: jsonName(f), Value: s})
+		properties = append(properties, field.Entry{
+			Key:   jsonName(f),
+			Value: s,
+		})
 		if f.Tag.Get("required") != "" {
 			required = append(required, jsonName(f))
 		}
@@ -60,13 +65,21 @@ func valueSchema(v reflect.Value, tag reflect.StructTag) field.Map {
 	case t.Kind() == reflect.Struct:
 		return structSchema(v)
 	case t.Kind() == reflect.Slice:
-		return object("type", "array", "default", v.Interface(), "items", valueSchema(reflect.Zero(t.Elem()), tag))
+		return object(
+			"type",
+			"array",
+			"default",
+			v.Interface(),
+			"items",
+			valueSchema(reflect.Zero(t.Elem()), tag),
+		)
 	case t.Kind() == reflect.Interface:
 		return object("enum", []any{"auto", true, false}, "default", v.Interface())
 	case t.Kind() == reflect.Bool:
 		return object("type", "boolean", "default", v.Interface())
 	case t.Kind() == reflect.Int:
-		low, high := number(tag.Get("min")), number(tag.Get("max"))
+		low := number(tag.Get("min"))
+		high := number(tag.Get("max"))
 		return object("type", "integer", "default", v.Interface(), "minimum", low, "maximum", high)
 	}
 	return object("type", "string", "enum", allowed(tag), "default", v.Interface())

@@ -14,20 +14,28 @@ import (
 // Selection returns a function that reports whether select and exclude let an object be
 // rewritten.
 func (s *Spec) Selection() func(kind string, m *field.Metadata) bool {
-	selected, excluded := s.Select.matcher(), s.Exclude.matcher()
+	selected := s.Select.matcher()
+	excluded := s.Exclude.matcher()
 	return func(kind string, m *field.Metadata) bool {
-		return (s.Select == nil || selected(kind, m)) && (s.Exclude == nil || !excluded(kind, m))
+		return (s.Select == nil || selected(kind, m)) &&
+			(s.Exclude == nil || !excluded(kind, m))
 	}
 }
 
 // MaySelect reports whether select and exclude may let an object of a kind be rewritten.
 func (s *Spec) MaySelect(kind string) bool {
-	if s.Select != nil && len(s.Select.Kinds) > 0 && !slices.Contains(s.Select.Kinds, kind) {
+	if s.Select != nil &&
+		len(s.Select.Kinds) > 0 &&
+		!slices.Contains(s.Select.Kinds, kind) {
 		return false
 	}
 	x := s.Exclude
-	isAll := x != nil && len(x.Names) == 0 && len(x.Namespaces) == 0 && x.LabelSelector == ""
-	return !isAll || len(x.Kinds) > 0 && !slices.Contains(x.Kinds, kind)
+	isAll := x != nil &&
+		len(x.Names) == 0 &&
+		len(x.Namespaces) == 0 &&
+		x.LabelSelector == ""
+	return !isAll ||
+		len(x.Kinds) > 0 && !slices.Contains(x.Kinds, kind)
 }
 
 // SelectingLabels returns the keys of the labels by which select and exclude choose objects.
@@ -54,7 +62,10 @@ func (s *Selector) matcher() func(kind string, m *field.Metadata) bool {
 	return func(kind string, m *field.Metadata) bool {
 		return (len(s.Kinds) == 0 || slices.Contains(s.Kinds, kind)) &&
 			matchesAny(s.Names, m.Name) && matchesAny(s.Namespaces, m.Namespace) &&
-			!slices.ContainsFunc(requirements, func(r requirement) bool { return !r.matches(m.Labels) })
+			!slices.ContainsFunc(
+				requirements,
+				func(r requirement) bool { return !r.matches(m.Labels) },
+			)
 	}
 }
 
@@ -108,9 +119,13 @@ func parseLabelSelector(s string) (all []requirement, ok bool) {
 		if m == nil {
 			return nil, false
 		}
-		absent, key, comma := m[1], m[2], m[7]
-		operator, value := m[3], m[4]
-		in, values := m[5], m[6]
+		absent := m[1]
+		key := m[2]
+		comma := m[7]
+		operator := m[3]
+		value := m[4]
+		in := m[5]
+		values := m[6]
 		r := requirement{
 			key:    cmp.Or(absent, key),
 			negate: absent != "" || operator == "!=" || in == "notin",

@@ -106,7 +106,8 @@ func (p *problems) checkValue(path field.Path, v reflect.Value, tag reflect.Stru
 	case reflect.Interface: // auto, or a boolean, which YAML may write in quotes
 		p.checkText(path, fmt.Sprint(v.Interface()), tag)
 	case reflect.Int:
-		low, high := number(tag.Get("min")), number(tag.Get("max"))
+		low := number(tag.Get("min"))
+		high := number(tag.Get("max"))
 		if n := int(v.Int()); n < low || n > high {
 			p.add(path, "\"%d\" must be a number from %d to %d", v.Int(), low, high)
 		}
@@ -136,7 +137,10 @@ var forms = map[string]func(string) error{
 	"pattern":       must(isPattern, "a name in which * and ? match as in a shell"),
 	"labelSelector": must(isLabelSelector, "made of a=b, a!=b, a in (b,c), a notin (b,c), a and !a, joined by commas"),
 	"registry":      CheckRegistry,
-	"path":          func(s string) error { _, err := field.Parse(s); return err },
+	"path": func(s string) error {
+		_, err := field.Parse(s)
+		return err
+	},
 }
 
 // must returns a function that says what a text must be if it is not.
@@ -151,5 +155,8 @@ func must(is func(string) bool, what string) func(string) error {
 
 // isDNSLabel follows RFC 1123, the rule of the API server for the names of containers and namespaces.
 func isDNSLabel(s string) bool {
-	return s != "" && len(s) <= 63 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" && strings.Trim(s, "-") == s
+	return s != "" &&
+		len(s) <= 63 &&
+		strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" &&
+		strings.Trim(s, "-") == s
 }

@@ -38,7 +38,10 @@ func Config(originals map[string]*prober.Original) string {
 	}
 	b.WriteString("  listeners:\n")
 	for _, port := range prober.OSMPorts() {
-		onPort := slices.DeleteFunc(slices.Clone(targets), func(t target) bool { return t.route.Port != port })
+		onPort := slices.DeleteFunc(
+			slices.Clone(targets),
+			func(t target) bool { return t.route.Port != port },
+		)
 		if len(onPort) > 0 {
 			writeListener(&b, port, onPort)
 		}
@@ -86,12 +89,19 @@ func writeCluster(b *strings.Builder, t target) {
 // writeListener writes the listener of a port. If both HTTP and TLS come there, Envoy looks at
 // the first bytes of a connection.
 func writeListener(b *strings.Builder, port int, targets []target) {
-	plain := slices.DeleteFunc(slices.Clone(targets), func(t target) bool { return t.route.IsTLS() })
-	tls := slices.DeleteFunc(slices.Clone(targets), func(t target) bool { return !t.route.IsTLS() })
+	plain := slices.DeleteFunc(
+		slices.Clone(targets),
+		func(t target) bool { return t.route.IsTLS() },
+	)
+	tls := slices.DeleteFunc(
+		slices.Clone(targets),
+		func(t target) bool { return !t.route.IsTLS() },
+	)
 	fmt.Fprintf(b, `  - name: probes_%d
     address: {socket_address: {address: 0.0.0.0, port_value: %d}}
 `, port, port)
-	plainMatch, tlsMatch := "", ""
+	plainMatch := ""
+	tlsMatch := ""
 	if len(plain) > 0 && len(tls) > 0 {
 		b.WriteString(`    listener_filters:
     - name: envoy.filters.listener.tls_inspector
@@ -165,4 +175,6 @@ func writeTLS(b *strings.Builder, t target) {
 }
 
 // timeout returns the probe's timeout, a second by default, as the API has it.
-func timeout(t target) string { return strconv.Itoa(cmp.Or(t.probe.TimeoutSeconds, 1)) + "s" }
+func timeout(t target) string {
+	return strconv.Itoa(cmp.Or(t.probe.TimeoutSeconds, 1)) + "s"
+}

@@ -29,7 +29,9 @@ var EveryItem = Step{Index: -1, IsIndex: true}
 type Path []Step
 
 // NewPath returns the path with one step for each key.
-func NewPath(keys ...string) Path { return Path(nil).Key(keys...) }
+func NewPath(keys ...string) Path {
+	return Path(nil).Key(keys...)
+}
 
 // Root is the pattern of the object itself.
 const Root = "."
@@ -44,7 +46,8 @@ func Parse(s string) (Path, error) {
 	}
 	var p Path
 	for part := range strings.SplitSeq(s, ".") {
-		key, lists := part, 0
+		key := part
+		lists := 0
 		for strings.HasSuffix(key, "[]") {
 			key, lists = strings.TrimSuffix(key, "[]"), lists+1
 		}
@@ -69,7 +72,9 @@ func (p Path) Key(keys ...string) Path {
 }
 
 // Index returns the path extended by the index of a list item.
-func (p Path) Index(i int) Path { return p.Join(Path{{Index: int32(i), IsIndex: true}}) }
+func (p Path) Index(i int) Path {
+	return p.Join(Path{{Index: int32(i), IsIndex: true}})
+}
 
 // Item returns the path extended by a key and the index of an item of its list.
 func (p Path) Item(key string, i int) Path {
@@ -77,12 +82,15 @@ func (p Path) Item(key string, i int) Path {
 }
 
 // Join returns the path followed by q.
-func (p Path) Join(q Path) Path { return slices.Concat(p, q) }
+func (p Path) Join(q Path) Path {
+	return slices.Concat(p, q)
+}
 
 // Common returns what two paths begin with.
 func (p Path) Common(q Path) Path {
 	n := 0
-	for n < min(len(p), len(q)) && p[n] == q[n] {
+	for n < min(len(p), len(q)) &&
+		p[n] == q[n] {
 		n++
 	}
 	return p[:n:n]
@@ -90,7 +98,8 @@ func (p Path) Common(q Path) Path {
 
 // HasPrefix reports whether the path begins with prefix.
 func (p Path) HasPrefix(prefix Path) bool {
-	return len(p) >= len(prefix) && slices.Equal(p[:len(prefix)], prefix)
+	return len(p) >= len(prefix) &&
+		slices.Equal(p[:len(prefix)], prefix)
 }
 
 // Pattern returns the pattern of all paths that differ in the indexes of lists only.
@@ -118,7 +127,8 @@ func (p Path) String() string {
 			b = append(strconv.AppendInt(append(b, '['), int64(s.Index), 10), ']')
 		case !IsPrintableASCII(s.Key) && strings.ContainsFunc(s.Key, isUnprintable):
 			b = append(strconv.AppendQuote(append(b, '['), s.Key), ']')
-		case strings.IndexByte(s.Key, '.') >= 0 || strings.IndexByte(s.Key, '/') >= 0:
+		case strings.IndexByte(s.Key, '.') >= 0 ||
+			strings.IndexByte(s.Key, '/') >= 0:
 			b = append(append(append(b, '['), s.Key...), ']')
 		default:
 			if len(b) > 0 {
@@ -242,7 +252,9 @@ type IntOrString struct {
 }
 
 // Number returns a port that is a number.
-func Number[T ~int | ~int32 | ~int64](n T) IntOrString { return IntOrString{Int: int64(n)} }
+func Number[T ~int | ~int32 | ~int64](n T) IntOrString {
+	return IntOrString{Int: int64(n)}
+}
 
 // String returns the number in decimal, or the string.
 func (v IntOrString) String() string {

@@ -69,7 +69,11 @@ func isPlain(s string) bool {
 // escapeOdd escapes what YAML does not take as text in b[start:], as in section 5.1 of YAML
 // 1.2, and the byte order mark, which parsers skip.
 func escapeOdd(b []byte, start int) []byte {
-	odd := func(r rune) bool { return r >= 0x7f && r < 0xa0 || r >= 0xfffe && r <= 0xffff || r == 0xfeff }
+	odd := func(r rune) bool {
+		return r >= 0x7f && r < 0xa0 ||
+			r >= 0xfffe && r <= 0xffff ||
+			r == 0xfeff
+	}
 	if bytes.IndexFunc(b[start:], odd) < 0 {
 		return b
 	}
@@ -140,7 +144,10 @@ func decodeValue(d *json.Decoder) (Value, error) {
 		}
 		m := make(Map, len(list)/2)
 		for i := range m {
-			m[i] = Entry{Key: list[2*i].(string), Value: list[2*i+1]}
+			m[i] = Entry{
+				Key:   list[2*i].(string),
+				Value: list[2*i+1],
+			}
 		}
 		return m, nil
 	}
@@ -148,7 +155,9 @@ func decodeValue(d *json.Decoder) (Value, error) {
 }
 
 // MarshalJSON returns the number, or the string in quotes.
-func (v IntOrString) MarshalJSON() ([]byte, error) { return AppendJSON(nil, v.Value()), nil }
+func (v IntOrString) MarshalJSON() ([]byte, error) {
+	return AppendJSON(nil, v.Value()), nil
+}
 
 // UnmarshalJSON reads a number or a string.
 func (v *IntOrString) UnmarshalJSON(b []byte) error {

@@ -29,7 +29,9 @@ func (s KeyValues) Get(key string) string {
 // With returns s with the value for the key: in the key's place, or last if the
 // key is new.
 func (s KeyValues) With(key, value string) KeyValues {
-	i := slices.IndexFunc(s, func(p KeyValue) bool { return p.Key == key })
+	i := slices.IndexFunc(s, func(p KeyValue) bool {
+		return p.Key == key
+	})
 	switch {
 	case i < 0:
 		return append(slices.Clip(s), KeyValue{key, value})
@@ -46,14 +48,20 @@ func (s KeyValues) Without(key string) KeyValues {
 	if _, set := s.Lookup(key); !set {
 		return s
 	}
-	return slices.DeleteFunc(slices.Clone(s), func(p KeyValue) bool { return p.Key == key })
+	return slices.DeleteFunc(
+		slices.Clone(s),
+		func(p KeyValue) bool { return p.Key == key },
+	)
 }
 
 // Map returns the entries as a mapping; nil if there are none.
 func (s KeyValues) Map() Map {
 	var m Map
 	for _, p := range s {
-		m = append(m, Entry{Key: p.Key, Value: p.Value})
+		m = append(m, Entry{
+			Key:   p.Key,
+			Value: p.Value,
+		})
 	}
 	return m
 }

@@ -17,7 +17,9 @@ func AppendSet(m Map, key, value string) Map {
 func Merge(base, changes Map) Map {
 	out := slices.Clone(base)
 	for _, e := range changes {
-		i := slices.IndexFunc(out, func(o Entry) bool { return o.Key == e.Key })
+		i := slices.IndexFunc(out, func(o Entry) bool {
+			return o.Key == e.Key
+		})
 		switch {
 		case e.Value == nil && i < 0:
 		case e.Value == nil:
@@ -59,4 +61,6 @@ func Same(a, b Value) bool {
 	return a == b
 }
 
-func sameEntry(a, b Entry) bool { return a.Key == b.Key && Same(a.Value, b.Value) }
+func sameEntry(a, b Entry) bool {
+	return a.Key == b.Key && Same(a.Value, b.Value)
+}

@@ -80,8 +80,14 @@ func (o Operation) applyAt(v Value, rest Path) (Value, error) {
 
 func (o Operation) applyInMap(m Map, rest Path) (Value, error) {
 	step := rest[0]
-	at := slices.IndexFunc(m, func(e Entry) bool { return e.Key == step.Key })
-	if step.IsIndex || at < 0 && (len(rest) > 1 || o.Op == OpReplace || o.Op == OpRemove) {
+	at := slices.IndexFunc(m, func(e Entry) bool {
+		return e.Key == step.Key
+	})
+	if step.IsIndex ||
+		at < 0 &&
+			(len(rest) > 1 ||
+				o.Op == OpReplace ||
+				o.Op == OpRemove) {
 		return nil, fmt.Errorf("it has no %q", Path{step}.Pointer())
 	}
 	if len(rest) > 1 {
@@ -98,7 +104,10 @@ func (o Operation) applyInMap(m Map, rest Path) (Value, error) {
 		old, _ := m.Get(step.Key)
 		return m, o.compare(old)
 	case at < 0:
-		return append(slices.Clip(m), Entry{Key: step.Key, Value: o.Value}), nil
+		return append(slices.Clip(m), Entry{
+			Key:   step.Key,
+			Value: o.Value,
+		}), nil
 	case o.Op == OpRemove:
 		return slices.Delete(slices.Clone(m), at, at+1), nil
 	}
@@ -120,7 +129,9 @@ func (o Operation) applyInList(l List, rest Path) (Value, error) {
 	if o.Op == OpAdd && len(rest) == 1 {
 		limit++
 	}
-	if !rest[0].IsIndex && !isEnd || at < 0 || at >= limit {
+	if !rest[0].IsIndex && !isEnd ||
+		at < 0 ||
+		at >= limit {
 		return nil, fmt.Errorf("the list has %d items", len(l))
 	}
 	if len(rest) > 1 {
@@ -183,7 +194,9 @@ func At(v Value, path Path) (at Value, steps int) {
 				next, _ = c.Get(s.Key)
 			}
 		case List:
-			if s.IsIndex && s.Index >= 0 && int(s.Index) < len(c) {
+			if s.IsIndex &&
+				s.Index >= 0 &&
+				int(s.Index) < len(c) {
 				next = c[s.Index]
 			}
 		}

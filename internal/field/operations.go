@@ -13,7 +13,8 @@ func Operations(object Value, edits []Edit) (tests, changes []Operation, after V
 	b := &patchBuilder{before: object, after: object}
 	var shifts []Edit
 	for _, e := range edits {
-		if e.Op == Insert || e.Op == Delete && e.Path[len(e.Path)-1].IsIndex {
+		if e.Op == Insert ||
+			e.Op == Delete && e.Path[len(e.Path)-1].IsIndex {
 			shifts = append(shifts, e)
 			continue
 		}
@@ -53,11 +54,19 @@ func (b *patchBuilder) test(path Path) {
 	if steps < len(path) {
 		path = path[:steps+1]
 	}
-	b.tests = append(b.tests, Operation{Op: OpTest, Path: path, Value: old})
+	b.tests = append(b.tests, Operation{
+		Op:    OpTest,
+		Path:  path,
+		Value: old,
+	})
 }
 
 func (b *patchBuilder) change(op string, path Path, v Value) {
-	o := Operation{Op: op, Path: path, Value: v}
+	o := Operation{
+		Op:    op,
+		Path:  path,
+		Value: v,
+	}
 	after, err := o.Apply(b.after)
 	if err != nil {
 		b.err = cmp.Or(b.err, err)
@@ -120,7 +129,8 @@ func (b *patchBuilder) create(path Path, steps int, v Value) {
 
 // item inserts an item into a list, or deletes one.
 func (b *patchBuilder) item(e Edit) {
-	list, last := e.Path[:len(e.Path)-1], e.Path[len(e.Path)-1]
+	list := e.Path[:len(e.Path)-1]
+	last := e.Path[len(e.Path)-1]
 	now, steps := At(b.after, list)
 	items, isList := now.(List)
 	switch {

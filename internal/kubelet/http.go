@@ -63,11 +63,18 @@ func (t *httpTarget) probe(ctx context.Context, call *Call) *Answer {
 	authorize(first)
 	a, err := t.follow(ctx, call, first)
 	record, isOther := errors.AsType[tls.RecordHeaderError](err)
-	if t.Hook && isOther && string(record.RecordHeader[:]) == "HTTP/" {
+	if t.Hook &&
+		isOther &&
+		string(record.RecordHeader[:]) == "HTTP/" {
 		// An https hook of a server that speaks plain HTTP: once more, without TLS.
 		u := *first.URL
 		u.Scheme = "http"
-		plain := &wire.Request{URL: &u, Host: first.Host, Header: maps.Clone(first.Header), Meter: first.Meter}
+		plain := &wire.Request{
+			URL:    &u,
+			Host:   first.Host,
+			Header: maps.Clone(first.Header),
+			Meter:  first.Meter,
+		}
 		plain.Header.Del("Authorization")
 		a, err = t.follow(ctx, call, plain)
 	}
@@ -91,7 +98,10 @@ func authorize(req *wire.Request) {
 	}
 	password, _ := user.Password()
 	req.Header = maps.Clone(req.Header)
-	req.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)))
+	req.Header.Set(
+		"Authorization",
+		"Basic "+base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)),
+	)
 }
 
 func (t *httpTarget) follow(ctx context.Context, call *Call, first *wire.Request) (*Answer, error) {
@@ -163,7 +173,10 @@ func (t *httpTarget) roundTrip(ctx context.Context, conn net.Conn, req *wire.Req
 	// Nothing is verified, as in the kubelet; no sessions are kept. The name is sent
 	// unless it is an IP address. Hooks never speak HTTP/2, because the kubelet's
 	// client for hooks does not.
-	config := &tls.Config{InsecureSkipVerify: true, ServerName: req.URL.Hostname()}
+	config := &tls.Config{
+		InsecureSkipVerify: true,
+		ServerName:         req.URL.Hostname(),
+	}
 	if !t.Hook && !wantsWebSocket(req) {
 		config.NextProtos = []string{"h2", "http/1.1"}
 	}
@@ -195,7 +208,8 @@ func (t *httpTarget) handshake(ctx context.Context, conn *tls.Conn) error {
 
 // wantsWebSocket reports whether net/http sends a request over HTTP/1 alone.
 func wantsWebSocket(req *wire.Request) bool {
-	return strings.EqualFold(req.Header.Get("Upgrade"), "websocket") && wire.NamesUpgrade(req.Header)
+	return strings.EqualFold(req.Header.Get("Upgrade"), "websocket") &&
+		wire.NamesUpgrade(req.Header)
 }
 
 // redirect returns the next request if the response is a redirect that is
@@ -221,10 +235,17 @@ func (t *httpTarget) redirect(call *Call, first, req *wire.Request, res *wire.Re
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("app redirects to the unsupported scheme %.20q", u.Scheme)
 	}
-	if port(u) != t.port && !call.Own && !t.plain(call) {
+	if port(u) != t.port &&
+		!call.Own &&
+		!t.plain(call) {
 		return nil, nil
 	}
-	next := &wire.Request{URL: u, Host: u.Host, Header: maps.Clone(first.Header), Meter: first.Meter}
+	next := &wire.Request{
+		URL:    u,
+		Host:   u.Host,
+		Header: maps.Clone(first.Header),
+		Meter:  first.Meter,
+	}
 	if first.Host != first.URL.Host {
 		if ref, _ := url.Parse(location); !ref.IsAbs() { // it was parsed above
 			next.Host = first.Host
@@ -246,7 +267,9 @@ func kubeletSends(name, value string) bool {
 		return value == "close"
 	case "User-Agent":
 		client, version, _ := strings.Cut(value, "/")
-		return (client == "kube-probe" || client == "kube-lifecycle") && len(version) <= len("123.456+") && strings.Trim(version, "0123456789.+") == ""
+		return (client == "kube-probe" || client == "kube-lifecycle") &&
+			len(version) <= len("123.456+") &&
+			strings.Trim(version, "0123456789.+") == ""
 	}
 	return false
 }
@@ -266,7 +289,8 @@ func (t *httpTarget) plain(call *Call) bool {
 // setReferer makes last the Referer of next, unless that leads from https to
 // http, or the caller sent a Referer of its own.
 func setReferer(next, last *wire.Request) {
-	if next.Header.Get("Referer") != "" || last.URL.Scheme == "https" && next.URL.Scheme == "http" {
+	if next.Header.Get("Referer") != "" ||
+		last.URL.Scheme == "https" && next.URL.Scheme == "http" {
 		return
 	}
 	ref := *last.URL
@@ -280,12 +304,15 @@ func readAnswer(call *Call, res *wire.Response, hook bool) *Answer {
 		return &Answer{Status: res.Status} // the kubelet leaves such a body unread
 	}
 	if call.Early != nil {
-		defer time.AfterFunc(earlyAfter, func() { call.Early(res.Status) }).Stop()
+		defer time.AfterFunc(earlyAfter, func() {
+			call.Early(res.Status)
+		}).Stop()
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody))
 	a := &Answer{Status: res.Status, Body: body}
 	if err != nil {
-		a.Cut, a.Reason = true, "app's body broke off: "+OneLine(err.Error())
+		a.Cut = true
+		a.Reason = "app's body broke off: " + OneLine(err.Error())
 	}
 	return a
 }

@@ -101,7 +101,9 @@ func (t *Target) dial(ctx context.Context, call *Call, port string) (net.Conn, e
 		return nil, err
 	}
 	call.open, call.closes = conn, &t.closes
-	call.stop = context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })
+	call.stop = context.AfterFunc(ctx, func() {
+		_ = conn.SetDeadline(time.Now())
+	})
 	return conn, nil
 }
 
@@ -134,7 +136,9 @@ const (
 	Failure
 )
 
-func (v Verdict) String() string { return [...]string{"success", "warning", "failure"}[v] }
+func (v Verdict) String() string {
+	return [...]string{"success", "warning", "failure"}[v]
+}
 
 // Verdict returns what the kubelet concludes from the answer to a probe or hook.
 func (a *Answer) Verdict(hook bool) Verdict {
@@ -170,7 +174,11 @@ type Target struct {
 // NewTarget returns the target of a prober. The app is dialled at host, the pod's IP.
 // A prober from which the kubelet could not even make a request is an error.
 func NewTarget(host string, probeType prober.ProbeType, p *prober.Original) (*Target, error) {
-	t := &Target{host: host, connect: dialer.DialContext, Hook: probeType.IsHook()}
+	t := &Target{
+		host:    host,
+		connect: dialer.DialContext,
+		Hook:    probeType.IsHook(),
+	}
 	if !t.Hook {
 		t.Timeout = time.Duration(p.TimeoutSeconds)*time.Second - margin
 	}
@@ -213,11 +221,13 @@ func (t *Target) Probe(ctx context.Context, call *Call) *Answer {
 
 // failed returns the answer of a probe to which the app gave none.
 func (t *Target) failed(ctx context.Context, err error) *Answer {
-	status, why := 502, OneLine(err.Error())
+	status := 502
+	why := OneLine(err.Error())
 	timeout, _ := errors.AsType[net.Error](err)
 	switch {
 	case ctx.Err() == context.DeadlineExceeded, timeout != nil && timeout.Timeout():
-		status, why = 504, fmt.Sprintf("app did not answer within %s", t.Timeout+margin)
+		status = 504
+		why = fmt.Sprintf("app did not answer within %s", t.Timeout+margin)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		why = "app refused the connection"
 	case errors.Is(err, syscall.ECONNRESET):
@@ -230,7 +240,12 @@ func (t *Target) failed(ctx context.Context, err error) *Answer {
 
 // Says returns an answer of our own, whose body is the reason.
 func Says(status int, why string) *Answer {
-	return &Answer{Status: status, Reason: why, Ours: true, Body: []byte("probe-proxy: " + why + "\n")}
+	return &Answer{
+		Status: status,
+		Reason: why,
+		Ours:   true,
+		Body:   []byte("probe-proxy: " + why + "\n"),
+	}
 }
 
 // OneLine puts a text on one line of bounded length.

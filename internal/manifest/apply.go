@@ -19,7 +19,9 @@ type Notice struct {
 }
 
 // Notices returns what Apply changed besides the edits. No value is different.
-func (o *Object) Notices() []Notice { return o.stream.notices[o] }
+func (o *Object) Notices() []Notice {
+	return o.stream.notices[o]
+}
 
 // Changed reports whether an Apply has changed the object's text.
 func (o *Object) Changed() bool { return o.changed }
@@ -49,7 +51,13 @@ func (o *Object) Apply(edits []field.Edit) error {
 		return err
 	}
 	eol := lineBreak(text, s.eol)
-	a := attempt{tree: t, edits: edits, eol: eol, mem: &s.scratch, check: &s.check}
+	a := attempt{
+		tree:  t,
+		edits: edits,
+		eol:   eol,
+		mem:   &s.scratch,
+		check: &s.check,
+	}
 	changes, notices, ok := a.rewrite()
 	if !ok {
 		return o.tooUnusual(t)
@@ -164,11 +172,19 @@ func (o *Object) tooUnusual(t *yaml.Tree) error {
 func (o *Object) canBeEdited() error {
 	switch s := o.stream; {
 	case s.shared[o] != "":
-		return o.error(nil, o.Line(), fmt.Errorf("must be edited, and shares the anchor %q with another object of its list: write it out in both", s.shared[o]))
+		return o.error(
+			nil,
+			o.Line(),
+			fmt.Errorf("must be edited, and shares the anchor %q with another object of its list: write it out in both", s.shared[o]),
+		)
 	case o.isPair:
 		return o.error(nil, o.Line(), errors.New("cannot be edited: an item without braces in a list in brackets is only read; put it in braces"))
 	case s.text.OddBreak(o.start, o.end) >= 0:
-		return o.error(nil, s.line(s.text.OddBreak(o.start, o.end)), errors.New("must be edited, and has a line break here that is neither LF nor CRLF: write it as \\n, \\N, \\L or \\P in double quotes"))
+		return o.error(
+			nil,
+			s.line(s.text.OddBreak(o.start, o.end)),
+			errors.New("must be edited, and has a line break here that is neither LF nor CRLF: write it as \\n, \\N, \\L or \\P in double quotes"),
+		)
 	}
 	return nil
 }
@@ -189,5 +205,6 @@ func lineBreak(text []byte, around string) string {
 // in the output.
 func (o *Object) replaceWith(text []byte) {
 	o.patch = []splice{{0, o.end - o.start, yaml.View(text)}}
-	o.changed, o.endsPlainly = true, false
+	o.changed = true
+	o.endsPlainly = false
 }

@@ -13,7 +13,9 @@ import (
 func (o *Object) CommentLine(prefix string) int {
 	s := o.stream
 	start := 0
-	byStart := func(a, b *Object) int { return cmp.Compare(a.start, b.start) }
+	byStart := func(a, b *Object) int {
+		return cmp.Compare(a.start, b.start)
+	}
 	if i, _ := slices.BinarySearchFunc(s.objects, o, byStart); i > 0 {
 		start = s.objects[i-1].end
 	}
@@ -31,7 +33,8 @@ func (o *Object) CommentLine(prefix string) int {
 			return 0
 		}
 		at += i
-		startsComment := at == 0 || bytes.IndexByte([]byte(" \t\n"), text[at-1]) >= 0
+		startsComment := at == 0 ||
+			bytes.IndexByte([]byte(" \t\n"), text[at-1]) >= 0
 		if startsComment && !isInScalar(t, start+at-s.treeAt) {
 			return s.line(start + at)
 		}
@@ -42,7 +45,9 @@ func (o *Object) CommentLine(prefix string) int {
 func isInScalar(t *yaml.Tree, at int) bool {
 	for i := range t.Nodes {
 		n := &t.Nodes[i]
-		if n.Kind == yaml.Scalar && int(n.Start) <= at && at < int(n.End) {
+		if n.Kind == yaml.Scalar &&
+			int(n.Start) <= at &&
+			at < int(n.End) {
 			return true
 		}
 	}

@@ -40,7 +40,11 @@ func editText(t *yaml.Tree, root *editNode) (edited *editNode, why map[int32]str
 	for _, n := range t.Aliases {
 		if x.changed[t.Source[n]] && x.why[n] == "" {
 			v := &t.Nodes[n]
-			x.writeOut(edited, n, fmt.Sprintf("the alias %s was written out, because its anchor has another value now", t.Text[v.Start:v.End]))
+			x.writeOut(
+				edited,
+				n,
+				fmt.Sprintf("the alias %s was written out, because its anchor has another value now", t.Text[v.Start:v.End]),
+			)
 		}
 	}
 	return edited, x.why
@@ -59,13 +63,17 @@ func (x *textEdit) edited(o *editNode) *editNode {
 	}
 	out := *o
 	if !o.differs() {
-		out.open, out.children = false, nil
+		out.open = false
+		out.children = nil
 		return &out
 	}
 	v := &x.t.Nodes[o.node]
 	if v.Marks&yaml.IsAlias != 0 {
 		if !o.wasLinked() {
-			x.why[o.node] = fmt.Sprintf("the alias %s was written out, because its value is edited", x.t.Text[v.Start:v.End])
+			x.why[o.node] = fmt.Sprintf(
+				"the alias %s was written out, because its value is edited",
+				x.t.Text[v.Start:v.End],
+			)
 		}
 		out.assignWhole(o.value(x.t))
 		return &out
@@ -91,7 +99,10 @@ func (x *textEdit) edited(o *editNode) *editNode {
 }
 
 func (o *editNode) assignWhole(v field.Value) {
-	o.set, o.val, o.open, o.children = true, v, false, nil
+	o.set = true
+	o.val = v
+	o.open = false
+	o.children = nil
 }
 
 // keepsMergeKeys reports whether a mapping with merge keys stays one. It has to be written out if what
@@ -113,16 +124,20 @@ func (o *editNode) keepsMergeKeys(t *yaml.Tree) bool {
 // canLose reports whether an entry of a mapping with merge keys can be deleted alone: no merge key is
 // between the entry and what moves to its place, and none brings it back.
 func (o *editNode) canLose(t *yaml.Tree, k *editNode) bool {
-	mapping, entry := &t.Nodes[o.node], &t.Nodes[k.node]
+	mapping := &t.Nodes[o.node]
+	entry := &t.Nodes[k.node]
 	isFirst := entry.Key == mapping.Start
-	return mapping.Style == yaml.Block && !isFirst && entry.Marks&(yaml.IsMerged|yaml.Overrides) == 0
+	return mapping.Style == yaml.Block &&
+		!isFirst &&
+		entry.Marks&(yaml.IsMerged|yaml.Overrides) == 0
 }
 
 // editOwn sets the children that a mapping with merge keys has in the text, which are its own.
 func (x *textEdit) editOwn(o, out *editNode) {
 	out.children = nil
 	for _, k := range o.children {
-		if k.node == 0 || x.t.Nodes[k.node].Marks&yaml.IsMerged == 0 {
+		if k.node == 0 ||
+			x.t.Nodes[k.node].Marks&yaml.IsMerged == 0 {
 			out.children = append(out.children, x.edited(k))
 		}
 	}

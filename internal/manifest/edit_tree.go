@@ -64,7 +64,9 @@ func (o *editNode) edit(t *original, e field.Edit) error {
 		case child != nil && child.deleted:
 			return fmt.Errorf("an edit deletes what another changes")
 		case child != nil:
-		case step.IsIndex || e.Op == field.Rename || e.Op == field.Delete:
+		case step.IsIndex ||
+			e.Op == field.Rename ||
+			e.Op == field.Delete:
 			return fmt.Errorf("`%s` does not exist", e.Path[:i+1])
 		default:
 			child = t.newEntry(step.Key, nil)
@@ -97,13 +99,15 @@ func (o *editNode) openAs(t *original, step field.Step) error {
 	case o.set && o.val != nil:
 		return fmt.Errorf("an edit changes what another sets")
 	case o.set || t.IsNull(o.node):
-		o.set, o.children = true, take(&t.lists, 4)[:0]
+		o.set = true
+		o.children = take(&t.lists, 4)[:0]
 	case t.Nodes[o.node].Kind != want:
 		return fmt.Errorf("must be %s, not %s", want, t.Describe(o.node))
 	default:
 		o.children = o.originals(t)
 	}
-	o.open, o.kind = true, want
+	o.open = true
+	o.kind = want
 	return nil
 }
 
@@ -124,7 +128,12 @@ func (o *editNode) originals(t *original) []*editNode {
 
 // newEntry returns a new entry of a mapping.
 func (t *original) newEntry(key string, v field.Value) *editNode {
-	return t.node(editNode{key: key, was: key, set: true, val: v})
+	return t.node(editNode{
+		key: key,
+		was: key,
+		set: true,
+		val: v,
+	})
 }
 
 func (t *original) node(k editNode) *editNode {
@@ -217,10 +226,16 @@ func (o *editNode) applyLastStep(t *original, e field.Edit, step field.Step) err
 
 // insert puts a new item in front of the one that had the index of the step.
 func (o *editNode) insert(t *original, step field.Step, v field.Value) error {
-	if !step.IsIndex || step.Index < 0 || int(step.Index) > t.Length(o.node) {
+	if !step.IsIndex ||
+		step.Index < 0 ||
+		int(step.Index) > t.Length(o.node) {
 		return fmt.Errorf("index %d is outside of the list", step.Index)
 	}
-	o.children = slices.Insert(o.children, o.indexOf(step), t.node(editNode{set: true, val: v}))
+	o.children = slices.Insert(
+		o.children,
+		o.indexOf(step),
+		t.node(editNode{set: true, val: v}),
+	)
 	return nil
 }
 
@@ -234,7 +249,9 @@ func (o *editNode) rename(t *original, child *editNode, e field.Edit) {
 	// A field that is there as null counts as absent. It gets the old key, so
 	// that the opposite edit brings back both as they were.
 	null := o.find(field.Step{Key: e.NewKey})
-	if null != nil && !null.differs() && t.IsNull(null.node) {
+	if null != nil &&
+		!null.differs() &&
+		t.IsNull(null.node) {
 		null.key = child.was
 	}
 }
@@ -256,7 +273,12 @@ func (o *editNode) hasAnyOf(t *original, m field.Map) bool {
 	if o.node == 0 || t.Nodes[o.node].Kind != yaml.Mapping {
 		return false
 	}
-	return slices.ContainsFunc(m, func(e field.Entry) bool { return t.Get(o.node, e.Key) != 0 })
+	return slices.ContainsFunc(
+		m,
+		func(e field.Entry) bool {
+			return t.Get(o.node, e.Key) != 0
+		},
+	)
 }
 
 // writeAs has a node written as its author once wrote it, also if it has its value
@@ -268,7 +290,8 @@ func (o *editNode) writeAs(text string) {
 
 // assignEntries changes the entries of a mapping until they are those of m.
 func (o *editNode) assignEntries(t *original, m field.Map) {
-	o.open, o.kind = true, yaml.Mapping
+	o.open = true
+	o.kind = yaml.Mapping
 	o.children = o.originals(t)
 	for _, c := range o.children {
 		c.deleted = true
@@ -295,8 +318,11 @@ func (o *editNode) checkDuplicateKeys() error {
 		}
 		// Only new keys are checked: a duplicate in the input was refused
 		// before, or is in a part that is not decoded.
-		isNew := o.kind == yaml.Mapping && (k.node == 0 || k.key != k.was)
-		isSame := func(other *editNode) bool { return other != k && !other.deleted && other.key == k.key }
+		isNew := o.kind == yaml.Mapping &&
+			(k.node == 0 || k.key != k.was)
+		isSame := func(other *editNode) bool {
+			return other != k && !other.deleted && other.key == k.key
+		}
 		if isNew && slices.ContainsFunc(o.children, isSame) {
 			return fmt.Errorf("key %q would be twice in its mapping", k.key)
 		}
@@ -308,12 +334,17 @@ func (o *editNode) checkDuplicateKeys() error {
 }
 
 func (o *editNode) differs() bool {
-	return o.set || o.deleted || o.key != o.was || slices.ContainsFunc(o.children, (*editNode).differs)
+	return o.set ||
+		o.deleted ||
+		o.key != o.was ||
+		slices.ContainsFunc(o.children, (*editNode).differs)
 }
 
 // value returns the whole edited value, in which plain scalars that are unchanged are as they
 // were read.
-func (o *editNode) value(t *yaml.Tree) field.Value { return o.valueWith(t, t.Raw) }
+func (o *editNode) value(t *yaml.Tree) field.Value {
+	return o.valueWith(t, t.Raw)
+}
 
 // valueWith returns the whole edited value, in which read returns what is unchanged.
 func (o *editNode) valueWith(t *yaml.Tree, read func(int32) field.Value) field.Value {
@@ -322,7 +353,10 @@ func (o *editNode) valueWith(t *yaml.Tree, read func(int32) field.Value) field.V
 		m := make(field.Map, 0, len(o.children))
 		for _, k := range o.children {
 			if !k.deleted {
-				m = append(m, field.Entry{Key: k.key, Value: k.valueWith(t, read)})
+				m = append(m, field.Entry{
+					Key:   k.key,
+					Value: k.valueWith(t, read),
+				})
 			}
 		}
 		return m
@@ -350,7 +384,8 @@ func (o *editNode) isIn(u *yaml.Tree, n int32, t *yaml.Tree) bool {
 	case u.Nodes[n].Kind != o.kind:
 		return false
 	}
-	c, left := u.Nodes[n].Child, u.Length(n)
+	c := u.Nodes[n].Child
+	left := u.Length(n)
 	for _, k := range o.children {
 		if k.deleted {
 			continue

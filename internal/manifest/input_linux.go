@@ -25,14 +25,17 @@ func reserve() []byte {
 
 // release returns the pages of a reserved region behind the input.
 func release(rest []byte) {
-	if region == nil || len(rest) == 0 || &rest[len(rest)-1] != &region[len(region)-1] {
+	if region == nil ||
+		len(rest) == 0 ||
+		&rest[len(rest)-1] != &region[len(region)-1] {
 		return
 	}
 	page := os.Getpagesize()
 	from := (len(region) - len(rest) + page - 1) / page * page
 	if from < len(region) {
 		// munmap of a part: the address space is not needed any more.
-		at, length := uintptr(unsafe.Pointer(&region[from])), uintptr(len(region)-from)
+		at := uintptr(unsafe.Pointer(&region[from]))
+		length := uintptr(len(region) - from)
 		_, _, _ = syscall.Syscall(syscall.SYS_MUNMAP, at, length, 0)
 		region = region[:from:from]
 	}
@@ -52,12 +55,16 @@ func widenPipe(end any) {
 	f, _ := end.(*os.File)
 	if raw, err := f.SyscallConn(); err == nil {
 		// If the file is no pipe, or the system refuses, nothing changes.
-		_ = raw.Control(func(fd uintptr) { _, _, _ = syscall.Syscall(syscall.SYS_FCNTL, fd, setPipeSize, widestPipe) })
+		_ = raw.Control(func(fd uintptr) {
+			_, _, _ = syscall.Syscall(syscall.SYS_FCNTL, fd, setPipeSize, widestPipe)
+		})
 	}
 }
 
 // giveBack returns memory outside of the heap to the system: it holds zeros then.
-func giveBack(b []byte) { _ = syscall.Madvise(b, syscall.MADV_DONTNEED) }
+func giveBack(b []byte) {
+	_ = syscall.Madvise(b, syscall.MADV_DONTNEED)
+}
 
 // mapped returns memory for n bytes outside the Go heap, at the start of a huge
 // page, which is never given back; nil if the process is not ours or the system

@@ -42,7 +42,9 @@ func Inline(v field.Value) string {
 	return string(l.flow(nil, v, yaml.Absent, 0))
 }
 
-func spaces(n int) string { return strings.Repeat(" ", max(n, 0)) }
+func spaces(n int) string {
+	return strings.Repeat(" ", max(n, 0))
+}
 
 // isInline reports whether a value fits on the line of its key in block style.
 func isInline(v field.Value) bool {

@@ -9,7 +9,8 @@ import (
 
 // isWide reports whether most lists of the tree are indented under their key.
 func isWide(t *yaml.Tree) bool {
-	wide, compact := 0, 0
+	wide := 0
+	compact := 0
 	for i := range t.Nodes {
 		p := &t.Nodes[i]
 		if p.Kind != yaml.Mapping || p.Style != yaml.Block {
@@ -41,7 +42,9 @@ func (s *splicer) indentOf(at int) int {
 // it is empty.
 func (s *splicer) flowLayout(n int32, inJSON bool) layout {
 	l := s.l
-	l.colon, l.comma, l.json = ": ", ", ", inJSON
+	l.colon = ": "
+	l.comma = ", "
+	l.json = inJSON
 	for _, n := range []int32{1, n} { // the root too: an empty collection or one of scalars says little
 		v := s.t.Nodes[n]
 		first := s.t.FirstOwn(v.Child)
@@ -80,7 +83,8 @@ func (s *splicer) learnPretty(n int32, l *layout) {
 	}
 	child := s.t.FirstOwn(v.Child)
 	first := int(s.t.Nodes[child].Key)
-	if child == 0 || bytes.IndexByte(s.t.Text[v.Start:first], '\n') < 0 {
+	if child == 0 ||
+		bytes.IndexByte(s.t.Text[v.Start:first], '\n') < 0 {
 		return
 	}
 	l.pretty = true

@@ -23,7 +23,9 @@ func appendString(b []byte, s string, old yaml.Style, inFlow bool) []byte {
 		return append(b, s...)
 	case !isPrintable(s) || old == yaml.Double:
 		return strconv.AppendQuoteToGraphic(b, s)
-	case old == yaml.Single || strings.IndexByte(s, '"') >= 0 || strings.IndexByte(s, '\\') >= 0:
+	case old == yaml.Single ||
+		strings.IndexByte(s, '"') >= 0 ||
+		strings.IndexByte(s, '\\') >= 0:
 		return append(append(append(b, '\''), strings.ReplaceAll(s, "'", "''")...), '\'')
 	}
 	return append(append(append(b, '"'), s...), '"')
@@ -36,7 +38,8 @@ func isPrintable(s string) bool {
 		return true
 	}
 	for _, r := range s {
-		if r < ' ' || r >= 0x7f && (r == utf8.RuneError || !unicode.IsGraphic(r)) {
+		if r < ' ' ||
+			r >= 0x7f && (r == utf8.RuneError || !unicode.IsGraphic(r)) {
 			return false
 		}
 	}
@@ -80,7 +83,8 @@ func isPlain(s string, inFlow bool) bool {
 	seen := byte(0)
 	for i := range len(s) {
 		class := plainChar[s[i]]
-		if class&allowed == 0 && !(s[i] == ':' && mayFollowColon(s[i+1])) {
+		if class&allowed == 0 &&
+			!(s[i] == ':' && mayFollowColon(s[i+1])) {
 			return false
 		}
 		seen |= class
@@ -95,7 +99,9 @@ func isPlain(s string, inFlow bool) bool {
 }
 
 // mayFollowColon reports whether a colon within a plain string may have the character behind it.
-func mayFollowColon(c byte) bool { return plainChar[c]&first != 0 || c == '.' || c == '-' }
+func mayFollowColon(c byte) bool {
+	return plainChar[c]&first != 0 || c == '.' || c == '-'
+}
 
 // isLiteral reports whether a string has several lines, and can be written as a
 // literal block scalar that ends without, or with one, line feed.
@@ -104,7 +110,9 @@ func isLiteral(s string) bool {
 	if body == "" || !strings.Contains(s, "\n") {
 		return false
 	}
-	if body[0] == ' ' || body[0] == '\n' || strings.HasSuffix(body, "\n") {
+	if body[0] == ' ' ||
+		body[0] == '\n' ||
+		strings.HasSuffix(body, "\n") {
 		return false
 	}
 	for line := range strings.SplitSeq(body, "\n") {

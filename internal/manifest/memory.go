@@ -34,7 +34,9 @@ type chunk struct {
 	isMapped bool
 }
 
-func (c *chunk) room() int { return cap(c.text) - len(c.text) }
+func (c *chunk) room() int {
+	return cap(c.text) - len(c.text)
+}
 
 func (m *textMemory) keep(text string) string {
 	const size, most = 64 << 10, 24 // more than a megabyte is outside of the heap
@@ -65,8 +67,11 @@ func (m *textMemory) keep(text string) string {
 func (m *textMemory) release(text string) {
 	for range m.chunks {
 		c := &m.chunks[m.last]
-		start, at := uintptr(unsafe.Pointer(unsafe.SliceData(c.text))), uintptr(unsafe.Pointer(unsafe.StringData(text)))
-		if len(text) > 0 && at >= start && at < start+uintptr(len(c.text)) {
+		start := uintptr(unsafe.Pointer(unsafe.SliceData(c.text)))
+		at := uintptr(unsafe.Pointer(unsafe.StringData(text)))
+		if len(text) > 0 &&
+			at >= start &&
+			at < start+uintptr(len(c.text)) {
 			if c.left -= len(text); c.left == 0 && c.isMapped {
 				giveBack(c.text[:cap(c.text)])
 				c.text = c.text[:0]

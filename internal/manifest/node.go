@@ -26,13 +26,19 @@ func (o *Object) Root() (Node, error) {
 
 // Missing reports whether the node is missing or null, which is the same to
 // the API server.
-func (n Node) Missing() bool { return n.t.IsNull(n.n) }
+func (n Node) Missing() bool {
+	return n.t.IsNull(n.n)
+}
 
 // IsMapping reports whether the node is a mapping.
-func (n Node) IsMapping() bool { return n.t.Nodes[n.n].Kind == yaml.Mapping }
+func (n Node) IsMapping() bool {
+	return n.t.Nodes[n.n].Kind == yaml.Mapping
+}
 
 // IsList reports whether the node is a list.
-func (n Node) IsList() bool { return n.t.Nodes[n.n].Kind == yaml.Sequence }
+func (n Node) IsList() bool {
+	return n.t.Nodes[n.n].Kind == yaml.Sequence
+}
 
 // Get returns the value of a key of a mapping.
 func (n Node) Get(key string) Node {
@@ -44,17 +50,23 @@ func (n Node) Get(key string) Node {
 
 // First returns the first entry of a mapping or item of a list, and Next the
 // one after it: both are plain steps, since whole objects are walked.
-func (n Node) First() Node { return Node{n.t, n.t.Nodes[n.n].Child} }
+func (n Node) First() Node {
+	return Node{n.t, n.t.Nodes[n.n].Child}
+}
 
 // Next returns the entry or item after the node.
-func (n Node) Next() Node { return Node{n.t, n.t.Nodes[n.n].Next} }
+func (n Node) Next() Node {
+	return Node{n.t, n.t.Nodes[n.n].Next}
+}
 
 // Exists reports whether the node is there, if only as a null.
 func (n Node) Exists() bool { return n.n != 0 }
 
 // Key returns the key of an entry of a mapping. It is valid as long as the
 // text of its object.
-func (n Node) Key() string { return n.t.KeyOf(n.n) }
+func (n Node) Key() string {
+	return n.t.KeyOf(n.n)
+}
 
 // MayMention reports, without parsing, whether the object can have a key that
 // contains one of the words.
@@ -107,10 +119,14 @@ func (o *Object) CheckKeys(path field.Path) error {
 
 // Mapping returns the mapping at path, a Node that does not exist if it is missing. A
 // value of another type, there or on the way, is an *Error.
-func (o *Object) Mapping(path field.Path) (Node, error) { return o.find(path, yaml.Mapping) }
+func (o *Object) Mapping(path field.Path) (Node, error) {
+	return o.find(path, yaml.Mapping)
+}
 
 // List returns the list at path, as Mapping does.
-func (o *Object) List(path field.Path) (Node, error) { return o.find(path, yaml.Sequence) }
+func (o *Object) List(path field.Path) (Node, error) {
+	return o.find(path, yaml.Sequence)
+}
 
 func (o *Object) find(path field.Path, want yaml.Kind) (Node, error) {
 	t, err := o.load()

@@ -75,17 +75,22 @@ func (o *Object) Name() string { return o.metadata().Name }
 func (o *Object) Namespace() string { return o.metadata().Namespace }
 
 // Labels returns metadata.labels, or nil if they are missing or invalid.
-func (o *Object) Labels() field.KeyValues { return o.metadata().Labels }
+func (o *Object) Labels() field.KeyValues {
+	return o.metadata().Labels
+}
 
 // Annotations returns metadata.annotations, or nil if they are missing or
 // invalid.
-func (o *Object) Annotations() field.KeyValues { return o.metadata().Annotations }
+func (o *Object) Annotations() field.KeyValues {
+	return o.metadata().Annotations
+}
 
 // String returns the object's name in messages: "Deployment default/web".
 func (o *Object) String() string {
 	var name, namespace string
 	if o.meta != nil {
-		name, namespace = o.meta.Name, o.meta.Namespace
+		name = o.meta.Name
+		namespace = o.meta.Namespace
 	} else {
 		name, namespace = o.nameAndNamespace()
 	}
@@ -132,7 +137,9 @@ func (o *Object) File() (path string, index int) {
 
 // Line returns the line of the input on which the object starts, counted from
 // 1.
-func (o *Object) Line() int { return o.stream.line(o.start) }
+func (o *Object) Line() int {
+	return o.stream.line(o.start)
+}
 
 // FieldLine returns the line of the input on which the field starts, counted
 // from 1. If the field does not exist, it is the line of the deepest field on
@@ -161,16 +168,25 @@ func (o *Object) Errorf(path field.Path, format string, args ...any) *Error {
 // error returns an *Error. If a tool has put the object into a list, its line
 // in its own file is unknown; then the error names only the file.
 func (o *Object) error(path field.Path, line int, err error) *Error {
-	e := &Error{File: o.stream.name, Object: o.String(), Path: path, Line: line, Err: err}
+	e := &Error{
+		File:   o.stream.name,
+		Object: o.String(),
+		Path:   path,
+		Line:   line,
+		Err:    err,
+	}
 	if o.meta != nil && o.stream.isList {
 		if file, _ := o.File(); file != "" {
-			e.File, e.Line = file, 0
+			e.File = file
+			e.Line = 0
 		}
 	}
 	return e
 }
 
-func (o *Object) unchanged() []byte { return o.stream.in[o.start:o.end] }
+func (o *Object) unchanged() []byte {
+	return o.stream.in[o.start:o.end]
+}
 
 func (o *Object) source() []byte {
 	if !o.changed {
@@ -199,7 +215,8 @@ func (o *Object) load() (*yaml.Tree, error) {
 	case !ok:
 		return nil, s.placed(yaml.Invalid(at, t.Refused))
 	}
-	s.treeOf, s.treeAt = o, at
+	s.treeOf = o
+	s.treeAt = at
 	return &s.parser.Tree, nil
 }
 
@@ -207,7 +224,8 @@ func (o *Object) load() (*yaml.Tree, error) {
 // the memory that its objects share in any state.
 func (o *Object) Forget() {
 	o.stream.treeOf = nil
-	o.stream.parser, o.stream.check = yaml.Parser{}, yaml.Parser{}
+	o.stream.parser = yaml.Parser{}
+	o.stream.check = yaml.Parser{}
 	o.stream.scratch.original = original{}
 }
 

@@ -21,7 +21,9 @@ func WriteOutput(w io.Writer, text []byte) (int, error) {
 // Text returns the stream with its changes made, in the shape in which it
 // came. The text has been read again and compared with what was planned: an
 // error means that they differ.
-func (s *Stream) Text() ([]byte, error) { return Join([]*Stream{s}) }
+func (s *Stream) Text() ([]byte, error) {
+	return Join([]*Stream{s})
+}
 
 // Join returns the texts of the streams, with their changes made, as one
 // stream of documents. Like that of [Stream.Text], the text has been read
@@ -38,10 +40,14 @@ func Join(streams []*Stream) (text []byte, err error) {
 			err = streams[0].unplanned("", fmt.Errorf("%v", p))
 		}
 	}()
-	size, objects := 0, 0
+	size := 0
+	objects := 0
 	for _, s := range streams {
 		if s.isList && len(streams) > 1 {
-			return nil, &Error{File: s.name, Err: errors.New("a ResourceList must be alone in its stream, and the text of other files would come with it")}
+			return nil, &Error{
+				File: s.name,
+				Err:  errors.New("a ResourceList must be alone in its stream, and the text of other files would come with it"),
+			}
 		}
 		size += s.composedSize()
 		objects += len(s.objects)
@@ -55,7 +61,10 @@ func Join(streams []*Stream) (text []byte, err error) {
 		debug.FreeOSMemory()
 		debug.SetGCPercent(20)
 	}
-	c := composer{text: outputMemory(size), verified: make([]yaml.Verified, 0, objects)}
+	c := composer{
+		text:     outputMemory(size),
+		verified: make([]yaml.Verified, 0, objects),
+	}
 	if err := send(&c, streams); err != nil {
 		return nil, err
 	}
@@ -148,8 +157,13 @@ func (s *Stream) send(to sink, at int) error {
 func (s *Stream) sendBetween(to sink, start, end int, changes []splice) error {
 	for i := range changes {
 		c := &changes[i]
-		if c.start < start || c.end < c.start || c.end > end {
-			return s.unplanned("", fmt.Errorf("the change of the bytes %d to %d lies outside of %d to %d", c.start, c.end, start, end))
+		if c.start < start ||
+			c.end < c.start ||
+			c.end > end {
+			return s.unplanned(
+				"",
+				fmt.Errorf("the change of the bytes %d to %d lies outside of %d to %d", c.start, c.end, start, end),
+			)
 		}
 		to.between(s, yaml.View(s.in[start:c.start]), nil)
 		start = c.end
@@ -177,10 +191,16 @@ func (c *composer) between(s *Stream, text string, kept *string) {
 }
 
 func (c *composer) object(o *Object) error {
-	s, at := o.stream, len(c.text)
+	s := o.stream
+	at := len(c.text)
 	if s.shared[o] == "" && (!o.changed || o.endsPlainly) {
-		v := yaml.Verified{At: at, End: at + o.length(), Col: int(o.col)}
-		v.APIVersion, v.Kind = o.apiVersion, o.kind
+		v := yaml.Verified{
+			At:  at,
+			End: at + o.length(),
+			Col: int(o.col),
+		}
+		v.APIVersion = o.apiVersion
+		v.Kind = o.kind
 		v.Checked = !o.changed && s.text.OddBreak(o.start, o.end) < 0
 		c.verified = append(c.verified, v)
 	}

@@ -23,7 +23,10 @@ type resultsPosition struct {
 // returns the same list. It must be called on a ResourceList only, and once.
 func (s *Stream) AddResults(results iter.Seq[field.Map]) error {
 	if !s.isList {
-		return &Error{File: s.name, Err: errors.New("results can be added to a ResourceList only")}
+		return &Error{
+			File: s.name,
+			Err:  errors.New("results can be added to a ResourceList only"),
+		}
 	}
 	switch r := &s.results; {
 	case r.end != 0 || r.root.Style == yaml.Flow:
@@ -39,7 +42,12 @@ func (s *Stream) AddResults(results iter.Seq[field.Map]) error {
 // whatever the last item ends with is behind us.
 func (s *Stream) addBlockResults(results iter.Seq[field.Map]) error {
 	r := &s.results
-	l := layout{eol: s.eol, wide: r.itemsCol > r.root.Col, colon: ": ", comma: ", "}
+	l := layout{
+		eol:   s.eol,
+		wide:  r.itemsCol > r.root.Col,
+		colon: ": ",
+		comma: ", ",
+	}
 	col := int(r.root.Col)
 	if l.wide {
 		col += 2
@@ -55,7 +63,8 @@ func (s *Stream) addBlockResults(results iter.Seq[field.Map]) error {
 		alone = append(append(alone[:0], key...), b[len(before):]...)
 		t := &s.check.Tree
 		ok := s.check.Parse(alone, int(r.root.Col))
-		if !ok || !t.EqualValue(t.Get(1, "results"), field.List{m}) {
+		if !ok ||
+			!t.EqualValue(t.Get(1, "results"), field.List{m}) {
 			return s.unplanned("", errors.New("the results differ"))
 		}
 		s.added = true
@@ -74,17 +83,26 @@ func (s *Stream) appendResults(results iter.Seq[field.Map]) error {
 		return err
 	}
 	n := t.Get(1, "results")
-	if n == 0 || t.Nodes[n].Kind != yaml.Sequence && !t.IsNull(n) {
+	if n == 0 ||
+		t.Nodes[n].Kind != yaml.Sequence && !t.IsNull(n) {
 		return o.Errorf(resultsPath, "must be a list")
 	}
-	old, seen := t.Length(n), make(map[string]bool)
+	old := t.Length(n)
+	seen := make(map[string]bool)
 	for c := t.Nodes[n].Child; c != 0; c = t.Nodes[c].Next {
 		seen[fingerprint(t.Any(c))] = true
 	}
 	var edits []field.Edit
 	for m := range results {
 		if !seen[fingerprint(m)] {
-			edits = append(edits, field.Edit{Op: field.Insert, Path: resultsPath.Index(old), Value: m})
+			edits = append(
+				edits,
+				field.Edit{
+					Op:    field.Insert,
+					Path:  resultsPath.Index(old),
+					Value: m,
+				},
+			)
 		}
 	}
 	if len(edits) == 0 {
@@ -124,7 +142,12 @@ func fingerprint(v field.Value) string {
 // in braces lacks becomes its first one: before its closing brace there may be a comment or a comma.
 func (s *Stream) resultsObject() *Object {
 	r := &s.results
-	o := &Object{stream: s, start: r.key, end: r.end, col: r.root.Col}
+	o := &Object{
+		stream: s,
+		start:  r.key,
+		end:    r.end,
+		col:    r.root.Col,
+	}
 	switch {
 	case r.end == 0:
 		o.start = int(r.root.Start) + yaml.ContentStart(s.in[r.root.Start:]) + 1

@@ -29,14 +29,19 @@ type scratch struct {
 // newSplicer returns a splicer for the tree's text, whose lines end with eol.
 func newSplicer(t *yaml.Tree, eol string, mem *scratch) *splicer {
 	mem.rendered, mem.out = mem.rendered[:0], mem.out[:0]
-	return &splicer{t: t, l: layout{eol: eol, wide: isWide(t)}, mem: mem}
+	return &splicer{
+		t:   t,
+		l:   layout{eol: eol, wide: isWide(t)},
+		mem: mem,
+	}
 }
 
 // rewrite returns the changes that make the edited tree of the text, as few as
 // possible, in memory that the next splicer uses again, and what they do besides
 // the edits; ok is false if the result would not read as the edited tree.
 func (s *splicer) rewrite(root *editNode, check *yaml.Parser) (changes []splice, notices []Notice, ok bool) {
-	edited, why := root, map[int32]string(nil)
+	edited := root
+	why := map[int32]string(nil)
 	if s.t.Special {
 		edited, why = editText(s.t, root)
 	}
@@ -45,12 +50,14 @@ func (s *splicer) rewrite(root *editNode, check *yaml.Parser) (changes []splice,
 	}
 	for n, text := range why {
 		v := &s.t.Nodes[n]
-		first, last := lineIn(s.t.Text, int(v.Start)), lineIn(s.t.Text, int(v.End))
+		first := lineIn(s.t.Text, int(v.Start))
+		last := lineIn(s.t.Text, int(v.End))
 		notices = append(notices, Notice{first, last, text})
 	}
 	slices.SortFunc(notices, Notice.compare)
 	s.mem.text = applySplices(s.mem.text[:0], s.t.Text, s.mem.out)
-	ok = check.Parse(s.mem.text, s.t.Col) && check.ReadOnly.Why != yaml.NotKey
+	ok = check.Parse(s.mem.text, s.t.Col) &&
+		check.ReadOnly.Why != yaml.NotKey
 	return s.mem.out, notices, ok && root.isIn(&check.Tree, 1, s.t)
 }
 
@@ -58,7 +65,9 @@ func (n Notice) compare(m Notice) int {
 	return cmp.Or(n.Line-m.Line, n.End-m.End, strings.Compare(n.Text, m.Text))
 }
 
-func lineIn(text []byte, at int) int { return 1 + bytes.Count(text[:at], []byte("\n")) }
+func lineIn(text []byte, at int) int {
+	return 1 + bytes.Count(text[:at], []byte("\n"))
+}
 
 // splice collects the changes in order; ok is false if some overlap.
 func (s *splicer) splice(root *editNode) (ok bool) {
@@ -67,7 +76,12 @@ func (s *splicer) splice(root *editNode) (ok bool) {
 	} else {
 		s.block(root)
 	}
-	slices.SortStableFunc(s.mem.out, func(a, b splice) int { return cmp.Compare(a.start, b.start) })
+	slices.SortStableFunc(
+		s.mem.out,
+		func(a, b splice) int {
+			return cmp.Compare(a.start, b.start)
+		},
+	)
 	if s.mem.fault != nil {
 		s.mem.fault(s.mem.out)
 	}
@@ -96,7 +110,9 @@ func (s *splicer) put(start, end int, text string) {
 	s.mem.out = append(s.mem.out, splice{start, end, text})
 }
 
-func (s *splicer) insert(at int, text string) { s.put(at, at, text) }
+func (s *splicer) insert(at int, text string) {
+	s.put(at, at, text)
+}
 
 // putKey replaces the key of a node, and putIn its value.
 func (s *splicer) putKey(v *yaml.Node, text []byte) {
@@ -107,7 +123,9 @@ func (s *splicer) putIn(v *yaml.Node, text string) {
 	s.put(int(v.Start), int(v.End), text)
 }
 
-func (s *splicer) lineStart(at int) int { return yaml.LineStart(s.t.Text, at) }
+func (s *splicer) lineStart(at int) int {
+	return yaml.LineStart(s.t.Text, at)
+}
 
 // eol returns the end of the line that contains the offset: the offset of its
 // CRLF or LF.
@@ -139,5 +157,6 @@ func (s *splicer) onOwnLine(n int32, col int) bool {
 // startsBehind reports whether a value starts on the line of its key or dash, which
 // ends at the offset behind.
 func (s *splicer) startsBehind(v *yaml.Node, behind int) bool {
-	return v.Style == yaml.Absent || bytes.IndexByte(s.t.Text[behind:v.Start], '\n') < 0
+	return v.Style == yaml.Absent ||
+		bytes.IndexByte(s.t.Text[behind:v.Start], '\n') < 0
 }

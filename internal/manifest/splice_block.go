@@ -15,7 +15,9 @@ func (s *splicer) change(k *editNode, isMap bool, col int) {
 		s.putKey(v, s.l.key(nil, k.key, s.keyStyle(v), false))
 	}
 	isFilled := v.Child == 0 && len(k.children) > 0
-	isEmptied := k.open && k.lastKept() < 0 && (v.Style != yaml.Flow || isFilled)
+	isEmptied := k.open &&
+		k.lastKept() < 0 &&
+		(v.Style != yaml.Flow || isFilled)
 	switch {
 	case isEmptied || k.set || k.wasLinked():
 		s.replace(k, isMap, col)
@@ -28,7 +30,8 @@ func (s *splicer) change(k *editNode, isMap bool, col int) {
 
 // replace writes a new value behind a key or dash in column col.
 func (s *splicer) replace(k *editNode, isMap bool, col int) {
-	v, val := s.t.Written(k.node), k.value(s.t)
+	v := s.t.Written(k.node)
+	val := k.value(s.t)
 	behind := int(v.KeyEnd)
 	if isMap {
 		behind = s.t.BehindColon(&v)
@@ -65,7 +68,8 @@ func (s *splicer) replace(k *editNode, isMap bool, col int) {
 // putValue puts a text in the place of a value, behind its key or dash and the space;
 // without a space the text has its own, and replaces what is in front of the value too.
 func (s *splicer) putValue(v *yaml.Node, behind int, space, text string) {
-	start, end := int(v.Start), int(v.End)
+	start := int(v.Start)
+	end := int(v.End)
 	switch {
 	case v.Style == yaml.Absent:
 		s.insert(behind, space+text)
@@ -74,7 +78,9 @@ func (s *splicer) putValue(v *yaml.Node, behind int, space, text string) {
 		s.insert(behind, space+text)
 		s.put(s.eol(behind), s.eol(end), "")
 		return
-	case v.Style == yaml.Block || v.Style == yaml.Literal || v.Style == yaml.Folded:
+	case v.Style == yaml.Block ||
+		v.Style == yaml.Literal ||
+		v.Style == yaml.Folded:
 		end = s.eol(end)
 	}
 	if space == "" {
@@ -88,7 +94,8 @@ func (s *splicer) putValue(v *yaml.Node, behind int, space, text string) {
 func (s *splicer) replaceLines(v *yaml.Node, val field.Value) bool {
 	_, ok := keepsLines(s.t, v, val)
 	if ok {
-		header, end := s.eol(int(v.Start)), s.eol(int(v.End))
+		header := s.eol(int(v.Start))
+		end := s.eol(int(v.End))
 		s.put(header, end, s.linesOf(v, val.(string)))
 	}
 	return ok
@@ -98,7 +105,9 @@ func (s *splicer) replaceLines(v *yaml.Node, val field.Value) bool {
 // what that has now.
 func keepsLines(t *yaml.Tree, v *yaml.Node, val field.Value) (have string, ok bool) {
 	want, isString := val.(string)
-	if v.Style != yaml.Literal || v.Marks&^yaml.Overrides != 0 || v.Col < 0 {
+	if v.Style != yaml.Literal ||
+		v.Marks&^yaml.Overrides != 0 ||
+		v.Col < 0 {
 		return have, false
 	}
 	indicators := t.Text[v.Start:min(v.Start+3, v.End)]
@@ -121,7 +130,11 @@ func (s *splicer) linesOf(v *yaml.Node, text string) string {
 // block edits a block collection that keeps at least one of its entries.
 func (s *splicer) block(o *editNode) {
 	v := &s.t.Nodes[o.node]
-	b := blockEdit{splicer: s, col: int(v.Col), end: int(v.KeyEnd)}
+	b := blockEdit{
+		splicer: s,
+		col:     int(v.Col),
+		end:     int(v.KeyEnd),
+	}
 	b.isMap = v.Kind == yaml.Mapping
 	for i, k := range o.children {
 		switch {
@@ -195,7 +208,8 @@ func (b *blockEdit) delete(k *editNode, rest []*editNode) {
 	}
 	// The collection starts on the line of a dash, to which the next entry moves up.
 	b.firstRemoved = true
-	start, end := int(n.Key), int(n.Key)
+	start := int(n.Key)
+	end := int(n.Key)
 	for _, k := range rest {
 		if k.node == 0 {
 			continue
@@ -224,7 +238,9 @@ func (s *splicer) aboveComments(at, col, bound int) int {
 	for at > 0 {
 		above := s.lineStart(at - 1)
 		q := yaml.SkipSpaces(s.t.Text, above)
-		if above <= bound || q-above != col || s.t.Text[q] != '#' {
+		if above <= bound ||
+			q-above != col ||
+			s.t.Text[q] != '#' {
 			break
 		}
 		at = above
@@ -241,7 +257,9 @@ func (s *splicer) belowComments(at, col int) int {
 			continue
 		}
 		hasEnd := yaml.LineEnd(s.t.Text, line) < len(s.t.Text)
-		if s.t.Text[q] != '#' || q-line <= col || !hasEnd {
+		if s.t.Text[q] != '#' ||
+			q-line <= col ||
+			!hasEnd {
 			break
 		}
 		at = s.next(line)

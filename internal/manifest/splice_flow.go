@@ -65,7 +65,8 @@ func (s *splicer) flow(o *editNode, inJSON bool) {
 // none.
 func (o *editNode) lastKept() int {
 	i := len(o.children) - 1
-	for i >= 0 && (o.children[i].node == 0 || o.children[i].deleted) {
+	for i >= 0 &&
+		(o.children[i].node == 0 || o.children[i].deleted) {
 		i--
 	}
 	return i
@@ -108,7 +109,8 @@ func (s *splicer) upToComment(at, to int) int {
 func (s *splicer) cutFlow(children []*editNode) (at int) {
 	text := s.t.Text
 	at = int(s.t.Nodes[children[0].node].End)
-	first, end := at, at
+	first := at
+	end := at
 	for _, k := range slices.Backward(children[1:]) {
 		if k.node != 0 {
 			n := &s.t.Nodes[k.node]

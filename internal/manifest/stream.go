@@ -64,17 +64,27 @@ const maxSize = math.MaxInt32 - 16
 // error; an empty list is not.
 //
 // The end of the input ends its last line, as it does for kubectl.
-func Read(name string, input []byte) (*Stream, error) { return read(name, input, nil) }
+func Read(name string, input []byte) (*Stream, error) {
+	return read(name, input, nil)
+}
 
 // read is Read for an output in which the verified objects are stepped over.
 func read(name string, input []byte, verified []yaml.Verified) (s *Stream, err error) {
-	s = &Stream{name: name, in: input, verified: verified, objects: make([]*Object, 0, len(verified))}
+	s = &Stream{
+		name:     name,
+		in:       input,
+		verified: verified,
+		objects:  make([]*Object, 0, len(verified)),
+	}
 	s.shared = map[*Object]string{}
 	s.notices = map[*Object][]Notice{}
 	s.unread = map[*Object]error{}
 	defer func() {
 		if p := recover(); p != nil {
-			err = &Error{File: name, Err: fmt.Errorf("cannot be read: %v", p)}
+			err = &Error{
+				File: name,
+				Err:  fmt.Errorf("cannot be read: %v", p),
+			}
 		}
 	}()
 	if len(input) > maxSize {
@@ -126,7 +136,11 @@ func (s *Stream) endLastLine() {
 }
 
 func (s *Stream) errorAt(at int, err error) *Error {
-	return &Error{File: s.name, Line: s.line(at), Err: err}
+	return &Error{
+		File: s.name,
+		Line: s.line(at),
+		Err:  err,
+	}
 }
 
 // placed returns an error of the text with its file and line.
@@ -135,7 +149,8 @@ func (s *Stream) placed(err error) error {
 	if !ok {
 		return err
 	}
-	if e.Open < 0 || s.line(e.Open) == s.line(e.At) {
+	if e.Open < 0 ||
+		s.line(e.Open) == s.line(e.At) {
 		return s.errorAt(e.At, e.Err)
 	}
 	bracket := fmt.Sprintf("the %c of line %d is still open", s.in[e.Open], s.line(e.Open))
@@ -161,7 +176,9 @@ func (s *Stream) line(at int) int {
 // with another field of a list.
 func (s *Stream) noteShared(objects []*Object, aliases []yaml.AliasUse) {
 	find := func(at int) *Object {
-		compare := func(o *Object, at int) int { return cmp.Compare(o.end, at+1) }
+		compare := func(o *Object, at int) int {
+			return cmp.Compare(o.end, at+1)
+		}
 		i, _ := slices.BinarySearchFunc(objects, at, compare)
 		if i == len(objects) || objects[i].start > at {
 			return nil
@@ -169,7 +186,8 @@ func (s *Stream) noteShared(objects []*Object, aliases []yaml.AliasUse) {
 		return objects[i]
 	}
 	for _, a := range aliases {
-		from, to := find(a.Anchor), find(a.At)
+		from := find(a.Anchor)
+		to := find(a.At)
 		if from == to {
 			continue
 		}
@@ -191,11 +209,15 @@ func (s *Stream) identify(t *yaml.Tree, n int32, end int) (id identity, isMappin
 		switch key := t.KeyOf(c); key {
 		case "apiVersion", "kind", "items", "functionConfig", "results":
 			if t.Get(n, key) != c {
-				return id, false, s.errorAt(int(t.Nodes[c].Key), fmt.Errorf("key %q must stand only once in its mapping, and is here again", key))
+				return id, false, s.errorAt(
+					int(t.Nodes[c].Key),
+					fmt.Errorf("key %q must stand only once in its mapping, and is here again", key),
+				)
 			}
 		}
 	}
-	v, at := &t.Nodes[n], 0
+	v := &t.Nodes[n]
+	at := 0
 	if k := yaml.Find(s.verified, int(v.Start)); k != nil {
 		return identity{k.APIVersion, k.Kind}, true, nil
 	}
@@ -205,7 +227,8 @@ func (s *Stream) identify(t *yaml.Tree, n int32, end int) (id identity, isMappin
 		if at, ok = s.text.Parse(&s.check, int(v.Start), end, col); !ok {
 			return id, false, s.placed(yaml.Invalid(at, s.check.Refused))
 		}
-		t, n = &s.check.Tree, 1
+		t = &s.check.Tree
+		n = 1
 	}
 	for _, e := range []struct {
 		key string
@@ -228,10 +251,12 @@ func (s *Stream) addDocument(t *yaml.Tree, end int, found bool) error {
 	if err != nil {
 		return err
 	}
-	if id.kind != "ResourceList" || !strings.HasPrefix(id.apiVersion, "config.kubernetes.io/") && id.apiVersion != "" {
+	if id.kind != "ResourceList" ||
+		!strings.HasPrefix(id.apiVersion, "config.kubernetes.io/") && id.apiVersion != "" {
 		return s.addObject(t, 1, end, id)
 	}
-	start, items := int(t.Nodes[1].Start), t.Get(1, "items")
+	start := int(t.Nodes[1].Start)
+	items := t.Get(1, "items")
 	switch {
 	case found:
 		return s.errorAt(start, errors.New("a ResourceList must be alone in its stream, and other documents come before it"))
@@ -239,10 +264,15 @@ func (s *Stream) addDocument(t *yaml.Tree, end int, found bool) error {
 		return s.errorAt(start, fmt.Errorf("ResourceList: `items` must be there, if only as an empty list"))
 	}
 	s.isList = true
-	s.results = resultsPosition{itemsCol: t.Nodes[items].Col, root: t.Nodes[1], docEnd: end}
+	s.results = resultsPosition{
+		itemsCol: t.Nodes[items].Col,
+		root:     t.Nodes[1],
+		docEnd:   end,
+	}
 	if n := t.Get(1, "results"); n != 0 {
 		v := &t.Nodes[n]
-		s.results.key, s.results.end = int(v.Key), max(int(v.End), t.BehindColon(v))
+		s.results.key = int(v.Key)
+		s.results.end = max(int(v.End), t.BehindColon(v))
 	}
 	if c := t.Get(1, "functionConfig"); c != 0 && !t.IsNull(c) {
 		if s.config, err = s.configObject(t, c); err != nil {
@@ -289,7 +319,10 @@ func (s *Stream) itemEnd(t *yaml.Tree, n int32, end int) int {
 func (s *Stream) addItem(t *yaml.Tree, n int32, i, end int, list string, byDefault identity) error {
 	id, isMapping, err := s.identify(t, n, end)
 	if err == nil && !isMapping {
-		return s.errorAt(int(t.Nodes[n].Start), fmt.Errorf("%s: `items[%d]` must be a mapping", list, i))
+		return s.errorAt(
+			int(t.Nodes[n].Start),
+			fmt.Errorf("%s: `items[%d]` must be a mapping", list, i),
+		)
 	}
 	if err == nil {
 		id.kind, id.apiVersion = cmp.Or(id.kind, byDefault.kind), cmp.Or(id.apiVersion, byDefault.apiVersion)
@@ -303,7 +336,8 @@ func (s *Stream) addItem(t *yaml.Tree, n int32, i, end int, list string, byDefau
 
 // addObject adds an object or, if it is a List, its items.
 func (s *Stream) addObject(t *yaml.Tree, n int32, end int, id identity) error {
-	v, items := &t.Nodes[n], t.Get(n, "items")
+	v := &t.Nodes[n]
+	items := t.Get(n, "items")
 	switch kind, isList := strings.CutSuffix(id.kind, "List"); {
 	case !isList:
 	case kind == "" && items == 0:
@@ -311,7 +345,13 @@ func (s *Stream) addObject(t *yaml.Tree, n int32, end int, id identity) error {
 	case kind == "":
 		return s.addItems(t, items, end, id.kind, identity{})
 	case t.IsListOfMappings(items): // else only its kind looks like that of one
-		return s.addItems(t, items, end, id.kind, identity{apiVersion: id.apiVersion, kind: kind})
+		return s.addItems(
+			t,
+			items,
+			end,
+			id.kind,
+			identity{apiVersion: id.apiVersion, kind: kind},
+		)
 	}
 	if len(s.slab) == cap(s.slab) {
 		s.slab = make([]Object, 0, min(max(64, len(s.objects)), 4096))
@@ -347,7 +387,9 @@ func (s *Stream) configObject(t *yaml.Tree, n int32) (*Object, error) {
 func (s *Stream) Name() string { return s.name }
 
 // Input returns the text that was passed to Read.
-func (s *Stream) Input() []byte { return s.in[:len(s.in)-s.addedEnd] }
+func (s *Stream) Input() []byte {
+	return s.in[:len(s.in)-s.addedEnd]
+}
 
 // Objects returns all objects in order, those of nested Lists too, without the
 // functionConfig.
@@ -361,5 +403,6 @@ func (s *Stream) FunctionConfig() *Object { return s.config }
 
 // Changed reports whether [Stream.Text] differs from the input.
 func (s *Stream) Changed() bool {
-	return len(s.changes) > 0 || slices.ContainsFunc(s.objects, (*Object).Changed)
+	return len(s.changes) > 0 ||
+		slices.ContainsFunc(s.objects, (*Object).Changed)
 }

@@ -27,8 +27,15 @@ func (o *Object) Texts(edits []field.Edit) []field.Text {
 	if err != nil {
 		return nil
 	}
-	s := splicer{t: t, l: layout{eol: lineBreak(o.source(), o.stream.eol)}}
-	whole := entryText{Node: t.Nodes[1], splicer: &s, n: 1}
+	s := splicer{
+		t: t,
+		l: layout{eol: lineBreak(o.source(), o.stream.eol)},
+	}
+	whole := entryText{
+		Node:    t.Nodes[1],
+		splicer: &s,
+		n:       1,
+	}
 	return whole.texts(nil, root)
 }
 
@@ -43,7 +50,9 @@ func (p entryText) texts(to []field.Text, o *editNode) []field.Text {
 		isBrought := c.Marks&yaml.IsMerged != 0
 		switch {
 		case isBrought: // its text is elsewhere
-		case k.open && c.Child != 0 && (o.kind == yaml.Sequence || !c.losesMergeKeys(k)):
+		case k.open &&
+			c.Child != 0 &&
+			(o.kind == yaml.Sequence || !c.losesMergeKeys(k)):
 			to = c.texts(to, k)
 		case o.kind == yaml.Mapping && k.differs():
 			to = c.note(to, k)
@@ -54,7 +63,9 @@ func (p entryText) texts(to []field.Text, o *editNode) []field.Text {
 
 // losesMergeKeys reports whether the entry is a mapping whose merge keys an edit writes out.
 func (p *entryText) losesMergeKeys(k *editNode) bool {
-	return p.Marks&yaml.HasMergeKey != 0 && k.differs() && !k.keepsMergeKeys(p.t)
+	return p.Marks&yaml.HasMergeKey != 0 &&
+		k.differs() &&
+		!k.keepsMergeKeys(p.t)
 }
 
 // maxLinked is the longest text of a mapping with merge keys that is kept: it may be a whole pod.
@@ -63,19 +74,25 @@ const maxLinked = 1 << 10
 // note appends the text of an entry unless undoing its edit would give the same.
 func (p entryText) note(to []field.Text, k *editNode) []field.Text {
 	isLinked := k.open && p.Marks&yaml.HasMergeKey != 0
-	if p.Child != 0 && !isLinked || !k.deleted && p.comesBack(k.value(p.t)) {
+	if p.Child != 0 && !isLinked ||
+		!k.deleted && p.comesBack(k.value(p.t)) {
 		return to
 	}
 	text, above, below := p.entry(k.deleted)
 	isLost := p.inFlow && strings.Contains(text, "\n") || isLinked && len(text) > maxLinked
-	if isLost || k.deleted && above+below == "" && p.isUsual(text) {
+	if isLost || k.deleted &&
+		above+below == "" &&
+		p.isUsual(text) {
 		return to
 	}
 	path := p.t.Path(k.node)
 	for i := range path {
 		path[i].Key = strings.Clone(path[i].Key)
 	}
-	return append(to, field.Text{Path: path, Text: above + text + below})
+	return append(to, field.Text{
+		Path: path,
+		Text: above + text + below,
+	})
 }
 
 // An entryText is an entry of a mapping, or an item of a list, in an object's text.
@@ -89,7 +106,11 @@ type entryText struct {
 
 // within returns an entry or item of a collection.
 func (p *entryText) within(n int32) entryText {
-	in := entryText{Node: p.t.Written(n), splicer: p.splicer, l: p.l}
+	in := entryText{
+		Node:    p.t.Written(n),
+		splicer: p.splicer,
+		l:       p.l,
+	}
 	in.n, in.parent = n, p.n
 	if in.inFlow = p.Style == yaml.Flow; in.inFlow {
 		in.l = p.flowLayout(p.n, p.l.json)
@@ -98,21 +119,25 @@ func (p *entryText) within(n int32) entryText {
 }
 
 // isSpecial reports whether the entry is an alias, or has an anchor or a tag.
-func (p *entryText) isSpecial() bool { return p.Marks&^(yaml.IsMerged|yaml.Overrides) != 0 }
+func (p *entryText) isSpecial() bool {
+	return p.Marks&^(yaml.IsMerged|yaml.Overrides) != 0
+}
 
 // entry returns the text of the entry. If the entry will be gone, or its value is below its
 // key, its comment is a part of it. If it will be gone, above has a line feed for each line
 // above that is empty or a comment, and below a carriage return if its line break is not the
 // object's.
 func (p *entryText) entry(gone bool) (text, above, below string) {
-	key, end := int(p.Key), int(p.End)
+	key := int(p.Key)
+	end := int(p.End)
 	if p.Style == yaml.Absent { // it ends behind the colon
 		end = p.t.BehindColon(&p.Node)
 		if p.inFlow {
 			end = max(end, int(p.Start))
 		}
 	}
-	if !p.inFlow && (gone || !p.startsBehind(&p.Node, int(p.KeyEnd))) {
+	if !p.inFlow &&
+		(gone || !p.startsBehind(&p.Node, int(p.KeyEnd))) {
 		end = p.eol(end)
 	}
 	if gone && !p.inFlow {
@@ -152,7 +177,8 @@ func (p *entryText) comesBack(instead field.Value) bool {
 		lines := p.t.Text[p.eol(int(p.Start)):p.End]
 		return p.linesOf(&p.Node, have) == string(lines)
 	}
-	text, old := "", p.Style
+	text := ""
+	old := p.Style
 	for _, v := range []field.Value{instead, p.t.Any(p.n)} {
 		if p.inFlow {
 			text = string(p.l.flow(nil, v, old, 0))
@@ -187,7 +213,9 @@ func (l *layout) indented(text string, col int) string {
 
 // linesAbove returns how many lines that are empty or comments were above the entry
 // when its author wrote it.
-func (k *editNode) linesAbove() int { return len(k.text) - len(strings.TrimLeft(k.text, "\n")) }
+func (k *editNode) linesAbove() int {
+	return len(k.text) - len(strings.TrimLeft(k.text, "\n"))
+}
 
 // lineBreak returns what the entry's line ended with when its author wrote it, if the
 // object's lines end with eol.
@@ -222,9 +250,11 @@ func (k *editNode) asWritten(inFlow bool) (entry, value string, ok bool) {
 	if entry == "" || inFlow && strings.Contains(entry, "\n") {
 		return "", "", false
 	}
-	text, brackets := entry+"\n", 0
+	text := entry + "\n"
+	brackets := 0
 	if inFlow {
-		text, brackets = "{"+entry+" }", 1
+		text = "{" + entry + " }"
+		brackets = 1
 	}
 	t := yaml.Parser{Lenient: true}
 	if !t.ParseUsual([]byte(text)) {
@@ -233,7 +263,10 @@ func (k *editNode) asWritten(inFlow bool) (entry, value string, ok bool) {
 	n := t.Nodes[1].Child
 	v := &t.Nodes[n]
 	hasValue := (!k.open || k.set) && t.EqualValue(n, k.val) // a collection of which only entries change was linked
-	if n == 0 || v.Next != 0 || t.KeyOf(n) != k.key || len(t.Uses) == 0 && !hasValue {
+	if n == 0 ||
+		v.Next != 0 ||
+		t.KeyOf(n) != k.key ||
+		len(t.Uses) == 0 && !hasValue {
 		return "", "", false
 	}
 	behind := t.BehindColon(v)

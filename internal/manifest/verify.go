@@ -80,7 +80,8 @@ func (v *verifier) object(o *Object) error {
 	switch {
 	case err != nil:
 	case o.changed:
-		if got.end != v.at || maphash.Bytes(textSeed, v.text[start:v.at]) != o.planned {
+		if got.end != v.at ||
+			maphash.Bytes(textSeed, v.text[start:v.at]) != o.planned {
 			err = errors.New("its text differs from the one that was read when it was edited")
 		}
 	case got.kind != o.kind || got.apiVersion != o.apiVersion: // as items of a PodList have their List's
@@ -96,7 +97,13 @@ func (v *verifier) object(o *Object) error {
 
 // asRead returns the name that the object came with: its text may be broken now.
 func (o *Object) asRead() string {
-	as := Object{stream: o.stream, start: o.start, end: o.end, col: o.col, kind: o.kind}
+	as := Object{
+		stream: o.stream,
+		start:  o.start,
+		end:    o.end,
+		col:    o.col,
+		kind:   o.kind,
+	}
 	return as.String()
 }
 
@@ -117,13 +124,19 @@ func (o *Object) length() int {
 func (v *verifier) end(streams []*Stream) error {
 	last := streams[len(streams)-1]
 	switch {
-	case v.again.isList != last.isList || (v.again.config == nil) != (last.config == nil):
+	case v.again.isList != last.isList ||
+		(v.again.config == nil) != (last.config == nil):
 		return last.unplanned("", errors.New("the ResourceList or its functionConfig differs"))
 	case last.added && v.again.results.end == 0:
 		return last.unplanned("", errors.New("the results are missing"))
 	case v.next < len(v.again.objects):
-		return last.unplanned(v.again.objects[v.next].asRead(), errors.New("nothing like it was planned"))
-	case v.differs || v.at != len(v.text) || v.again.addedEnd > 0:
+		return last.unplanned(
+			v.again.objects[v.next].asRead(),
+			errors.New("nothing like it was planned"),
+		)
+	case v.differs ||
+		v.at != len(v.text) ||
+		v.again.addedEnd > 0:
 		return last.unplanned("", errors.New("the text behind the last object differs"))
 	}
 	return nil
@@ -135,5 +148,9 @@ var ErrUnplanned = errors.New("internal error: the output is not what was planne
 // unplanned returns the error of an output that differs from the plan, in an object or elsewhere ("").
 func (s *Stream) unplanned(object string, err error) error {
 	err = fmt.Errorf("%w (%w); nothing was written, please report this with the input", ErrUnplanned, err)
-	return &Error{File: s.name, Object: object, Err: err}
+	return &Error{
+		File:   s.name,
+		Object: object,
+		Err:    err,
+	}
 }

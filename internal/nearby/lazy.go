@@ -13,7 +13,10 @@ type lazy[T any] struct {
 }
 
 func newLazy[T any](read func(*manifest.Object) (T, *field.Metadata)) lazy[T] {
-	return lazy[T]{read: read, all: make(map[string][]located[T])}
+	return lazy[T]{
+		read: read,
+		all:  make(map[string][]located[T]),
+	}
 }
 
 // in returns the objects of a namespace.
@@ -29,11 +32,15 @@ func (l *lazy[T]) in(namespace string) []located[T] {
 }
 
 // near returns the values of the objects that are heard, of one name the nearest.
-func (l *lazy[T]) near(q question) []T { return l.values(q, true) }
+func (l *lazy[T]) near(q question) []T {
+	return l.values(q, true)
+}
 
 // far returns the values of the objects of other branches, without those of a name that
 // is heard.
-func (l *lazy[T]) far(q question) []T { return l.values(q, false) }
+func (l *lazy[T]) far(q question) []T {
+	return l.values(q, false)
+}
 
 func (l *lazy[T]) values(q question, heard bool) (values []T) {
 	for _, o := range l.find(q) {
@@ -52,5 +59,7 @@ func (l *lazy[T]) find(q question) []located[T] {
 	if q.namespace == "" {
 		all = around(all, q.place)
 	}
-	return nearest(all, q.place, func(o located[T]) string { return o.name })
+	return nearest(all, q.place, func(o located[T]) string {
+		return o.name
+	})
 }

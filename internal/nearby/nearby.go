@@ -97,7 +97,8 @@ func Collect(streams []*manifest.Stream, rootNamespace string) *Index {
 				x.openShift = append(x.openShift, placeOf(o))
 			}
 			for _, k := range kinds {
-				if o.Kind() == k.kind && (o.Group() == k.group || o.APIVersion() == k.group) {
+				if o.Kind() == k.kind &&
+					(o.Group() == k.group || o.APIVersion() == k.group) {
 					*k.unread = append(*k.unread, o)
 					x.streams[s] = true
 				}
@@ -134,20 +135,36 @@ func (x *Index) find(q question) *surroundings.Surroundings {
 		OpenShift:             slices.ContainsFunc(x.openShift, q.hears),
 		LimitRanges:           x.limitRanges.near(q),
 		Quotas:                x.quotas.near(q),
-		Services:              sync.OnceValue(func() []surroundings.Service { return x.services.near(q) }),
-		Elsewhere:             sync.OnceValue(func() []surroundings.Service { return x.services.far(q) }),
+		Services: sync.OnceValue(func() []surroundings.Service {
+			return x.services.near(q)
+		}),
+		Elsewhere: sync.OnceValue(func() []surroundings.Service {
+			return x.services.far(q)
+		}),
 		Unplaced: sync.OnceValue(func() []surroundings.Service {
 			if q.namespace == "" {
 				return nil
 			}
 			return x.services.near(question{place: q.place})
 		}),
-		Sidecars:        sync.OnceValue(func() []surroundings.Sidecar { return x.sidecarsOf(q) }),
-		SidecarSets:     sync.OnceValue(func() []surroundings.SidecarSet { return x.sidecarSetsOf(q) }),
-		LinkerdServers:  sync.OnceValue(func() []surroundings.LinkerdServer { return x.servers.near(q) }),
-		HTTPRoutes:      sync.OnceValue(func() []surroundings.HTTPRoute { return x.routes.near(q) }),
-		NetworkPolicies: sync.OnceValue(func() []surroundings.NetworkPolicy { return x.networks.near(q) }),
-		Ingresses:       sync.OnceValue(func() []surroundings.Ingress { return x.ingresses.near(q) }),
+		Sidecars: sync.OnceValue(func() []surroundings.Sidecar {
+			return x.sidecarsOf(q)
+		}),
+		SidecarSets: sync.OnceValue(func() []surroundings.SidecarSet {
+			return x.sidecarSetsOf(q)
+		}),
+		LinkerdServers: sync.OnceValue(func() []surroundings.LinkerdServer {
+			return x.servers.near(q)
+		}),
+		HTTPRoutes: sync.OnceValue(func() []surroundings.HTTPRoute {
+			return x.routes.near(q)
+		}),
+		NetworkPolicies: sync.OnceValue(func() []surroundings.NetworkPolicy {
+			return x.networks.near(q)
+		}),
+		Ingresses: sync.OnceValue(func() []surroundings.Ingress {
+			return x.ingresses.near(q)
+		}),
 	}
 }
 
@@ -156,7 +173,8 @@ func (x *Index) find(q question) *surroundings.Surroundings {
 func (x *Index) namespaceOf(q question) (m *field.Metadata, at fmt.Stringer) {
 	all := x.namespaces.near(q)
 	if len(all) == 0 || slices.ContainsFunc(all, func(n namespace) bool {
-		return !sameEntries(all[0].Labels, n.Labels) || !sameEntries(all[0].Annotations, n.Annotations)
+		return !sameEntries(all[0].Labels, n.Labels) ||
+			!sameEntries(all[0].Annotations, n.Annotations)
 	}) {
 		return nil, nil
 	}
@@ -166,7 +184,10 @@ func (x *Index) namespaceOf(q question) (m *field.Metadata, at fmt.Stringer) {
 // namespaceElsewhere returns the Namespaces of this name in other branches, if none is heard.
 func (x *Index) namespaceElsewhere(q question) (all []surroundings.Elsewhere) {
 	for _, n := range x.namespaces.far(q) {
-		all = append(all, surroundings.Elsewhere{Namespace: n.Metadata, At: n.at})
+		all = append(all, surroundings.Elsewhere{
+			Namespace: n.Metadata,
+			At:        n.at,
+		})
 	}
 	return all
 }
@@ -174,7 +195,9 @@ func (x *Index) namespaceElsewhere(q question) (all []surroundings.Elsewhere) {
 // othersInjected reports whether a Namespace is heard that is another than the object's, and into
 // which Istio injects.
 func (x *Index) othersInjected(q question) bool {
-	injects := func(n located[namespace]) bool { return n.value.isInjected() && q.hears(n.place) }
+	injects := func(n located[namespace]) bool {
+		return n.value.isInjected() && q.hears(n.place)
+	}
 	for other, all := range x.namespaces.all {
 		if other != q.namespace && slices.ContainsFunc(all, injects) {
 			return true

@@ -53,7 +53,9 @@ func (o *origin) String() string {
 
 // hears reports whether what an object at the other place says is certain for one at p: if
 // it is in the same folder, as all of a stream is, or in a folder above.
-func (p place) hears(other place) bool { return isAbove(other.folder, p.folder) }
+func (p place) hears(other place) bool {
+	return isAbove(other.folder, p.folder)
+}
 
 // isAbove reports whether one folder is another or contains it. The relative paths of a run
 // begin in one folder, which is not known: how ../a/ and b/ lie is not known either.
@@ -114,7 +116,9 @@ func around[T any](all []located[T], at place) []located[T] {
 	for _, o := range all {
 		least = min(least, at.rank(o.place))
 	}
-	isFarther := func(o located[T]) bool { return at.rank(o.place) > max(1, least) }
+	isFarther := func(o located[T]) bool {
+		return at.rank(o.place) > max(1, least)
+	}
 	return slices.DeleteFunc(slices.Clone(all), isFarther)
 }
 
@@ -122,11 +126,14 @@ func around[T any](all []located[T], at place) []located[T] {
 func nearest[T any](all []located[T], from place, key func(located[T]) string) []located[T] {
 	best := make(map[string]int)
 	for _, o := range all {
-		d, k := from.rank(o.place), key(o)
+		d := from.rank(o.place)
+		k := key(o)
 		if b, seen := best[k]; !seen || d < b {
 			best[k] = d
 		}
 	}
-	isFarther := func(o located[T]) bool { return from.rank(o.place) > best[key(o)] }
+	isFarther := func(o located[T]) bool {
+		return from.rank(o.place) > best[key(o)]
+	}
 	return slices.DeleteFunc(slices.Clone(all), isFarther)
 }

@@ -47,7 +47,12 @@ func find(o *manifest.Object) (span, bool) {
 func spanOf(o *manifest.Object, list field.Path) (span, bool) {
 	v, _ := o.Value(list)
 	items, _ := v.(field.List)
-	from := slices.IndexFunc(items, func(v field.Value) bool { return isMark(v) || isGuard(v) || isUnmark(v) })
+	from := slices.IndexFunc(
+		items,
+		func(v field.Value) bool {
+			return isMark(v) || isGuard(v) || isUnmark(v)
+		},
+	)
 	if from < 0 {
 		return span{}, false
 	}
@@ -103,7 +108,10 @@ func (s *Set) Into(o *manifest.Object) (edits []field.Edit, changes []string, er
 	switch {
 	case found:
 		for i := at.from; i < at.to; i++ {
-			edits = append(edits, field.Edit{Op: field.Delete, Path: at.list.Index(i)})
+			edits = append(edits, field.Edit{
+				Op:   field.Delete,
+				Path: at.list.Index(i),
+			})
 		}
 		return append(edits, insert(at.list, at.from, now)...), changes, nil
 	case form == HelmRelease:
@@ -116,7 +124,11 @@ func (s *Set) Into(o *manifest.Object) (edits []field.Edit, changes []string, er
 
 func insert(list field.Path, at int, items field.List) (edits []field.Edit) {
 	for _, v := range items {
-		edits = append(edits, field.Edit{Op: field.Insert, Path: list.Index(at), Value: v})
+		edits = append(edits, field.Edit{
+			Op:    field.Insert,
+			Path:  list.Index(at),
+			Value: v,
+		})
 	}
 	return edits
 }
@@ -130,7 +142,10 @@ func Removal(o *manifest.Object) (edits []field.Edit) {
 	}
 	if at.to-at.from < len(at.items) {
 		for i := at.from; i < at.to; i++ {
-			edits = append(edits, field.Edit{Op: field.Delete, Path: at.list.Index(i)})
+			edits = append(edits, field.Edit{
+				Op:   field.Delete,
+				Path: at.list.Index(i),
+			})
 		}
 		return edits
 	}
@@ -160,7 +175,8 @@ func isAlone(o *manifest.Object, path field.Path) bool {
 
 // differences says in which patches two lists differ, comments aside.
 func differences(before, after field.List) (words []string) {
-	was, is := byTarget(before), byTarget(after)
+	was := byTarget(before)
+	is := byTarget(after)
 	for _, v := range after {
 		key := describe(v)
 		switch old, had := was[key]; {
@@ -175,7 +191,9 @@ func differences(before, after field.List) (words []string) {
 			words = append(words, key+": gone")
 		}
 	}
-	areSame := func(v, w field.Value) bool { return describe(v) == describe(w) }
+	areSame := func(v, w field.Value) bool {
+		return describe(v) == describe(w)
+	}
 	if len(words) == 0 && !slices.EqualFunc(before, after, areSame) {
 		words = append(words, "the order of the patches")
 	}
@@ -201,9 +219,11 @@ func byTarget(items field.List) map[string]string {
 
 // firstDifference quotes the first line in which two patches differ.
 func firstDifference(was, is string) string {
-	before, after := strings.Split(was, "\n"), strings.Split(is, "\n")
+	before := strings.Split(was, "\n")
+	after := strings.Split(is, "\n")
 	i := 0
-	for i < min(len(before), len(after)) && before[i] == after[i] {
+	for i < min(len(before), len(after)) &&
+		before[i] == after[i] {
 		i++
 	}
 	line := func(lines []string) string {
@@ -217,7 +237,9 @@ func firstDifference(was, is string) string {
 
 // describe words the target of a patch.
 func describe(v field.Value) string {
-	kind, namespace, name := targetOf(v, "kind"), targetOf(v, "namespace"), targetOf(v, "name")
+	kind := targetOf(v, "kind")
+	namespace := targetOf(v, "namespace")
+	name := targetOf(v, "name")
 	switch {
 	case isMark(v):
 		return "the known objects of kind " + kind + " in " + namespace

@@ -51,7 +51,8 @@ var homes = []struct {
 // FormOf returns the form of an object that can have patches; "" for any other. A kustomization
 // need not say what it is, or in which group.
 func FormOf(o *manifest.Object) Form {
-	group, kind := o.Group(), o.Kind()
+	group := o.Group()
+	kind := o.Kind()
 	if o.APIVersion() == "" && (kind != "" || isBuilt(o)) {
 		group, kind = homes[0].group, cmp.Or(kind, homes[0].kind)
 	}
@@ -66,7 +67,12 @@ func FormOf(o *manifest.Object) Form {
 // isBuilt reports whether an object says, as a kustomization does, what its build starts from.
 func isBuilt(o *manifest.Object) bool {
 	keys := []string{"resources", "bases", "components", "generators", "helmCharts"}
-	return slices.ContainsFunc(keys, func(key string) bool { return has(o, field.NewPath(key)) })
+	return slices.ContainsFunc(
+		keys,
+		func(key string) bool {
+			return has(o, field.NewPath(key))
+		},
+	)
 }
 
 // pathOf returns where the objects of a form have their patches, or their post-renderers.
@@ -128,7 +134,9 @@ func (s *Set) Unfit(form Form, o *manifest.Object) string {
 	if form != HelmRelease && form != FluxKustomization {
 		return ""
 	}
-	if o != nil && (o.Annotations().Get(substitute) == "disabled" || o.Labels().Get(substitute) == "disabled") {
+	if o != nil &&
+		(o.Annotations().Get(substitute) == "disabled" ||
+			o.Labels().Get(substitute) == "disabled") {
 		return ""
 	}
 	for _, v := range s.items() {

@@ -21,7 +21,10 @@ type Patch struct {
 
 // Edits returns the operations that change the object; none if the patch only tests it.
 func (p *Patch) Edits() []field.Operation {
-	return slices.DeleteFunc(slices.Clone(p.Operations), func(o field.Operation) bool { return o.Op == field.OpTest })
+	return slices.DeleteFunc(
+		slices.Clone(p.Operations),
+		func(o field.Operation) bool { return o.Op == field.OpTest },
+	)
 }
 
 // A GroupKind is a kind of objects, in any version.
@@ -63,31 +66,54 @@ func (s *Set) items() field.List {
 	items := s.marks()
 	for _, kinds := range s.Guarded {
 		items = append(items, item(guard(kinds), "an object that is new since the patches were written fails the build",
-			field.Operation{Op: field.OpTest, Path: field.NewPath(isNew), Value: true}))
+			field.Operation{
+				Op:    field.OpTest,
+				Path:  field.NewPath(isNew),
+				Value: true,
+			}))
 	}
 	for _, t := range s.Required {
 		items = append(items, field.Map{{Key: "patch", Value: t.merge()}})
 	}
 	patches := slices.Clone(s.Patches)
-	slices.SortStableFunc(patches, func(p, q Patch) int { return p.Target.compare(q.Target) })
+	slices.SortStableFunc(
+		patches,
+		func(p, q Patch) int {
+			return p.Target.compare(q.Target)
+		},
+	)
 	for _, p := range patches {
-		items = append(items, item(p.Target.selector(regexp.QuoteMeta(p.Name)), p.Comment, p.Operations...))
+		items = append(
+			items,
+			item(p.Target.selector(regexp.QuoteMeta(p.Name)), p.Comment, p.Operations...),
+		)
 	}
 	unmark := field.Map{{Key: "annotationSelector", Value: seen}}
-	return append(items, item(unmark, "the end of what rewrite-probes patches wrote", field.Operation{Op: field.OpRemove, Path: seenPath}))
+	return append(
+		items,
+		item(unmark, "the end of what rewrite-probes patches wrote", field.Operation{
+			Op:   field.OpRemove,
+			Path: seenPath,
+		}),
+	)
 }
 
 // marks returns the patches that mark what is known, one for the objects of a kind in a namespace.
 func (s *Set) marks() (items field.List) {
 	known := slices.SortedFunc(slices.Values(s.Known), Target.compare)
 	for len(known) > 0 {
-		first, names := known[0], []string(nil)
+		first := known[0]
+		names := []string(nil)
 		for len(known) > 0 && known[0].unnamed() == first.unnamed() {
 			names = append(names, regexp.QuoteMeta(known[0].Name))
 			known = known[1:]
 		}
 		items = append(items, item(first.selector(strings.Join(names, "|")), "rewrite-probes patches knows these",
-			field.Operation{Op: field.OpAdd, Path: seenPath, Value: ""}))
+			field.Operation{
+				Op:    field.OpAdd,
+				Path:  seenPath,
+				Value: "",
+			}))
 	}
 	return items
 }
@@ -131,7 +157,13 @@ func (t Target) selector(names string) field.Map {
 	if t.Kind == "Namespace" && t.Group == "" {
 		return m
 	}
-	return append(m, field.Entry{Key: "namespace", Value: regexp.QuoteMeta(cmp.Or(t.Namespace, "default"))})
+	return append(
+		m,
+		field.Entry{
+			Key:   "namespace",
+			Value: regexp.QuoteMeta(cmp.Or(t.Namespace, "default")),
+		},
+	)
 }
 
 // merge returns a merge patch that changes nothing: kustomize refuses one without its object.
@@ -144,10 +176,14 @@ func (t Target) merge() string {
 	return text + "\n"
 }
 
-func quoted(s string) string { return string(field.AppendJSON(nil, s)) }
+func quoted(s string) string {
+	return string(field.AppendJSON(nil, s))
+}
 
 // String returns the target as messages have it.
-func (t Target) String() string { return string(field.AppendName(nil, t.Kind, t.Namespace, t.Name)) }
+func (t Target) String() string {
+	return string(field.AppendName(nil, t.Kind, t.Namespace, t.Name))
+}
 
 // unnamed returns the target without its name.
 func (t Target) unnamed() Target {

@@ -32,7 +32,11 @@ func AgentConfig(streams []*manifest.Stream, c *config.RewriteProbes, name strin
 		}
 	}
 	if len(found) != 1 {
-		return nil, fmt.Errorf("the input must have one WorkloadGroup %q (NAME or NAMESPACE/NAME), and has %s", name, cmp.Or(strings.Join(all, ", "), "none"))
+		return nil, fmt.Errorf(
+			"the input must have one WorkloadGroup %q (NAME or NAMESPACE/NAME), and has %s",
+			name,
+			cmp.Or(strings.Join(all, ", "), "none"),
+		)
 	}
 	o := found[0]
 	meta, err := o.Metadata()

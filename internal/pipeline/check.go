@@ -49,7 +49,8 @@ func Check(r *report.Report) []report.Message {
 			key, text := words.certain, certainText(&t, &p, words.text)
 			switch {
 			case onPurpose:
-				key, text.Fix = reason.OptedOut, ""
+				key = reason.OptedOut
+				text.Fix = ""
 				text.What += ", and an opt-out leaves it alone"
 			case p.If != "":
 				key, text = words.possible, possibleText(&t, &p, words.text)
@@ -67,7 +68,9 @@ func Check(r *report.Report) []report.Message {
 // fails or passes falsely.
 func isHarmfulOptOut(p *transformer.Verdict) bool {
 	optOuts := []reason.Key{reason.OptOut, reason.IstioOptOut, reason.SkippedContainer}
-	return slices.Contains(optOuts, p.Reason) && p.If == "" && !p.MayBeServed
+	return slices.Contains(optOuts, p.Reason) &&
+		p.If == "" &&
+		!p.MayBeServed
 }
 
 // certainText says what happens to a probe in every case.

@@ -25,7 +25,9 @@ func keepEncrypted(o *manifest.Object, plans []report.Template) {
 		p.Edits, p.Answer = nil, transformer.Answer{Injected: p.Answer.Injected}
 		for j := range p.Probes {
 			if v := &p.Probes[j]; v.State == transformer.WouldRewrite || v.State == transformer.WouldRestore {
-				v.State, v.Reason, v.After = transformer.LeftAlone, reason.Encrypted, ""
+				v.State = transformer.LeftAlone
+				v.Reason = reason.Encrypted
+				v.After = ""
 			}
 		}
 		p.Findings = append(p.Findings, transformer.NewFinding(reason.Encrypted, sopsMAC,

@@ -29,7 +29,8 @@ type envoyConfigs struct {
 func EnvoyConfig(streams []*manifest.Stream, c *config.RewriteProbes, name string) (string, error) {
 	own := *c
 	own.Spec.Options = transformer.Defaults()
-	own.Spec.Options.Mesh, own.Spec.Options.AnsweredBy = "osm", transformer.AnsweredByEnvoy
+	own.Spec.Options.Mesh = "osm"
+	own.Spec.Options.AnsweredBy = transformer.AnsweredByEnvoy
 	own.Spec.Options.Rewrite = c.Spec.Options.Rewrite
 	all := envoyConfigs{run: newRun(streams, &own, Inspect)}
 	for _, s := range streams {

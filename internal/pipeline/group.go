@@ -29,7 +29,11 @@ func (r *run) planGroup(o *manifest.Object, meta *field.Metadata) (report.Templa
 
 // group returns what the planner must know about a group.
 func (r *run) group(o *manifest.Object, meta *field.Metadata) (*vm.Group, error) {
-	g := &vm.Group{Metadata: *meta, Namespace: r.around.Of(o, meta.Namespace).Namespace, Source: o.Value}
+	g := &vm.Group{
+		Metadata:  *meta,
+		Namespace: r.around.Of(o, meta.Namespace).Namespace,
+		Source:    o.Value,
+	}
 	spec := field.NewPath("spec")
 	if _, err := o.Decode(spec, &g.Spec); err != nil {
 		return nil, err

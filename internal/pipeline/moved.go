@@ -25,7 +25,9 @@ func followEdits(messages []report.Message, edits []field.Edit) {
 // moves reports whether an edit inserts or deletes an item of a list.
 func moves(e field.Edit) bool {
 	n := len(e.Path)
-	return n > 0 && e.Path[n-1].IsIndex && (e.Op == field.Insert || e.Op == field.Delete)
+	return n > 0 &&
+		e.Path[n-1].IsIndex &&
+		(e.Op == field.Insert || e.Op == field.Delete)
 }
 
 // movedField returns the path of a field after the edits, which insert items of lists
@@ -34,7 +36,9 @@ func movedField(path field.Path, edits []field.Edit) field.Path {
 	moved := slices.Clone(path)
 	for _, e := range edits {
 		n := len(e.Path) - 1
-		if !moves(e) || n >= len(path) || !path.HasPrefix(e.Path[:n]) {
+		if !moves(e) ||
+			n >= len(path) ||
+			!path.HasPrefix(e.Path[:n]) {
 			continue
 		}
 		switch at := e.Path[n].Index; {

@@ -21,13 +21,18 @@ const (
 // reportObsolete says that Istio ignores an object, or an annotation or label of one, which somebody
 // may believe to keep mutual TLS from the probes.
 func (r *run) reportObsolete(o *manifest.Object) {
-	isPolicy := o.Group() == oldAuthGroup && (o.Kind() == "Policy" || o.Kind() == "MeshPolicy")
-	isService := o.Kind() == "Service" && o.Group() == "" && o.MayMention(oldAuthPrefix)
+	isPolicy := o.Group() == oldAuthGroup &&
+		(o.Kind() == "Policy" || o.Kind() == "MeshPolicy")
+	isService := o.Kind() == "Service" &&
+		o.Group() == "" &&
+		o.MayMention(oldAuthPrefix)
 	if !isPolicy && !isService {
 		return
 	}
 	meta, err := o.Metadata()
-	if err != nil || nearby.IsLocal(meta) || !r.selects(o.Kind(), meta) {
+	if err != nil ||
+		nearby.IsLocal(meta) ||
+		!r.selects(o.Kind(), meta) {
 		return
 	}
 	if isPolicy {

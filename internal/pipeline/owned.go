@@ -33,7 +33,10 @@ func (r *run) isOwned(o *manifest.Object) bool {
 		// A Deployment names its ReplicaSets, which may not be in the list.
 		hash := o.Labels().Get("pod-template-hash")
 		name, made := strings.CutSuffix(ref.Name, "-"+hash)
-		if made && hash != "" && ref.Kind == "ReplicaSet" && r.makers("Deployment", o.Namespace(), name) != nil {
+		if made &&
+			hash != "" &&
+			ref.Kind == "ReplicaSet" &&
+			r.makers("Deployment", o.Namespace(), name) != nil {
 			return true
 		}
 	}

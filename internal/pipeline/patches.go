@@ -48,7 +48,8 @@ func Patches(
 	r.patching = &patching{}
 	known, custom := r.guarded()
 	for o := range r.objects() {
-		switch isGuarded := slices.Contains(known, kindOf(o)) || slices.Contains(custom, kindOf(o)); {
+		switch isGuarded := slices.Contains(known, kindOf(o)) ||
+			slices.Contains(custom, kindOf(o)); {
 		case !sends(o):
 		case isGuarded:
 			r.guardedObject(o)
@@ -64,25 +65,39 @@ func Patches(
 }
 
 func kindOf(o *manifest.Object) patches.GroupKind {
-	return patches.GroupKind{Group: o.Group(), Kind: o.Kind()}
+	return patches.GroupKind{
+		Group: o.Group(),
+		Kind:  o.Kind(),
+	}
 }
 
 // guarded returns the kinds of which a new object may have probes: those that are known, and those
 // of the functionConfig.
 func (r *run) guarded() (known, custom []patches.GroupKind) {
 	for _, k := range workload.Kinds() {
-		known = append(known, patches.GroupKind{Group: k.Group, Kind: k.Name})
+		known = append(known, patches.GroupKind{
+			Group: k.Group,
+			Kind:  k.Name,
+		})
 	}
 	known = append(known, patches.GroupKind{Group: "networking.istio.io", Kind: "WorkloadGroup"})
 	for _, c := range r.custom {
-		custom = append(custom, patches.GroupKind{Group: c.Group, Kind: c.Kind})
+		custom = append(custom, patches.GroupKind{
+			Group: c.Group,
+			Kind:  c.Kind,
+		})
 	}
 	return r.selectable(known), r.selectable(custom)
 }
 
 // selectable returns the kinds of which the functionConfig lets an object be rewritten.
 func (r *run) selectable(kinds []patches.GroupKind) []patches.GroupKind {
-	return slices.DeleteFunc(kinds, func(k patches.GroupKind) bool { return !r.spec.MaySelect(k.Kind) })
+	return slices.DeleteFunc(
+		kinds,
+		func(k patches.GroupKind) bool {
+			return !r.spec.MaySelect(k.Kind)
+		},
+	)
 }
 
 // guards divides kinds by guards. A guard selects every kind in every group that it has, so that a
@@ -236,7 +251,8 @@ func (r *run) patch(o *manifest.Object, plans []report.Template, edits []field.E
 	if r.patching.object == nil {
 		return
 	}
-	if workload.IsWorkloadGroup(o.Group(), o.Kind()) && len(edits) > 0 {
+	if workload.IsWorkloadGroup(o.Group(), o.Kind()) &&
+		len(edits) > 0 {
 		r.notPatchable(o, "its original probe must stay with it, in an annotation; exclude the object in the functionConfig, or run rewrite-probes in a pipe")
 		return
 	}
@@ -255,11 +271,21 @@ func (r *run) patch(o *manifest.Object, plans []report.Template, edits []field.E
 		all = append(all, patches.Reading{Fields: id}.Tests(before))
 	}
 	for _, reads := range r.patching.reads {
-		all = append(all, patches.Reading{Fields: reads.Fields, Names: reads.Names}.Tests(before))
+		all = append(
+			all,
+			patches.Reading{
+				Fields: reads.Fields,
+				Names:  reads.Names,
+			}.Tests(before),
+		)
 	}
 	comment := o.String() + ": " + cmp.Or(report.Line(plans), "nothing to rewrite, as long as this holds")
 	tested := patches.Merged(append(all, tests)...)
-	p := patches.Patch{Target: target(o), Comment: comment, Operations: append(tested, changes...)}
+	p := patches.Patch{
+		Target:     target(o),
+		Comment:    comment,
+		Operations: append(tested, changes...),
+	}
 	if len(p.Operations) > 0 {
 		r.patching.set.Patches = append(r.patching.set.Patches, p)
 	}
@@ -283,7 +309,9 @@ func (r *run) patchSurroundings(sends func(*manifest.Object) bool) {
 	p := r.patching
 	kinds := r.guardedAround()
 	for o := range r.objects() {
-		if !slices.Contains(kinds, kindOf(o)) || !sends(o) || o.Name() == "" {
+		if !slices.Contains(kinds, kindOf(o)) ||
+			!sends(o) ||
+			o.Name() == "" {
 			continue
 		}
 		object := r.exact(o)

@@ -51,7 +51,8 @@ func (r *run) objects() iter.Seq[*manifest.Object] {
 	return func(yield func(*manifest.Object) bool) {
 		for _, s := range r.streams {
 			for i, o := range s.Objects() {
-				r.index, r.ref = i, nil
+				r.index = i
+				r.ref = nil
 				if !yield(o) {
 					return
 				}
@@ -75,7 +76,10 @@ func (r *run) finish() *report.Report {
 // is an info.
 func (r *run) reportUnreleased() {
 	_, released := release.Image()
-	if released || !r.injects || r.mode == Restore || r.spec.ProbeProxy.Image != "" {
+	if released ||
+		!r.injects ||
+		r.mode == Restore ||
+		r.spec.ProbeProxy.Image != "" {
 		return
 	}
 	text := reason.NewText("This build (%s) is not a release", release.Version())
@@ -124,7 +128,15 @@ func newRun(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) *run
 	for _, t := range c.Spec.PodTemplates {
 		pattern, _ := field.Parse(t.Path) // validated with the config
 		metadata, _ := field.Parse(t.Metadata)
-		r.custom = append(r.custom, workload.Custom{Group: t.Group, Kind: t.Kind, Pattern: pattern, Metadata: metadata})
+		r.custom = append(
+			r.custom,
+			workload.Custom{
+				Group:    t.Group,
+				Kind:     t.Kind,
+				Pattern:  pattern,
+				Metadata: metadata,
+			},
+		)
 	}
 	r.pathUses = make([]pathUse, len(r.custom))
 	r.around = nearby.Collect(streams, c.Spec.Istio.RootNamespace)
@@ -132,7 +144,9 @@ func newRun(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) *run
 	return r
 }
 
-func inList(o *manifest.Object) bool { return o.Stream().IsResourceList() }
+func inList(o *manifest.Object) bool {
+	return o.Stream().IsResourceList()
+}
 
 // Recover, which must be deferred, turns a panic into an error: no manifest may end the program of
 // a caller.
@@ -167,8 +181,11 @@ func (r *run) object(o *manifest.Object) {
 	}
 	class := workload.Classify(o, r.custom)
 	mayInstall := r.mode != Restore && workload.IsRelease(o.Group(), o.Kind())
-	mayQuote := class != workload.Known && class != workload.WorkloadGroup && workload.MayHaveProbes(o)
-	if class == workload.NoPods && !mayInstall && !mayQuote || config.Is(o.APIVersion(), o.Kind()) {
+	mayQuote := class != workload.Known &&
+		class != workload.WorkloadGroup &&
+		workload.MayHaveProbes(o)
+	if class == workload.NoPods && !mayInstall && !mayQuote ||
+		config.Is(o.APIVersion(), o.Kind()) {
 		return
 	}
 	meta, err := o.Metadata()
@@ -178,11 +195,15 @@ func (r *run) object(o *manifest.Object) {
 		}
 		return
 	}
-	if nearby.IsLocal(meta) || r.mode != Restore && r.isOwned(o) || !r.selects(o.Kind(), meta) {
+	if nearby.IsLocal(meta) ||
+		r.mode != Restore && r.isOwned(o) ||
+		!r.selects(o.Kind(), meta) {
 		return
 	}
 	installs := mayInstall && r.noteRelease(o)
-	if mayQuote && r.mode != Restore && !(installs && r.mode == Inspect) {
+	if mayQuote &&
+		r.mode != Restore &&
+		!(installs && r.mode == Inspect) {
 		r.reportTexts(o)
 	}
 	switch {
@@ -297,7 +318,10 @@ type planning struct {
 
 // template returns the plan that the mode asks for, with what the report shows beside it.
 func (r *run) template(o *manifest.Object, path field.Path, p planning) report.Template {
-	t := report.Template{Object: r.refer(o), Path: path}
+	t := report.Template{
+		Object: r.refer(o),
+		Path:   path,
+	}
 	switch {
 	case r.mode == Restore:
 		t.Plan = p.restore()
@@ -404,15 +428,20 @@ func (r *run) fail(o *manifest.Object, err error) {
 // reportNotice reports lines that were changed although no edit names them. In
 // an item of a ResourceList they are counted from the start of the item.
 func (r *run) reportNotice(o *manifest.Object, n manifest.Notice) {
-	before, of := 0, " of the object"
+	before := 0
+	of := " of the object"
 	if !inList(o) {
-		before, of = o.Line()-1, ""
+		before = o.Line() - 1
+		of = ""
 	}
 	lines := fmt.Sprintf("line %d%s", before+n.Line, of)
 	if n.End > n.Line {
 		lines = fmt.Sprintf("lines %d to %d%s", before+n.Line, before+n.End, of)
 	}
-	if m := r.addFinding(o, transformer.NewFinding(reason.WrittenAnew, nil, "%s: %s", lines, n.Text)); !inList(o) {
+	if m := r.addFinding(
+		o,
+		transformer.NewFinding(reason.WrittenAnew, nil, "%s: %s", lines, n.Text),
+	); !inList(o) {
 		m.Line = before + n.Line
 	}
 }

@@ -67,9 +67,12 @@ func (r *run) renderCommand(f *foundRelease) string {
 	if f.object.Kind() == "HelmChartInflationGenerator" {
 		return "kustomize build --enable-helm DIR | rewrite-probes check -"
 	}
-	chart, repo := cmp.Or(f.Chart, "CHART"), cmp.Or(f.Repository, r.repositoryOf(f))
+	chart := cmp.Or(f.Chart, "CHART")
+	repo := cmp.Or(f.Repository, r.repositoryOf(f))
 	words := []string{"helm template", cmp.Or(f.object.Name(), "NAME")}
-	switch isPath := strings.HasPrefix(chart, ".") || strings.HasPrefix(chart, "/") || strings.Contains(chart, "://"); {
+	switch isPath := strings.HasPrefix(chart, ".") ||
+		strings.HasPrefix(chart, "/") ||
+		strings.Contains(chart, "://"); {
 	case strings.HasPrefix(repo, "oci://"):
 		words = append(words, strings.TrimSuffix(repo, "/")+"/"+chart)
 	case isPath:
@@ -94,7 +97,9 @@ func (r *run) renderCommand(f *foundRelease) string {
 func (r *run) repositoryOf(f *foundRelease) string {
 	for _, s := range r.streams {
 		for _, o := range s.Objects() {
-			if o.Group() == "source.toolkit.fluxcd.io" && o.Kind() == "HelmRepository" && o.Name() == f.Source {
+			if o.Group() == "source.toolkit.fluxcd.io" &&
+				o.Kind() == "HelmRepository" &&
+				o.Name() == f.Source {
 				v, _ := o.Value(field.NewPath("spec", "url"))
 				url, _ := v.(string)
 				return url

@@ -32,7 +32,8 @@ func (r *run) reportUnseen(o *manifest.Object, class workload.Class, templates [
 		}
 	}
 	holders := workload.Unseen(o, templates)
-	if len(holders) > 0 && workload.IsRelease(o.Group(), o.Kind()) {
+	if len(holders) > 0 &&
+		workload.IsRelease(o.Group(), o.Kind()) {
 		r.addFinding(o, releaseFinding(holders))
 		return
 	}
@@ -82,26 +83,32 @@ func (r *run) reportMisspelt(o *manifest.Object, meant *workload.Kind) {
 	}
 	m := r.addFinding(o, transformer.NewFinding(reason.KindMisspelt, field.NewPath("kind"),
 		"not checked: %q is not a kind of %s. Did you mean %s of %s?", o.Kind(), o.APIVersion(), meant.Name, apiVersion))
-	m.Current, m.Proposed = o.Kind(), meant.Name
+	m.Current = o.Kind()
+	m.Proposed = meant.Name
 }
 
 func unseenFinding(o *manifest.Object, h workload.Holder, known bool) transformer.Finding {
-	key, why := reason.UnseenProbe, "no "+o.Kind()+" has a pod template there"
+	key := reason.UnseenProbe
+	why := "no " + o.Kind() + " has a pod template there"
 	if !known {
-		key, why = reason.UnknownKind, "the kind is unknown"
+		key = reason.UnknownKind
+		why = "the kind is unknown"
 	}
 	at := h.Path
 	if len(at) == 0 {
 		at = h.Probes[0][:1] // spec, or the list
 	}
-	spec, n := len(h.Spec), len(at)
+	spec := len(h.Spec)
+	n := len(at)
 	switch {
 	case spec > 1 && h.Spec[spec-2].Key == "ephemeralContainers":
 		return transformer.NewFinding(key, at, "the API server refuses probes of ephemeral containers")
 	case h.Nameable:
 		return transformer.NewFinding(key, at, "not checked: it looks like a pod template, but %s", why).
 			Fix("Add `%s` to spec.podTemplates of the functionConfig, or exclude the object", entryOf(o, h))
-	case n > 2 && at[n-2].IsIndex && strings.HasSuffix(at[n-3].Key, "ontainers"):
+	case n > 2 &&
+		at[n-2].IsIndex &&
+		strings.HasSuffix(at[n-3].Key, "ontainers"):
 		return transformer.NewFinding(key, at, "not checked: it looks like a probe, but no field of a container has that name")
 	}
 	return transformer.NewFinding(key, at, "not checked: it %s, but %s", probeWords(at, h.Probes), why).
@@ -161,11 +168,14 @@ type pathUse struct {
 func (r *run) notePathUses(o *manifest.Object, templates []workload.Template) {
 	for i, c := range r.custom {
 		use := &r.pathUses[i]
-		if use.found || c.Group != o.Group() || c.Kind != o.Kind() {
+		if use.found ||
+			c.Group != o.Group() ||
+			c.Kind != o.Kind() {
 			continue
 		}
 		if use.object == nil {
-			use.object, use.ref = o, r.refer(o)
+			use.object = o
+			use.ref = r.refer(o)
 		}
 		use.found = slices.ContainsFunc(templates, func(t workload.Template) bool {
 			return slices.Equal(t.Path.Pattern(), c.Pattern)

@@ -11,7 +11,8 @@ import (
 // path from have to want. Within httpGet only the fields that differ are touched.
 // form has the fields of want as they were written; nil if that does not matter.
 func HandlerEdits(path field.Path, have, want *Handler, form field.Map) []field.Edit {
-	from, to := have.Kind(), want.Kind()
+	from := have.Kind()
+	to := want.Kind()
 	if from != to {
 		value := form
 		if value == nil {
@@ -23,9 +24,14 @@ func HandlerEdits(path field.Path, have, want *Handler, form field.Map) []field.
 		return nil
 	}
 	edits := make([]field.Edit, 0, 3)
-	h, w := have.HTTPGet, want.HTTPGet
+	h := have.HTTPGet
+	w := want.HTTPGet
 	if h.Port != w.Port {
-		port := field.Edit{Op: field.Set, Path: path.Key(from, "port"), Value: w.Port.Value()}
+		port := field.Edit{
+			Op:    field.Set,
+			Path:  path.Key(from, "port"),
+			Value: w.Port.Value(),
+		}
 		edits = append(edits, port)
 	}
 	for _, f := range [...]struct{ key, before, have, want string }{
@@ -36,10 +42,14 @@ func HandlerEdits(path field.Path, have, want *Handler, form field.Map) []field.
 		if f.have == f.want {
 			continue
 		}
-		edit := field.Edit{Op: field.Set, Path: path.Key(from, f.key)}
+		edit := field.Edit{
+			Op:   field.Set,
+			Path: path.Key(from, f.key),
+		}
 		switch asWritten, isWritten := form.Get(f.key); {
 		case f.want != "":
-			edit.Before, edit.Value = f.before, f.want
+			edit.Before = f.before
+			edit.Value = f.want
 		case isWritten && (asWritten == nil || asWritten == ""):
 			edit.Value = asWritten
 		default:
@@ -48,7 +58,10 @@ func HandlerEdits(path field.Path, have, want *Handler, form field.Map) []field.
 		edits = append(edits, edit)
 	}
 	if !slices.Equal(h.HTTPHeaders, w.HTTPHeaders) {
-		edits = append(edits, headerEdits(path.Key(from, HeadersField), h.HTTPHeaders, w.HTTPHeaders, form)...)
+		edits = append(
+			edits,
+			headerEdits(path.Key(from, HeadersField), h.HTTPHeaders, w.HTTPHeaders, form)...,
+		)
 	}
 	return edits
 }
@@ -70,11 +83,21 @@ func headerEdits(path field.Path, have, want []HTTPHeader, form field.Map) []fie
 		if same < len(want) && want[same] == x {
 			same++
 		} else {
-			edits = append(edits, field.Edit{Op: field.Delete, Path: path.Index(i)})
+			edits = append(edits, field.Edit{
+				Op:   field.Delete,
+				Path: path.Index(i),
+			})
 		}
 	}
 	for _, v := range headerList(want[same:]) {
-		edits = append(edits, field.Edit{Op: field.Insert, Path: path.Index(len(have)), Value: v})
+		edits = append(
+			edits,
+			field.Edit{
+				Op:    field.Insert,
+				Path:  path.Index(len(have)),
+				Value: v,
+			},
+		)
 	}
 	return edits
 }

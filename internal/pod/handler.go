@@ -120,8 +120,14 @@ func IsVariable(text string) bool {
 // IsPlaceholder reports whether a text cannot be the name of a namespace, so that something else will stand
 // there: ${NS}, $(NS), <namespace>, REPLACE_ME. Names are those of DNS labels (RFC 1123).
 func IsPlaceholder(namespace string) bool {
-	isOfName := func(r rune) bool { return r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' }
-	return strings.ContainsFunc(namespace, func(r rune) bool { return !isOfName(r) })
+	isOfName := func(r rune) bool {
+		return r == '-' ||
+			'0' <= r && r <= '9' ||
+			'a' <= r && r <= 'z'
+	}
+	return strings.ContainsFunc(namespace, func(r rune) bool {
+		return !isOfName(r)
+	})
 }
 
 func InRange(port int64) (int, error) {
@@ -149,11 +155,21 @@ const (
 // a field of [Handler] and a row and, if it opens a connection, a case in the methods
 // of Handler.
 var handlerTypes = []handlerType{
-	{"exec", nil, func(h *Handler) bool { return h.Exec != nil }},
-	{KindHTTPGet, fieldsOf[HTTPGet](), func(h *Handler) bool { return h.HTTPGet != nil }},
-	{KindTCPSocket, fieldsOf[TCPSocket](), func(h *Handler) bool { return h.TCPSocket != nil }},
-	{KindGRPC, fieldsOf[GRPC](), func(h *Handler) bool { return h.GRPC != nil }},
-	{"sleep", nil, func(h *Handler) bool { return h.Sleep != nil }},
+	{"exec", nil, func(h *Handler) bool {
+		return h.Exec != nil
+	}},
+	{KindHTTPGet, fieldsOf[HTTPGet](), func(h *Handler) bool {
+		return h.HTTPGet != nil
+	}},
+	{KindTCPSocket, fieldsOf[TCPSocket](), func(h *Handler) bool {
+		return h.TCPSocket != nil
+	}},
+	{KindGRPC, fieldsOf[GRPC](), func(h *Handler) bool {
+		return h.GRPC != nil
+	}},
+	{"sleep", nil, func(h *Handler) bool {
+		return h.Sleep != nil
+	}},
 }
 
 func fieldsOf[T any]() []string {
@@ -231,7 +247,8 @@ func (h *Handler) String() string {
 	case port == nil:
 		return kind
 	}
-	before, after := "", ""
+	before := ""
+	after := ""
 	if h.HTTPGet != nil {
 		after = "/" + strings.TrimPrefix(h.HTTPGet.Path, "/")
 		if strings.EqualFold(h.HTTPGet.Scheme, "HTTPS") {
@@ -264,14 +281,22 @@ func (h *Handler) Carried() (key, text string) {
 func (h *Handler) Entry(port field.IntOrString) *prober.Original {
 	switch {
 	case h.HTTPGet != nil:
-		get := &HTTPGet{Path: cmp.Or(h.HTTPGet.Path, "/"), Port: port, Protocol: h.HTTPGet.Protocol}
+		get := &HTTPGet{
+			Path:     cmp.Or(h.HTTPGet.Path, "/"),
+			Port:     port,
+			Protocol: h.HTTPGet.Protocol,
+		}
 		get.Scheme = cmp.Or(h.HTTPGet.Scheme, "HTTP")
 		return &prober.Original{HTTPGet: get}
 	case h.TCPSocket != nil:
 		return &prober.Original{TCPSocket: &TCPSocket{Port: port}}
 	}
 	service := Deref(h.GRPC.Service)
-	return &prober.Original{GRPC: &GRPC{Port: port, Service: &service, Mode: h.GRPC.Mode}}
+	return &prober.Original{GRPC: &GRPC{
+		Port:    port,
+		Service: &service,
+		Mode:    h.GRPC.Mode,
+	}}
 }
 
 // HandlerOf returns the handler that an entry of the env var carries. Headers, and
@@ -309,10 +334,23 @@ func (h *Handler) Value() field.Map {
 		}
 		return field.Map{{Key: "command", Value: command}}
 	case h.HTTPGet != nil:
-		m := append(field.Map{{Key: "path", Value: h.HTTPGet.Path}}, portMap(h.HTTPGet.Port)...)
-		m = field.AppendSet(field.AppendSet(m, "scheme", h.HTTPGet.Scheme), "host", h.HTTPGet.Host)
+		m := append(
+			field.Map{{Key: "path", Value: h.HTTPGet.Path}},
+			portMap(h.HTTPGet.Port)...,
+		)
+		m = field.AppendSet(
+			field.AppendSet(m, "scheme", h.HTTPGet.Scheme),
+			"host",
+			h.HTTPGet.Host,
+		)
 		if len(h.HTTPGet.HTTPHeaders) > 0 {
-			m = append(m, field.Entry{Key: HeadersField, Value: headerList(h.HTTPGet.HTTPHeaders)})
+			m = append(
+				m,
+				field.Entry{
+					Key:   HeadersField,
+					Value: headerList(h.HTTPGet.HTTPHeaders),
+				},
+			)
 		}
 		return field.AppendSet(m, "protocol", h.HTTPGet.Protocol)
 	case h.TCPSocket != nil:
@@ -329,7 +367,10 @@ func portMap(port field.IntOrString) field.Map {
 func headerList(headers []HTTPHeader) field.List {
 	list := field.List{}
 	for _, x := range headers {
-		list = append(list, field.Map{{Key: "name", Value: x.Name}, {Key: "value", Value: x.Value}})
+		list = append(
+			list,
+			field.Map{{Key: "name", Value: x.Name}, {Key: "value", Value: x.Value}},
+		)
 	}
 	return list
 }
@@ -350,7 +391,8 @@ func HeaderIn(h *HTTPGet, name string) string {
 func (h *Handler) Adopt(form field.Map) bool {
 	switch e := h.Entry(field.IntOrString{}); {
 	case h.GRPC != nil:
-		return written(form, "service", "") == *e.GRPC.Service && written(form, "mode", "") == e.GRPC.Mode
+		return written(form, "service", "") == *e.GRPC.Service &&
+			written(form, "mode", "") == e.GRPC.Mode
 	case h.HTTPGet == nil:
 		return true
 	case written(form, "path", "/") != e.HTTPGet.Path, written(form, "scheme", e.HTTPGet.Scheme) != e.HTTPGet.Scheme,
@@ -373,11 +415,15 @@ func written(form field.Map, key, byDefault string) string {
 // and what is wrong with it; "" if there is none.
 func (h *Handler) Unsupported() (name, problem string) {
 	switch x, g := h.HTTPGet, h.GRPC; {
-	case x != nil && !slices.Contains([]string{"", prober.HTTP1, prober.HTTP2}, x.Protocol):
+	case x != nil &&
+		!slices.Contains([]string{"", prober.HTTP1, prober.HTTP2}, x.Protocol):
 		return "protocol", fmt.Sprintf("the protocol %q is neither %s nor %s", x.Protocol, prober.HTTP1, prober.HTTP2)
-	case x != nil && x.Protocol == prober.HTTP2 && x.Scheme == "HTTPS":
+	case x != nil &&
+		x.Protocol == prober.HTTP2 &&
+		x.Scheme == "HTTPS":
 		return "protocol", fmt.Sprintf("the API server refuses the protocol %s with the scheme HTTPS", prober.HTTP2)
-	case g != nil && !slices.Contains([]string{"", prober.GRPCPlaintext, prober.GRPCTLS}, g.Mode):
+	case g != nil &&
+		!slices.Contains([]string{"", prober.GRPCPlaintext, prober.GRPCTLS}, g.Mode):
 		return "mode", fmt.Sprintf("the mode %q is neither %s nor %s", g.Mode, prober.GRPCPlaintext, prober.GRPCTLS)
 	}
 	return "", ""

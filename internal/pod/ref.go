@@ -15,7 +15,9 @@ func (r Ref) List() string {
 }
 
 // IsSidecar reports whether a container is a native sidecar.
-func IsSidecar(at Ref, c *Container) bool { return at.Init && c.RestartPolicy == "Always" }
+func IsSidecar(at Ref, c *Container) bool {
+	return at.Init && c.RestartPolicy == "Always"
+}
 
 // StartsAfter reports whether the container starts after another one. Init
 // containers start first, and each list in its order.

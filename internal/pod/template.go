@@ -110,7 +110,10 @@ type Lifecycle struct {
 
 // Declares reports whether the container declares a port.
 func (c *Container) Declares(port int) bool {
-	return slices.ContainsFunc(c.Ports, func(p ContainerPort) bool { return p.ContainerPort == int64(port) })
+	return slices.ContainsFunc(
+		c.Ports,
+		func(p ContainerPort) bool { return p.ContainerPort == int64(port) },
+	)
 }
 
 // All returns every container and where it is, init containers first.
@@ -143,6 +146,8 @@ func (c *Container) EnvVars(name string) (at []int) {
 func (t NodeSelectorTerm) allowsOthers() bool {
 	isOther := func(system string) bool { return system != osWindows }
 	return !slices.ContainsFunc(t.MatchExpressions, func(x NodeSelectorRequirement) bool {
-		return slices.Contains(osLabels, x.Key) && x.Operator == "In" && !slices.ContainsFunc(x.Values, isOther)
+		return slices.Contains(osLabels, x.Key) &&
+			x.Operator == "In" &&
+			!slices.ContainsFunc(x.Values, isOther)
 	})
 }

@@ -11,7 +11,10 @@ func IsWindows(spec *Spec) bool {
 	terms := spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 	return spec.OS != nil && spec.OS.Name == osWindows ||
 		spec.NodeSelector.Get(windowsBuild) != "" || strings.HasPrefix(spec.RuntimeClassName, osWindows) ||
-		slices.ContainsFunc(osLabels, func(key string) bool { return spec.NodeSelector.Get(key) == osWindows }) ||
+		slices.ContainsFunc(
+			osLabels,
+			func(key string) bool { return spec.NodeSelector.Get(key) == osWindows },
+		) ||
 		len(terms) > 0 && !slices.ContainsFunc(terms, NodeSelectorTerm.allowsOthers)
 }
 
@@ -24,4 +27,6 @@ const windowsBuild = "node.kubernetes.io/windows-build"
 var osLabels = []string{"kubernetes.io/os", "beta.kubernetes.io/os"}
 
 // WindowsLabels returns the labels of a node that [IsWindows] looks for in a nodeSelector.
-func WindowsLabels() []string { return append([]string{windowsBuild}, osLabels...) }
+func WindowsLabels() []string {
+	return append([]string{windowsBuild}, osLabels...)
+}

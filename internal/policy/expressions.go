@@ -20,7 +20,9 @@ func quoted(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 }
 
-func quotedList(items []string) string { return "[" + strings.Join(each(items, quoted), ", ") + "]" }
+func quotedList(items []string) string {
+	return "[" + strings.Join(each(items, quoted), ", ") + "]"
+}
 
 // facts returns placeholders of the texts, each followed by the fact that it stands for.
 func facts(c *config.RewriteProbes) (pairs []string) {
@@ -65,7 +67,10 @@ func expressions(texts []text, fine, message string, replacers ...*strings.Repla
 		for _, r := range replacers {
 			t.expression = r.Replace(t.expression)
 		}
-		variables = append(variables, field.Map{{Key: "name", Value: t.name}, {Key: "expression", Value: t.expression}})
+		variables = append(
+			variables,
+			field.Map{{Key: "name", Value: t.name}, {Key: "expression", Value: t.expression}},
+		)
 	}
 	return field.Map{{Key: "variables", Value: variables}, {Key: "validations", Value: field.List{field.Map{
 		{Key: "expression", Value: fine + " || variables.findings.size() == 0"}, {Key: "message", Value: message}, {Key: "messageExpression", Value: "variables.findings.join('; ')"},
@@ -95,13 +100,15 @@ func sites() []string {
 	const number = `string(((type(h.port) == string ? c.?ports.orValue([]).filter(q, q.?name.orValue('') == h.port).map(q, int(q.containerPort)) : [int(h.port)]) + [0])[0])`
 	var all []string
 	for _, t := range prober.ProbeTypes() {
-		at, handlers := "c.?"+t.Field(), pod.DialingHandlers()
+		at := "c.?" + t.Field()
+		handlers := pod.DialingHandlers()
 		if t.IsHook() {
 			at, handlers = "c.?lifecycle.?"+t.Field(), []string{"httpGet"} // the kubelet dials no other
 		}
 		key := strings.Replace(quoted(prober.Key("\x00", t)), "\x00", "' + c.name + '", 1)
 		for _, h := range handlers {
-			host, path := `string(h.?host.orValue(''))`, "''"
+			host := `string(h.?host.orValue(''))`
+			path := "''"
 			if h == "httpGet" {
 				path = `string(h.?path.orValue('/'))`
 			}
@@ -142,10 +149,18 @@ func skips(letThrough bool) string {
 // "" if it names all.
 func selected(s *config.Spec) string {
 	const lifecycle = "lifecycle"
-	if !slices.ContainsFunc(transformer.Rewritable(), func(r string) bool { return !slices.Contains(s.Rewrite, r) }) {
+	if !slices.ContainsFunc(
+		transformer.Rewritable(),
+		func(r string) bool {
+			return !slices.Contains(s.Rewrite, r)
+		},
+	) {
 		return ""
 	}
-	handlers := slices.DeleteFunc(slices.Clone(s.Rewrite), func(r string) bool { return r == lifecycle })
+	handlers := slices.DeleteFunc(
+		slices.Clone(s.Rewrite),
+		func(r string) bool { return r == lifecycle },
+	)
 	hooks := strconv.FormatBool(slices.Contains(s.Rewrite, lifecycle))
 	return "(p[field] in ['postStart', 'preStop'] ? " + hooks + " : p[handler] in " + quotedList(handlers) + ") && "
 }

@@ -40,7 +40,12 @@ func groupExpressions(c *config.RewriteProbes) field.Map {
 	var findings []string
 	var own []text // those that are no mistakes
 	for _, t := range readTexts("groups.cel") {
-		i := slices.IndexFunc(mistakes, func(m mistake) bool { return m.key.String() == t.name })
+		i := slices.IndexFunc(
+			mistakes,
+			func(m mistake) bool {
+				return m.key.String() == t.name
+			},
+		)
 		if i < 0 {
 			own = append(own, t)
 		} else if m := mistakes[i]; m.handler == "" || slices.Contains(c.Spec.Rewrite, m.handler) {
@@ -49,7 +54,18 @@ func groupExpressions(c *config.RewriteProbes) field.Map {
 		}
 	}
 	rewritten := "^" + prober.Key("[^/]+", prober.Readiness) + "$"
-	fill := strings.NewReplacer("$InNamespaces && ", inNamespaces(&c.Spec), "$Findings", strings.Join(findings, " +\n"))
-	facts := strings.NewReplacer(append(facts(c), "$ConfigAnnotation", quoted(vm.ConfigAnnotation), "$RewrittenPath", quoted(rewritten))...)
+	fill := strings.NewReplacer(
+		"$InNamespaces && ",
+		inNamespaces(&c.Spec),
+		"$Findings",
+		strings.Join(findings, " +\n"),
+	)
+	facts := strings.NewReplacer(append(
+		facts(c),
+		"$ConfigAnnotation",
+		quoted(vm.ConfigAnnotation),
+		"$RewrittenPath",
+		quoted(rewritten),
+	)...)
 	return expressions(own, "variables.leftAlone", "the probe of the WorkloadGroup is one that Istio's agent gets wrong", fill, facts)
 }

@@ -99,7 +99,9 @@ func notesOf(s *config.Spec) []string {
 }
 
 func onlyNamespaces(s *config.Selector) bool {
-	return len(s.Kinds) == 0 && len(s.Names) == 0 && s.LabelSelector == ""
+	return len(s.Kinds) == 0 &&
+		len(s.Names) == 0 &&
+		s.LabelSelector == ""
 }
 
 // objects returns the objects that the engine needs.
@@ -149,8 +151,13 @@ func (o Options) guard(name string, match, expressions field.Map) []field.Map {
 	if slices.Contains(o.Actions, Deny) {
 		failure = "Fail"
 	}
-	capital := func(a string) field.Value { return strings.ToUpper(a[:1]) + a[1:] }
-	actions := field.Entry{Key: "validationActions", Value: field.List(each(o.Actions, capital))}
+	capital := func(a string) field.Value {
+		return strings.ToUpper(a[:1]) + a[1:]
+	}
+	actions := field.Entry{
+		Key:   "validationActions",
+		Value: field.List(each(o.Actions, capital)),
+	}
 	policy := field.Map{
 		{Key: "failurePolicy", Value: failure},
 		{Key: "matchConstraints", Value: match},

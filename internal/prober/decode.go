@@ -20,7 +20,9 @@ type EntryError struct {
 	Err error
 }
 
-func (e *EntryError) Error() string { return fmt.Sprintf("%q: %v", e.Key, e.Err) }
+func (e *EntryError) Error() string {
+	return fmt.Sprintf("%q: %v", e.Key, e.Err)
+}
 
 // Encode returns the env value of the probers on one line, sorted by key, in
 // the form that Istio's injector writes. Without probers it returns "": then
@@ -55,7 +57,12 @@ func Decode(value string) (probers map[string]*Original, bad []*EntryError, err 
 		}
 		probers[key] = p
 	}
-	slices.SortFunc(bad, func(a, b *EntryError) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortFunc(
+		bad,
+		func(a, b *EntryError) int {
+			return strings.Compare(a.Key, b.Key)
+		},
+	)
 	return probers, bad, nil
 }
 
@@ -115,7 +122,9 @@ func (h *HTTPGet) complete() error {
 	switch {
 	case h.Scheme != "HTTP" && h.Scheme != "HTTPS":
 		return fmt.Errorf("httpGet.scheme %q must be HTTP or HTTPS", h.Scheme)
-	case h.Protocol != "" && h.Protocol != HTTP1 && h.Protocol != HTTP2:
+	case h.Protocol != "" &&
+		h.Protocol != HTTP1 &&
+		h.Protocol != HTTP2:
 		return fmt.Errorf("httpGet.protocol %q must be %s or %s", h.Protocol, HTTP1, HTTP2)
 	case h.Protocol == HTTP2 && h.Scheme != "HTTP":
 		return fmt.Errorf("httpGet.protocol %s needs the scheme HTTP, and it is %s", HTTP2, h.Scheme)
@@ -123,13 +132,17 @@ func (h *HTTPGet) complete() error {
 	return completePort("httpGet", &h.Port)
 }
 
-func (t *TCPSocket) complete() error { return completePort("tcpSocket", &t.Port) }
+func (t *TCPSocket) complete() error {
+	return completePort("tcpSocket", &t.Port)
+}
 
 func (g *GRPC) complete() error {
 	if g.Service == nil {
 		g.Service = new(string)
 	}
-	if g.Mode != "" && g.Mode != GRPCPlaintext && g.Mode != GRPCTLS {
+	if g.Mode != "" &&
+		g.Mode != GRPCPlaintext &&
+		g.Mode != GRPCTLS {
 		return fmt.Errorf("grpc.mode %q must be %s or %s", g.Mode, GRPCTLS, GRPCPlaintext)
 	}
 	return completePort("grpc", &g.Port)

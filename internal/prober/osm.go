@@ -18,7 +18,9 @@ var osmEndpoints = map[ProbeType]OSMRoute{
 }
 
 // OSMPorts returns the ports of Open Service Mesh's form, in their order.
-func OSMPorts() []int { return []int{15901, 15902, 15903, OSMHealthcheckPort} }
+func OSMPorts() []int {
+	return []int{15901, 15902, 15903, OSMHealthcheckPort}
+}
 
 // An OSMRoute is what tells a request in Open Service Mesh's form from others.
 type OSMRoute struct {
@@ -51,7 +53,10 @@ func OSMRoutes(probers map[string]*Original) map[string][]OSMRoute {
 				routes[key] = []OSMRoute{{Port: endpoint.Port}}
 			}
 		case isPlain(p):
-			named := OSMRoute{Port: endpoint.Port, Path: endpoint.Path + "/" + container}
+			named := OSMRoute{
+				Port: endpoint.Port,
+				Path: endpoint.Path + "/" + container,
+			}
 			routes[key] = []OSMRoute{named}
 			if osmKeys(probers, t, isPlain).count == 1 {
 				routes[key] = []OSMRoute{endpoint, named}
@@ -61,8 +66,12 @@ func OSMRoutes(probers map[string]*Original) map[string][]OSMRoute {
 	return routes
 }
 
-func isTLS(p *Original) bool   { return p.HTTPGet != nil && p.HTTPGet.Scheme == "HTTPS" }
-func isPlain(p *Original) bool { return p.HTTPGet != nil && p.HTTPGet.Scheme != "HTTPS" }
+func isTLS(p *Original) bool {
+	return p.HTTPGet != nil && p.HTTPGet.Scheme == "HTTPS"
+}
+func isPlain(p *Original) bool {
+	return p.HTTPGet != nil && p.HTTPGet.Scheme != "HTTPS"
+}
 
 // keysOfType are the keys of the probers of a type that have something in common.
 type keysOfType struct {
@@ -89,10 +98,15 @@ func OSMRouteOf(h *HTTPGet) (r OSMRoute, ok bool) {
 	if h.Port.IsString {
 		return OSMRoute{}, false
 	}
-	r = OSMRoute{Port: int(h.Port.Int), Path: h.Path}
+	r = OSMRoute{
+		Port: int(h.Port.Int),
+		Path: h.Path,
+	}
 	if h.Path == OSMHealthcheckPath {
 		r.TCPPort = osmPort(h.HTTPHeaders)
-		return r, r.Port == OSMHealthcheckPort && r.TCPPort != "" && h.Scheme != "HTTPS"
+		return r, r.Port == OSMHealthcheckPort &&
+			r.TCPPort != "" &&
+			h.Scheme != "HTTPS"
 	}
 	for _, endpoint := range osmEndpoints {
 		switch container, isNamed := strings.CutPrefix(h.Path, endpoint.Path+"/"); {

@@ -70,7 +70,9 @@ var fields = map[ProbeType]string{
 func (t ProbeType) Field() string { return fields[t] }
 
 // Name returns the short name that people use, such as "readiness".
-func (t ProbeType) Name() string { return strings.TrimSuffix(t.Field(), "Probe") }
+func (t ProbeType) Name() string {
+	return strings.TrimSuffix(t.Field(), "Probe")
+}
 
 // IsHook reports whether the probe type is a lifecycle hook: the kubelet ignores the
 // status code of hooks and gives them no timeout.
@@ -93,7 +95,10 @@ func ParseKey(key string) (container string, t ProbeType, ok bool) {
 	rest, isHook := strings.CutPrefix(rest, "/app-lifecycle/")
 	name, last, _ := strings.Cut(rest, "/")
 	of := ProbeType(last)
-	if isProbe == isHook || name == "" || of.Field() == "" || of.IsHook() != isHook {
+	if isProbe == isHook ||
+		name == "" ||
+		of.Field() == "" ||
+		of.IsHook() != isHook {
 		return
 	}
 	return name, of, true
@@ -176,7 +181,9 @@ type TCPSocket struct {
 	Host string            `json:"host,omitempty"`
 }
 
-func (t *TCPSocket) String() string { return "TCP :" + t.Port.String() }
+func (t *TCPSocket) String() string {
+	return "TCP :" + t.Port.String()
+}
 
 // GRPC mirrors the API's GRPCAction; Service is written as null when unset.
 type GRPC struct {

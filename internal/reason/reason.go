@@ -77,19 +77,27 @@ type Doc struct {
 }
 
 // FixOrNothing returns the fix for people who asked for it.
-func (d *Doc) FixOrNothing() string { return cmp.Or(d.Fix, "Nothing to do.") }
+func (d *Doc) FixOrNothing() string {
+	return cmp.Or(d.Fix, "Nothing to do.")
+}
 
 // All returns the rows of all reasons, sorted by name.
-func All() []Doc { return slices.Clone(docs[None+1:]) }
+func All() []Doc {
+	return slices.Clone(docs[None+1:])
+}
 
 // Of returns the rows of a scope, sorted by name.
 func Of(s Scope) []Doc {
-	return slices.DeleteFunc(All(), func(d Doc) bool { return d.Of != s })
+	return slices.DeleteFunc(All(), func(d Doc) bool {
+		return d.Of != s
+	})
 }
 
 // Parse returns the key with a name, and reports whether there is one.
 func Parse(name string) (Key, bool) {
-	i := slices.IndexFunc(docs[:], func(d Doc) bool { return d.Name == name })
+	i := slices.IndexFunc(docs[:], func(d Doc) bool {
+		return d.Name == name
+	})
 	return Key(max(i, 0)), i > 0
 }
 
@@ -102,7 +110,9 @@ type Text struct {
 }
 
 // NewText returns a text that says what happens.
-func NewText(format string, args ...any) Text { return Text{What: fmt.Sprintf(format, args...)} }
+func NewText(format string, args ...any) Text {
+	return Text{What: fmt.Sprintf(format, args...)}
+}
 
 // Complete returns a text with the fix of the reason, unless it has one of its own.
 func (k Key) Complete(t Text) Text {
@@ -111,7 +121,9 @@ func (k Key) Complete(t Text) Text {
 }
 
 // String returns the text in one line.
-func (t Text) String() string { return string(t.AppendTo(nil)) }
+func (t Text) String() string {
+	return string(t.AppendTo(nil))
+}
 
 // AppendTo appends the text in one line.
 func (t *Text) AppendTo(b []byte) []byte {
@@ -138,11 +150,14 @@ func Capital(words string) string {
 }
 
 // Sentence returns a part with its full stop.
-func Sentence(part string) string { return string(appendStop([]byte(part))) }
+func Sentence(part string) string {
+	return string(appendStop([]byte(part)))
+}
 
 // appendStop ends a sentence, unless it has an end.
 func appendStop(b []byte) []byte {
-	if len(b) == 0 || strings.IndexByte(".?!:", b[len(b)-1]) >= 0 {
+	if len(b) == 0 ||
+		strings.IndexByte(".?!:", b[len(b)-1]) >= 0 {
 		return b
 	}
 	return append(b, '.')

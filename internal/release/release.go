@@ -102,11 +102,15 @@ func numbersOf(version string) []int {
 // of Go's, nor a tree with changes, nor v0.0.0, which stands for none.
 func isRelease(v string) bool {
 	core, pre, isPre := strings.Cut(strings.TrimPrefix(v, "v"), "-")
-	if !strings.HasPrefix(v, "v") || core == "0.0.0" || strings.Contains(v, "+") || !areNumbers(core, 3) {
+	if !strings.HasPrefix(v, "v") ||
+		core == "0.0.0" ||
+		strings.Contains(v, "+") ||
+		!areNumbers(core, 3) {
 		return false
 	}
 	word, number, _ := strings.Cut(pre, ".")
-	return !isPre || (word == "alpha" || word == "beta" || word == "rc") && areNumbers(number, 1)
+	return !isPre ||
+		(word == "alpha" || word == "beta" || word == "rc") && areNumbers(number, 1)
 }
 
 // areNumbers reports whether s is n decimal numbers with dots between them.

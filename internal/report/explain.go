@@ -83,7 +83,14 @@ func (r *Report) next() string {
 			if p.If != "" {
 				now = "perhaps"
 			}
-			return fmt.Sprintf("unless it is on purpose, have the %s of %s rewritten, which %s %s; \"rewrite-probes reasons %s\" says how", p.ProbeType.Field(), t.Object, now, p.StrictTLS, p.Reason)
+			return fmt.Sprintf(
+				"unless it is on purpose, have the %s of %s rewritten, which %s %s; \"rewrite-probes reasons %s\" says how",
+				p.ProbeType.Field(),
+				t.Object,
+				now,
+				p.StrictTLS,
+				p.Reason,
+			)
 		}
 	}
 	for _, m := range r.Messages {
@@ -202,5 +209,8 @@ func inWords(key reason.Key) string {
 
 // elsewhere returns the messages that are not shown with a pod template.
 func (r *Report) elsewhere() []Message {
-	return slices.DeleteFunc(slices.Clone(r.Messages), func(m Message) bool { return m.InPlan })
+	return slices.DeleteFunc(
+		slices.Clone(r.Messages),
+		func(m Message) bool { return m.InPlan },
+	)
 }

@@ -50,7 +50,12 @@ func (r *Report) HTML(w io.Writer, input, version string) error {
 }
 
 func (r *Report) pageView(input, version string) pageView {
-	v := pageView{Input: input, Version: version, Config: r.Config, Summary: r.Summary(false)}
+	v := pageView{
+		Input:   input,
+		Version: version,
+		Config:  r.Config,
+		Summary: r.Summary(false),
+	}
 	v.Spaces, v.Bare = r.spaces()
 	v.Known, v.Tally = v.knownOnce(), total(v.Spaces)
 	v.Errors = Count(r.Messages, transformer.Error)
@@ -72,7 +77,9 @@ func (v *pageView) knownOnce() string {
 		return ""
 	}
 	known := v.Spaces[0].Known
-	differs := func(s *space) bool { return s.Differs || s.Known != known }
+	differs := func(s *space) bool {
+		return s.Differs || s.Known != known
+	}
 	if slices.ContainsFunc(v.Spaces, differs) {
 		return ""
 	}
@@ -84,27 +91,39 @@ func (v *pageView) knownOnce() string {
 
 // isNotSeen reports whether a reason is about what nobody looked at.
 func isNotSeen(key reason.Key) bool {
-	isGateOf := func(d reason.Doc) bool { return key != reason.None && d.Gate == key }
-	return key.Doc().Gate != reason.None || slices.ContainsFunc(reason.All(), isGateOf)
+	isGateOf := func(d reason.Doc) bool {
+		return key != reason.None && d.Gate == key
+	}
+	return key.Doc().Gate != reason.None ||
+		slices.ContainsFunc(reason.All(), isGateOf)
 }
 
 // pageFuncs are what the template calls. Each that returns text returns it escaped.
 var pageFuncs = template.FuncMap{
-	"text":    escaped,
-	"rich":    rich,
-	"link":    link,
-	"anchor":  func(o *Object) string { return escaped(o.Kind + "/" + o.Namespace + "/" + o.Name) },
+	"text": escaped,
+	"rich": rich,
+	"link": link,
+	"anchor": func(o *Object) string {
+		return escaped(o.Kind + "/" + o.Namespace + "/" + o.Name)
+	},
 	"probes":  probeRows,
 	"classes": classNames,
-	"sign":    func(c class) string { sign, _ := c.sign(); return sign },
-	"id":      func(words any) string { return strings.ReplaceAll(fmt.Sprint(words), " ", "-") },
+	"sign": func(c class) string {
+		sign, _ := c.sign()
+		return sign
+	},
+	"id": func(words any) string {
+		return strings.ReplaceAll(fmt.Sprint(words), " ", "-")
+	},
 	"message": messageOf,
 	"answers": (*Template).answers,
 	"notes":   (*space).notes,
 	"count":   func(i int) int { return i + 1 },
 	"fix":     func(m Message) string { return m.Fix() },
 	"head":    func(m Message) string { return rich(m.headline()) },
-	"place":   func(m Message) string { return link(m.about().File, m.Line) },
+	"place": func(m Message) string {
+		return link(m.about().File, m.Line)
+	},
 }
 
 func classNames() []class {
@@ -115,7 +134,9 @@ func classNames() []class {
 	return names
 }
 
-func escaped(s string) string { return template.HTMLEscapeString(field.Printable(s)) }
+func escaped(s string) string {
+	return template.HTMLEscapeString(field.Printable(s))
+}
 
 // rich returns a text escaped, with what is in back-quotes in code style.
 func rich(s string) string {

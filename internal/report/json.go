@@ -56,7 +56,12 @@ func (r *Report) JSON(w io.Writer, summary string) error {
 		Summary   string     `json:"summary"`
 	}{Config: r.Config, Templates: []template{}, Messages: []message{}, Summary: summary}
 	for _, t := range r.Templates {
-		row := template{Object: t.Object, Path: t.Path.String(), Known: t.Known, Probes: []probe{}}
+		row := template{
+			Object: t.Object,
+			Path:   t.Path.String(),
+			Known:  t.Known,
+			Probes: []probe{},
+		}
 		if a := t.Answer; a.By != "" {
 			row.Answer = &answer{
 				By:              a.By,

@@ -27,7 +27,9 @@ type Object struct {
 }
 
 // String returns the object's kind and name, such as Deployment default/web.
-func (o Object) String() string { return field.Printable(string(o.appendTo(nil))) }
+func (o Object) String() string {
+	return field.Printable(string(o.appendTo(nil)))
+}
 
 func (o *Object) appendTo(b []byte) []byte {
 	return field.AppendName(b, o.Kind, o.Namespace, o.Name)
@@ -35,7 +37,11 @@ func (o *Object) appendTo(b []byte) []byte {
 
 // NewMessage returns a message about a reason, with the reason's severity.
 func NewMessage(key reason.Key, text reason.Text) Message {
-	return Message{Severity: key.Severity(), Reason: key, Text: text}
+	return Message{
+		Severity: key.Severity(),
+		Reason:   key,
+		Text:     text,
+	}
 }
 
 // A Message is one thing to say.
@@ -55,7 +61,9 @@ type Message struct {
 
 // String returns the message in one line: severity, file and line, object, the probe or
 // field, what, why and fix, and the reason key in brackets.
-func (m Message) String() string { return m.prefix() + m.Sentence() }
+func (m Message) String() string {
+	return m.prefix() + m.Sentence()
+}
 
 // prefix returns the severity, and the file and line as far as they are known.
 func (m *Message) prefix() string {
@@ -124,7 +132,9 @@ func (m *Message) text() reason.Text {
 }
 
 // What returns the first part of the message's text.
-func (m *Message) What() string { return field.Printable(m.text().What) }
+func (m *Message) What() string {
+	return field.Printable(m.text().What)
+}
 
 // Fix returns what to do: the fix that the message names, or that of its reason; "" if
 // there is nothing to do.
@@ -172,18 +182,32 @@ func with(m field.Map, key string, value field.Value) field.Map {
 }
 
 func (r *results) refer(o *Object) {
-	r.object, r.ref, r.file = o, nil, nil
+	r.object = o
+	r.ref = nil
+	r.file = nil
 	if o == nil {
 		return
 	}
 	if o.Kind != "" {
 		ref := make(field.Map, 0, 4)
-		ref = append(ref, field.Entry{Key: "apiVersion", Value: o.APIVersion})
-		ref = append(ref, field.Entry{Key: "kind", Value: o.Kind})
+		ref = append(ref, field.Entry{
+			Key:   "apiVersion",
+			Value: o.APIVersion,
+		})
+		ref = append(ref, field.Entry{
+			Key:   "kind",
+			Value: o.Kind,
+		})
 		if o.Namespace != "" {
-			ref = append(ref, field.Entry{Key: "namespace", Value: o.Namespace})
+			ref = append(ref, field.Entry{
+				Key:   "namespace",
+				Value: o.Namespace,
+			})
 		}
-		r.ref = append(ref, field.Entry{Key: "name", Value: o.Name})
+		r.ref = append(ref, field.Entry{
+			Key:   "name",
+			Value: o.Name,
+		})
 	}
 	if o.File != "" {
 		r.file = field.Map{{Key: "path", Value: o.File}, {Key: "index", Value: o.Index}}

@@ -45,7 +45,10 @@ func folded(messages []Message, verbose bool) []Message {
 	if verbose {
 		return messages
 	}
-	shown := slices.DeleteFunc(slices.Clone(messages), func(m Message) bool { return m.Severity == transformer.Info })
+	shown := slices.DeleteFunc(
+		slices.Clone(messages),
+		func(m Message) bool { return m.Severity == transformer.Info },
+	)
 	count := make(map[string]int)
 	for i := range shown {
 		count[shown[i].alike()]++
@@ -61,7 +64,16 @@ func folded(messages []Message, verbose bool) []Message {
 		}
 		if seen[key] == 1 {
 			more := reason.NewText("%d more like this (-v lists them)", n-1)
-			all = append(all, m, Message{Severity: m.Severity, Reason: m.Reason, Text: more, more: true})
+			all = append(
+				all,
+				m,
+				Message{
+					Severity: m.Severity,
+					Reason:   m.Reason,
+					Text:     more,
+					more:     true,
+				},
+			)
 		}
 	}
 	return all
@@ -90,7 +102,10 @@ type fixes struct {
 }
 
 func newFixes(messages []Message) *fixes {
-	f := &fixes{count: make(map[string]int), keys: make(map[string][]string)}
+	f := &fixes{
+		count: make(map[string]int),
+		keys:  make(map[string][]string),
+	}
 	for i := range messages {
 		f.add(&messages[i])
 	}
@@ -131,7 +146,12 @@ func (f *fixes) printShared(w io.Writer) {
 	for _, fix := range f.order {
 		if fix != "" && f.count[fix] > 1 {
 			slices.Sort(f.keys[fix])
-			fmt.Fprintf(w, "fix [%s]: %s\n", strings.Join(f.keys[fix], ", "), field.Printable(reason.Sentence(fix)))
+			fmt.Fprintf(
+				w,
+				"fix [%s]: %s\n",
+				strings.Join(f.keys[fix], ", "),
+				field.Printable(reason.Sentence(fix)),
+			)
 		}
 	}
 }

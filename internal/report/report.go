@@ -46,7 +46,9 @@ func (r *Report) count(what counted) {
 func (r *Report) number(noun string, state transformer.State) (sum int) {
 	isChange := noun == "object" || state == transformer.WouldRewrite || state == transformer.WouldRestore
 	for what, n := range r.counts {
-		if what.noun == noun && (what.state == state || state == "") && !(isChange && r.withheld[what.source]) {
+		if what.noun == noun &&
+			(what.state == state || state == "") &&
+			!(isChange && r.withheld[what.source]) {
 			sum += n
 		}
 	}
@@ -171,9 +173,11 @@ var summaryStates = []struct {
 // object changed; 3 probes and 1 hook rewritten; 1 probe left alone; 0 errors,
 // 1 warning". written says that all changes were written that are not withheld.
 func (r *Report) Summary(written bool) string {
-	change, wouldBe := " would change", "would be "
+	change := " would change"
+	wouldBe := "would be "
 	if written {
-		change, wouldBe = " changed", ""
+		change = " changed"
+		wouldBe = ""
 	}
 	changed := r.number("object", "")
 	s := r.subjects() + ", " + Plural(changed, "object") + change
@@ -205,7 +209,8 @@ func (r *Report) Summary(written bool) string {
 // subjects words how many pod templates there are, and how many groups of virtual
 // machines if there are any.
 func (r *Report) subjects() string {
-	templates, groups := r.number("pod template", ""), r.number("WorkloadGroup", "")
+	templates := r.number("pod template", "")
+	groups := r.number("WorkloadGroup", "")
 	switch {
 	case groups == 0:
 		return Plural(templates, "pod template")
@@ -225,7 +230,8 @@ func (r *Report) CheckSummary() string {
 
 // problems words how many errors and warnings there are; "" if there are none.
 func (r *Report) problems() string {
-	e, w := Count(r.Messages, transformer.Error)+r.Unwritten, Count(r.Messages, transformer.Warning)
+	e := Count(r.Messages, transformer.Error) + r.Unwritten
+	w := Count(r.Messages, transformer.Warning)
 	if e+w == 0 {
 		return ""
 	}

@@ -19,7 +19,8 @@ var sarifLevels = map[transformer.Severity]string{
 // on the lines of a change. It has the part of the format that code scanning reads.
 // The reason keys are its rules.
 func (r *Report) SARIF(w io.Writer, version string, reasons []reason.Doc) error {
-	results, rules := field.List{}, field.List{}
+	results := field.List{}
+	rules := field.List{}
 	used := make(map[string]bool) // by name
 	for i := range r.Messages {
 		used[r.Messages[i].Reason.String()] = true
@@ -52,7 +53,9 @@ func (r *Report) SARIF(w io.Writer, version string, reasons []reason.Doc) error 
 	return writeJSON(w, json.RawMessage(field.AppendJSON(nil, log)))
 }
 
-func sarifText(s string) field.Map { return field.Map{{Key: "text", Value: s}} }
+func sarifText(s string) field.Map {
+	return field.Map{{Key: "text", Value: s}}
+}
 
 func (r *Report) sarifResult(m *Message) field.Map {
 	result := field.Map{
@@ -74,7 +77,10 @@ func (r *Report) sarifResult(m *Message) field.Map {
 		at = append(at, field.Entry{Key: "region", Value: region})
 	}
 	location := field.Map{{Key: "physicalLocation", Value: at}}
-	return append(result, field.Entry{Key: "locations", Value: field.List{location}})
+	return append(result, field.Entry{
+		Key:   "locations",
+		Value: field.List{location},
+	})
 }
 
 // fileURI returns the URI reference of a file: relative paths stay relative,

@@ -50,7 +50,9 @@ func metadataWords(path field.Path) string {
 // containerIn returns where a path goes on inside of a container; -1 if it leads into none.
 func containerIn(path field.Path) int {
 	for i := range path {
-		if i > 0 && path[i].IsIndex && strings.HasSuffix(path[i-1].Key, "ontainers") {
+		if i > 0 &&
+			path[i].IsIndex &&
+			strings.HasSuffix(path[i-1].Key, "ontainers") {
 			return i + 1
 		}
 	}

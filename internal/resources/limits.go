@@ -33,7 +33,10 @@ type Limits struct {
 
 // HasDefaults reports whether the LimitRange fills in what a container does not have.
 func (l LimitRange) HasDefaults() bool {
-	return slices.ContainsFunc(l.items, func(item limitItem) bool { return item.defaults != Requirements{} })
+	return slices.ContainsFunc(
+		l.items,
+		func(item limitItem) bool { return item.defaults != Requirements{} },
+	)
 }
 
 // NewLimitRange reads the `spec` of a LimitRange. What is no quantity counts as absent.
@@ -49,10 +52,18 @@ func NewLimitRange(name string, spec field.Map) LimitRange {
 			q, _ := readQuantities(field.As[field.Map](m, key))
 			return q
 		}
-		item := limitItem{ofPod: of == "Pod", min: read("min"), max: read("max"), ratio: read("maxLimitRequestRatio")}
+		item := limitItem{
+			ofPod: of == "Pod",
+			min:   read("min"),
+			max:   read("max"),
+			ratio: read("maxLimitRequestRatio"),
+		}
 		if !item.ofPod { // as the API server fills them in
 			limits := read("default").each(item.max, quantity.or)
-			item.defaults = Requirements{read("defaultRequest").each(limits, quantity.or).each(item.min, quantity.or), limits}
+			item.defaults = Requirements{read("defaultRequest").each(limits, quantity.or).each(
+				item.min,
+				quantity.or,
+			), limits}
 		}
 		l.items = append(l.items, item)
 	}
@@ -66,7 +77,8 @@ func (l *limitItem) refuses(r Requirements) string {
 		of = "pod"
 	}
 	for i, name := range computeResources {
-		request, limit := r.requests[i], r.limits[i]
+		request := r.requests[i]
+		limit := r.limits[i]
 		switch low, high, ratio := l.min[i], l.max[i], l.ratio[i]; {
 		case low.set && (!request.set || request.milli < low.milli):
 			return fmt.Sprintf("the least %s of a %s is %s, and the request is %s", name, of, low, request)

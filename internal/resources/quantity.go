@@ -96,12 +96,14 @@ func readQuantity(v field.Value) (q quantity, ok bool) {
 	case float64:
 		s = strconv.FormatFloat(v, 'f', -1, 64)
 	}
-	number, suffix := s, strings.TrimLeft(s, ".0123456789")
+	number := s
+	suffix := strings.TrimLeft(s, ".0123456789")
 	number = number[:len(s)-len(suffix)]
 	unit, isUnit := quantityUnits[suffix]
 	if exponent, isExponent := strings.CutPrefix(strings.ToLower(suffix), "e"); isExponent && !isUnit {
 		n, err := strconv.Atoi(exponent)
-		unit.ten, isUnit = min(max(n, -largestExponent), largestExponent)+3, err == nil
+		unit.ten = min(max(n, -largestExponent), largestExponent) + 3
+		isUnit = err == nil
 	}
 	whole, fraction, _ := strings.Cut(number, ".")
 	fraction = strings.TrimRight(fraction, "0")
@@ -109,7 +111,9 @@ func readQuantity(v field.Value) (q quantity, ok bool) {
 	switch {
 	case errors.Is(err, strconv.ErrRange) && isUnit:
 		return largest, true
-	case !isUnit || err != nil || strings.Trim(number, ".") == "":
+	case !isUnit ||
+		err != nil ||
+		strings.Trim(number, ".") == "":
 		return quantity{}, false
 	}
 	high, low := bits.Mul64(digits, 1<<unit.two) // of 128 bits

@@ -78,12 +78,16 @@ func (p Pod) Refusal(limits Limits, ours Requirements, native bool) string {
 // outgrows says how the pod's own resources do not allow those of its containers with one
 // more; "" if they do, or did not before.
 func (p Pod) outgrows(with Pod) string {
-	before, after := p.podLevel(), with.podLevel()
-	need, needWith := p.sum().requests, with.sum().requests
+	before := p.podLevel()
+	after := with.podLevel()
+	need := p.sum().requests
+	needWith := with.sum().requests
 	for i, name := range computeResources {
 		limit := after.limits[i]
 		didFit := before.requests[i].milli <= before.limits[i].milli
-		if limit.set && didFit && after.requests[i].milli > limit.milli {
+		if limit.set &&
+			didFit &&
+			after.requests[i].milli > limit.milli {
 			return fmt.Sprintf("with a LimitRange's defaults for probe-proxy, the pod's own request of %s becomes %s, over its limit of %s", name, after.requests[i], limit)
 		}
 		request := p.own.requests[i]
@@ -97,7 +101,9 @@ func (p Pod) outgrows(with Pod) string {
 
 // total returns what the pod has as a whole: its own requirements, or the sum of those of
 // its containers.
-func (p Pod) total() Requirements { return p.own.combined(p.sum(), quantity.or) }
+func (p Pod) total() Requirements {
+	return p.own.combined(p.sum(), quantity.or)
+}
 
 // Fitting returns resources of probe-proxy that the namespace accepts, as they are in the
 // functionConfig; "" if there are none.
@@ -169,7 +175,8 @@ func (r Requirements) combined(other Requirements, f func(a, b quantity) quantit
 
 // class returns the class that the requirements alone make. Zero is like not given.
 func (r Requirements) class() Class {
-	cpu, memory := r.requests[0].milli, r.requests[1].milli
+	cpu := r.requests[0].milli
+	memory := r.requests[1].milli
 	switch {
 	case cpu != r.limits[0].milli, memory != r.limits[1].milli, (cpu == 0) != (memory == 0):
 		return Burstable
@@ -212,7 +219,10 @@ func Read(
 		if r == (Requirements{}) && filledLater(c) {
 			continue
 		}
-		p.containers = append(p.containers, containerResources{r.filled(ranges), at.Init, pod.IsSidecar(at, c)})
+		p.containers = append(
+			p.containers,
+			containerResources{r.filled(ranges), at.Init, pod.IsSidecar(at, c)},
+		)
 	}
 	return p
 }
@@ -255,7 +265,9 @@ func (p Pod) podLevel() Requirements {
 	r, sum := p.own, p.sum()
 	r.requests = r.requests.each(sum.requests, quantity.or).each(r.limits, quantity.or)
 	for i := range computeResources {
-		if !r.limits[i].set && r.requests[i].set && !p.limitless(i) {
+		if !r.limits[i].set &&
+			r.requests[i].set &&
+			!p.limitless(i) {
 			r.limits[i] = quantity{max(sum.limits[i].milli, r.requests[i].milli), true}
 		}
 	}
@@ -268,7 +280,8 @@ func (p Pod) Changed(with Pod) (key, how string) {
 	if !p.HasOwn {
 		return "", ""
 	}
-	before, after := p.podLevel(), with.podLevel()
+	before := p.podLevel()
+	after := with.podLevel()
 	for i, name := range computeResources {
 		for _, side := range []struct {
 			key      string
@@ -309,7 +322,10 @@ func (p Pod) sum() Requirements {
 
 // limitless reports whether a container may use as much of a resource as the node has.
 func (p Pod) limitless(resource int) bool {
-	return slices.ContainsFunc(p.containers, func(c containerResources) bool { return !c.limits[resource].set })
+	return slices.ContainsFunc(
+		p.containers,
+		func(c containerResources) bool { return !c.limits[resource].set },
+	)
 }
 
 // Defaults returns the resources with which probe-proxy leaves a pod's class and

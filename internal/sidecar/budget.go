@@ -88,7 +88,9 @@ func (b *budget) divide(places int, shares []*share) {
 	}
 }
 
-func portion(total, keys, least, most int) int { return min(max(total/keys, least), most) }
+func portion(total, keys, least, most int) int {
+	return min(max(total/keys, least), most)
+}
 
 // enter makes c evictable, after all others of the queue, and in no other. If the
 // queue is full, it evicts the oldest. It returns false if c was evicted before.
@@ -121,7 +123,8 @@ func (b *budget) evictLocked(c *conn) {
 		_ = tcp.SetLinger(0) // the rest of the page is dropped
 	}
 	c.queue.Remove(c.element)
-	c.queue, c.gone = nil, true
+	c.queue = nil
+	c.gone = true
 	_ = c.SetDeadline(time.Now())
 	close(c.evicted)
 }

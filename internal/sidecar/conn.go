@@ -57,7 +57,13 @@ func newConnWith(s *Server, v *view, nc net.Conn, first []byte, start time.Time)
 }
 
 func accepted(s *Server, v *view, nc net.Conn, start time.Time) *conn {
-	c := &conn{Conn: nc, server: s, view: v, start: start, evicted: make(chan struct{})}
+	c := &conn{
+		Conn:    nc,
+		server:  s,
+		view:    v,
+		start:   start,
+		evicted: make(chan struct{}),
+	}
 	c.buf = buffers.Get().(*[smallHead]byte)
 	_ = c.SetReadDeadline(c.start.Add(headTime))
 	return c
@@ -202,13 +208,20 @@ func (c *conn) call(e *entry, req *request) {
 	// The call lasts until its answer is sent: the program may end when no
 	// call is open.
 	defer c.server.callEnds(&e.share)
-	call := &kubelet.Call{Host: req.host, Port: c.view.port, Header: req.header, Start: c.start}
+	call := &kubelet.Call{
+		Host:   req.host,
+		Port:   c.view.port,
+		Header: req.header,
+		Start:  c.start,
+	}
 	if req.http11 {
 		call.Early = c.early
 	}
 	call.Meter.More = e.share.take
-	call.Meter.Turn, call.Meter.Worked = e.share.turn, e.share.pauseTLS
-	call.Meter.Handshake, call.Meter.Release = e.share.takeTLS, e.share.releaseTLS
+	call.Meter.Turn = e.share.turn
+	call.Meter.Worked = e.share.pauseTLS
+	call.Meter.Handshake = e.share.takeTLS
+	call.Meter.Release = e.share.releaseTLS
 	defer func() {
 		e.share.release(call.Meter.Granted)
 		call.Meter.Forget()
@@ -295,7 +308,8 @@ func (c *conn) sendAnswer(a *kubelet.Answer) {
 		c.finish(a)
 		return
 	}
-	status, length := a.Status, len(a.Body)
+	status := a.Status
+	length := len(a.Body)
 	if a.Cut {
 		// The head declares one byte more than is sent. The status does not matter
 		// then, as long as it is one that has a body.
@@ -381,7 +395,9 @@ func (c *conn) flush(b []byte) {
 }
 
 // hasBody reports whether a body follows the head of a response.
-func hasBody(status int) bool { return status != 204 && status != 304 && status/100 != 1 }
+func hasBody(status int) bool {
+	return status != 204 && status != 304 && status/100 != 1
+}
 
 // statusTexts are the names of the statuses that the server sends by itself. The
 // app's other statuses have none.

@@ -20,7 +20,9 @@ const (
 
 var endOfHead = []byte("\r\n\r\n")
 
-var buffers = sync.Pool{New: func() any { return new([smallHead]byte) }}
+var buffers = sync.Pool{New: func() any {
+	return new([smallHead]byte)
+}}
 
 // A request is a request's head.
 type request struct {
@@ -31,7 +33,9 @@ type request struct {
 
 // hasBody reports whether more than the head may come.
 func (r *request) hasBody() bool {
-	return r.method != "GET" || r.header["Content-Length"] != nil || r.header["Transfer-Encoding"] != nil
+	return r.method != "GET" ||
+		r.header["Content-Length"] != nil ||
+		r.header["Transfer-Encoding"] != nil
 }
 
 // A badRequest is an error with the status for the caller.
@@ -98,7 +102,9 @@ func parseHead(head []byte) (*request, error) {
 		line, rest, _ = strings.Cut(rest, "\r\n")
 		name, value, ok := strings.Cut(line, ":")
 		value = strings.Trim(value, " \t")
-		if !ok || !wire.ValidName(name) || !wire.ValidValue(value) {
+		if !ok ||
+			!wire.ValidName(name) ||
+			!wire.ValidValue(value) {
 			return nil, &badRequest{400, "header is malformed"}
 		}
 		name = textproto.CanonicalMIMEHeaderKey(name)
@@ -121,7 +127,9 @@ func plainTarget(head []byte) (target []byte, ok bool) {
 	line, rest, _ := bytes.Cut(head, []byte("\r\n"))
 	method, line, _ := bytes.Cut(line, []byte(" "))
 	target, proto, _ := bytes.Cut(line, []byte(" "))
-	if string(method) != "GET" || len(target) == 0 || string(proto) != "HTTP/1.1" {
+	if string(method) != "GET" ||
+		len(target) == 0 ||
+		string(proto) != "HTTP/1.1" {
 		return nil, false
 	}
 	for line := range bytes.SplitSeq(rest, []byte("\n")) {
@@ -135,7 +143,8 @@ func plainTarget(head []byte) (target []byte, ok bool) {
 // announcesBody reports whether a line of a head may say that a body follows.
 func announcesBody(line []byte) bool {
 	for _, name := range [...]string{"content-length", "transfer-encoding"} {
-		if len(line) >= len(name) && strings.EqualFold(string(line[:len(name)]), name) {
+		if len(line) >= len(name) &&
+			strings.EqualFold(string(line[:len(name)]), name) {
 			return true
 		}
 	}
@@ -147,11 +156,18 @@ func requestLine(line string) (*request, error) {
 	method, rest, _ := strings.Cut(line, " ")
 	target, proto, _ := strings.Cut(rest, " ")
 	major, minor, ok := wire.ParseVersion(proto)
-	if !ok || !wire.ValidName(method) || target == "" || !wire.ValidValue(target) {
+	if !ok ||
+		!wire.ValidName(method) ||
+		target == "" ||
+		!wire.ValidValue(target) {
 		return nil, &badRequest{400, "request line is malformed"}
 	}
 	if major != 1 {
 		return nil, &badRequest{505, "only HTTP/1 is spoken here"}
 	}
-	return &request{http11: minor > 0, method: method, target: target}, nil
+	return &request{
+		http11: minor > 0,
+		method: method,
+		target: target,
+	}, nil
 }

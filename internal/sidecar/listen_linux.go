@@ -14,7 +14,12 @@ const tcpUserTimeout = 18 // TCP_USER_TIMEOUT of linux/tcp.h
 func setOptions(_, _ string, c syscall.RawConn) error {
 	return c.Control(func(fd uintptr) {
 		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_DEFER_ACCEPT, 1)
-		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpUserTimeout, int(sendTime.Milliseconds()))
+		_ = syscall.SetsockoptInt(
+			int(fd),
+			syscall.IPPROTO_TCP,
+			tcpUserTimeout,
+			int(sendTime.Milliseconds()),
+		)
 	})
 }
 
@@ -44,7 +49,9 @@ func acceptWaiting(l net.Listener, atMost int, buf []byte, serve func(socket int
 	}
 	for range atMost {
 		socket := -1
-		_ = raw.Control(func(listener uintptr) { socket = acceptNow(int(listener)) })
+		_ = raw.Control(func(listener uintptr) {
+			socket = acceptNow(int(listener))
+		})
 		if socket < 0 {
 			return false
 		}
@@ -67,7 +74,12 @@ func answerNow(socket int, answer []byte) {
 
 // drop ends a connection with a reset.
 func drop(socket int) {
-	_ = syscall.SetsockoptLinger(socket, syscall.SOL_SOCKET, syscall.SO_LINGER, &syscall.Linger{Onoff: 1})
+	_ = syscall.SetsockoptLinger(
+		socket,
+		syscall.SOL_SOCKET,
+		syscall.SO_LINGER,
+		&syscall.Linger{Onoff: 1},
+	)
 	_ = syscall.Close(socket)
 }
 

@@ -17,7 +17,13 @@ func (s *Server) metrics() []byte {
 	b.WriteString("# HELP probe_proxy_probes_total Calls answered, by what the kubelet makes of the answer.\n# TYPE probe_proxy_probes_total counter\n")
 	for _, key := range keys {
 		for v := range s.entries[key].verdicts {
-			fmt.Fprintf(&b, "probe_proxy_probes_total{probe=%q,verdict=%q} %d\n", key, kubelet.Verdict(v), s.entries[key].verdicts[v].Load())
+			fmt.Fprintf(
+				&b,
+				"probe_proxy_probes_total{probe=%q,verdict=%q} %d\n",
+				key,
+				kubelet.Verdict(v),
+				s.entries[key].verdicts[v].Load(),
+			)
 		}
 	}
 	b.WriteString("# HELP probe_proxy_probe_duration_seconds Time from the caller's connection to the app's answer.\n# TYPE probe_proxy_probe_duration_seconds histogram\n")
@@ -43,6 +49,11 @@ func (e *entry) histogram(b *strings.Builder) {
 		count += e.buckets[i].Load()
 		fmt.Fprintf(b, "probe_proxy_probe_duration_seconds_bucket{probe=%q,le=%q} %d\n", e.key, le, count)
 	}
-	fmt.Fprintf(b, "probe_proxy_probe_duration_seconds_sum{probe=%q} %g\n", e.key, time.Duration(e.nanos.Load()).Seconds())
+	fmt.Fprintf(
+		b,
+		"probe_proxy_probe_duration_seconds_sum{probe=%q} %g\n",
+		e.key,
+		time.Duration(e.nanos.Load()).Seconds(),
+	)
 	fmt.Fprintf(b, "probe_proxy_probe_duration_seconds_count{probe=%q} %d\n", e.key, count)
 }

@@ -11,14 +11,22 @@ import (
 // the word. The case of letters does not matter.
 func Near(word string, known []string) []string {
 	for letters := range mostLetters(word) + 1 {
-		if found := filter(known, func(k string) bool { return Within(letters, word, k) }); len(found) > 0 {
+		if found := filter(
+			known,
+			func(k string) bool { return Within(letters, word, k) },
+		); len(found) > 0 {
 			return found
 		}
 	}
 	if len(word) < 3 {
 		return nil
 	}
-	return filter(known, func(k string) bool { return strings.Contains(strings.ToLower(k), strings.ToLower(word)) })
+	return filter(
+		known,
+		func(k string) bool {
+			return strings.Contains(strings.ToLower(k), strings.ToLower(word))
+		},
+	)
 }
 
 // DidYouMean returns the question that ends a message about a misspelt word; "" if no known word
@@ -31,18 +39,26 @@ func DidYouMean(word string, known []string) string {
 }
 
 // mostLetters returns how many letters of a word may be wrong: two are most of a short one.
-func mostLetters(word string) int { return min(2, (len(word)-1)/3) }
+func mostLetters(word string) int {
+	return min(2, (len(word)-1)/3)
+}
 
 func filter(words []string, keep func(string) bool) []string {
-	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return !keep(w) })
+	return slices.DeleteFunc(slices.Clone(words), func(w string) bool {
+		return !keep(w)
+	})
 }
 
 // Within reports whether one word is made of another if at most n letters are added, removed,
 // replaced or swapped with their neighbour. The case of letters does not matter.
-func Within(n int, a, b string) bool { return within(n, strings.ToLower(a), strings.ToLower(b)) }
+func Within(n int, a, b string) bool {
+	return within(n, strings.ToLower(a), strings.ToLower(b))
+}
 
 func within(n int, a, b string) bool {
-	for a != "" && b != "" && a[0] == b[0] {
+	for a != "" &&
+		b != "" &&
+		a[0] == b[0] {
 		a, b = a[1:], b[1:]
 	}
 	switch {
@@ -53,10 +69,14 @@ func within(n int, a, b string) bool {
 	case within(n-1, a[1:], b[1:]):
 		return true
 	}
-	return areSwapped(a, b) && within(n-1, a[2:], b[2:])
+	return areSwapped(a, b) &&
+		within(n-1, a[2:], b[2:])
 }
 
 // areSwapped reports whether the first two letters of a are those of b in the other order.
 func areSwapped(a, b string) bool {
-	return len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0]
+	return len(a) > 1 &&
+		len(b) > 1 &&
+		a[0] == b[1] &&
+		a[1] == b[0]
 }

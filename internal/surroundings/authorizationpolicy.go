@@ -78,7 +78,8 @@ func (v *verdict) add(p *AuthorizationPolicy, applies, matches certain.Certainty
 		fallthrough
 	case authz.Deny:
 		if both > v.denied {
-			v.denied, v.denying = both, p.words()
+			v.denied = both
+			v.denying = p.words()
 		}
 	case authz.Allow:
 		v.allowed = max(v.allowed, both)

@@ -103,12 +103,17 @@ func (s *Surroundings) HealthCheckBy(pods *Pods, port int, path string, readines
 }
 
 // Words names the Ingress.
-func (v *Ingress) Words() string { return objectAt("Ingress", v.Namespace, v.Name, v.At) }
+func (v *Ingress) Words() string {
+	return objectAt("Ingress", v.Namespace, v.Name, v.At)
+}
 
 // behind returns a Service that certainly selects the pods and by which an Ingress leads to
 // a port of theirs; nil if there is none.
 func (s *Surroundings) behind(v *Ingress, pods *Pods, port int) *Service {
 	return leading(listed(s.Services), certain.Always, pods, port, func(service *Service, p *ServicePort) bool {
-		return slices.ContainsFunc(v.Backends, func(k IngressBackend) bool { return k.leadsTo(service, p) })
+		return slices.ContainsFunc(
+			v.Backends,
+			func(k IngressBackend) bool { return k.leadsTo(service, p) },
+		)
 	})
 }

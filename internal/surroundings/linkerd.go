@@ -40,13 +40,17 @@ type PathMatch struct {
 func (s *Surroundings) RoutedBy(pods *Pods, port int, path string) (route string, may bool) {
 	for _, server := range listed(s.LinkerdServers) {
 		named := ServicePort{Port: port, TargetPort: server.Port}
-		if server.PodSelector.selects(pods) < certain.Always || !named.leadsTo(pods.Spec, port) {
+		if server.PodSelector.selects(pods) < certain.Always ||
+			!named.leadsTo(pods.Spec, port) {
 			continue
 		}
 		for _, r := range listed(s.HTTPRoutes) {
 			if slices.Contains(r.Servers, server.Name) {
 				route = cmp.Or(route, objectAt("HTTPRoute", r.Namespace, r.Name, r.At))
-				may = may || slices.ContainsFunc(r.Matches, func(m PathMatch) bool { return m.mayMatch(path) })
+				may = may ||
+					slices.ContainsFunc(r.Matches, func(m PathMatch) bool {
+						return m.mayMatch(path)
+					})
 			}
 		}
 	}

@@ -59,7 +59,12 @@ func (l *LabelSelector) selects(pods *Pods) certain.Certainty {
 			continue
 		}
 		in := set && slices.Contains(x.Values, pods.Labels.Get(x.Key))
-		holds := map[string]bool{"In": in, "NotIn": !in, "Exists": set, "DoesNotExist": !set}
+		holds := map[string]bool{
+			"In":           in,
+			"NotIn":        !in,
+			"Exists":       set,
+			"DoesNotExist": !set,
+		}
 		found = min(found, certain.Of(holds[x.Operator]))
 	}
 	return found
@@ -72,7 +77,9 @@ func (r *NetworkRule) admits(from netip.Addr, pods *Pods, port int) bool {
 		return err == nil && block.Contains(from)
 	}
 	isPeer := func(p NetworkPeer) bool {
-		return p.IPBlock != nil && within(p.IPBlock.CIDR) && !slices.ContainsFunc(p.IPBlock.Except, within)
+		return p.IPBlock != nil &&
+			within(p.IPBlock.CIDR) &&
+			!slices.ContainsFunc(p.IPBlock.Except, within)
 	}
 	if len(r.From) > 0 && !slices.ContainsFunc(r.From, isPeer) {
 		return false
@@ -92,7 +99,8 @@ func (p *NetworkPort) has(pods *Pods, port int) bool {
 		named := ServicePort{TargetPort: *p.Port} // a port's name means the same in a Service
 		return named.leadsTo(pods.Spec, port)
 	}
-	return p.Port.Int <= int64(port) && int64(port) <= max(p.Port.Int, p.EndPort)
+	return p.Port.Int <= int64(port) &&
+		int64(port) <= max(p.Port.Int, p.EndPort)
 }
 
 // ShutBy returns a NetworkPolicy that certainly selects the pods although none that may select
@@ -103,7 +111,9 @@ func (s *Surroundings) ShutBy(from netip.Addr, pods *Pods, port int) (policy str
 		if found == certain.Never {
 			continue
 		}
-		admits := func(r NetworkRule) bool { return r.admits(from, pods, port) }
+		admits := func(r NetworkRule) bool {
+			return r.admits(from, pods, port)
+		}
 		if slices.ContainsFunc(p.Ingress, admits) {
 			return ""
 		}

@@ -45,11 +45,16 @@ type MTLSMode struct {
 // pilot/pkg/security/authn/policy_applier.go.
 func (s *Surroundings) MTLS(rootNamespace string, pods *Pods, port int, byDefault string) []MTLSMode {
 	modes := s.modes(false, rootNamespace, pods, port, byDefault)
-	if !slices.ContainsFunc(s.PeerAuthentications, func(p PeerAuthentication) bool { return p.Far }) {
+	if !slices.ContainsFunc(s.PeerAuthentications, func(p PeerAuthentication) bool {
+		return p.Far
+	}) {
 		return modes
 	}
 	for _, m := range s.modes(true, rootNamespace, pods, port, byDefault) {
-		if !slices.ContainsFunc(modes, func(near MTLSMode) bool { return near.Mode == m.Mode }) {
+		if !slices.ContainsFunc(
+			modes,
+			func(near MTLSMode) bool { return near.Mode == m.Mode },
+		) {
 			m.Far = true
 			modes = append(modes, m)
 		}
@@ -89,7 +94,9 @@ func (s *Surroundings) modes(far bool, rootNamespace string, pods *Pods, port in
 }
 
 // inherits reports whether the policy leaves the mode to the wider scope.
-func (p *PeerAuthentication) inherits() bool { return p.Mode == "" || p.Mode == mtlsUnset }
+func (p *PeerAuthentication) inherits() bool {
+	return p.Mode == "" || p.Mode == mtlsUnset
+}
 
 // narrow returns the modes that the policies of a scope leave of those of the wider
 // scope. Istio takes the scope's oldest policy, which may be any. Unless it is certain that one is about
@@ -109,7 +116,13 @@ func narrow(wider []MTLSMode, scope []PeerAuthentication, sure bool, port int) [
 		if p.inherits() {
 			modes = append(modes, wider...)
 		} else {
-			modes = append(modes, MTLSMode{Mode: p.Mode, At: objectAt("PeerAuthentication", p.Namespace, p.Name, p.At)})
+			modes = append(
+				modes,
+				MTLSMode{
+					Mode: p.Mode,
+					At:   objectAt("PeerAuthentication", p.Namespace, p.Name, p.At),
+				},
+			)
 		}
 	}
 	return modes
@@ -127,7 +140,10 @@ func mergeModes(modes []MTLSMode) []MTLSMode {
 	}
 	var merged []MTLSMode
 	for _, mode := range slices.Sorted(maps.Keys(said)) {
-		merged = append(merged, MTLSMode{Mode: mode, At: someOf(said[mode])})
+		merged = append(merged, MTLSMode{
+			Mode: mode,
+			At:   someOf(said[mode]),
+		})
 	}
 	return merged
 }

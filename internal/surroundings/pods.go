@@ -42,7 +42,11 @@ func (p *Pods) has(key, value string) certain.Certainty {
 			return certain.Of(name == value)
 		}
 	case canonical + "revision":
-		version := cmp.Or(p.Labels.Get("app.kubernetes.io/version"), p.Labels.Get("version"), "latest")
+		version := cmp.Or(
+			p.Labels.Get("app.kubernetes.io/version"),
+			p.Labels.Get("version"),
+			"latest",
+		)
 		return certain.Of(version == value)
 	case "security.istio.io/tlsMode":
 		return certain.Of(value == "istio")
@@ -65,7 +69,8 @@ const canonical = "service.istio.io/canonical-"
 // have no generation between it and their pods, and of a Deployment; "" if it is not known.
 func (p *Pods) canonicalName() string {
 	name := cmp.Or(p.Labels.Get("app.kubernetes.io/name"), p.Labels.Get("app"))
-	if name == "" && slices.Contains([]string{"Deployment", "StatefulSet", "DaemonSet"}, p.Kind) {
+	if name == "" &&
+		slices.Contains([]string{"Deployment", "StatefulSet", "DaemonSet"}, p.Kind) {
 		name = p.Name
 	}
 	return strings.Trim(name[:min(len(name), 63)], "-_.")
@@ -109,8 +114,12 @@ var ownLabels = []string{
 func (p *Pods) getsLater(key string) bool {
 	known := slices.Contains(ownLabels, p.Kind)
 	for _, l := range laterLabels {
-		fits := key == l.label || strings.HasSuffix(l.label, "/") && strings.HasPrefix(key, l.label)
-		if fits && (l.kinds == nil || !known || slices.Contains(l.kinds, p.Kind)) {
+		fits := key == l.label ||
+			strings.HasSuffix(l.label, "/") && strings.HasPrefix(key, l.label)
+		if fits &&
+			(l.kinds == nil ||
+				!known ||
+				slices.Contains(l.kinds, p.Kind)) {
 			return true
 		}
 	}

@@ -33,7 +33,8 @@ type ServicePort struct {
 }
 
 func (v *Service) hasBackendConfig() bool {
-	return v.Annotations.Get(gkeBackendConfig) != "" || v.Annotations.Get("beta."+gkeBackendConfig) != ""
+	return v.Annotations.Get(gkeBackendConfig) != "" ||
+		v.Annotations.Get("beta."+gkeBackendConfig) != ""
 }
 
 func (v *Service) selects(p *Pods) certain.Certainty {
@@ -51,7 +52,8 @@ func (s *Surroundings) Declared(pods *Pods, port int) (all []Protocol) {
 			continue
 		}
 		for _, p := range v.Ports {
-			if p.leadsTo(pods.Spec, port) && !slices.Contains(all, p.declared()) {
+			if p.leadsTo(pods.Spec, port) &&
+				!slices.Contains(all, p.declared()) {
 				all = append(all, p.declared())
 			}
 		}
@@ -61,7 +63,10 @@ func (s *Surroundings) Declared(pods *Pods, port int) (all []Protocol) {
 
 // HasServices reports whether Services of the namespace are among the manifests.
 func (s *Surroundings) HasServices() bool {
-	return slices.ContainsFunc(listed(s.Services), func(v Service) bool { return !v.IsEntry })
+	return slices.ContainsFunc(
+		listed(s.Services),
+		func(v Service) bool { return !v.IsEntry },
+	)
 }
 
 // Exposed returns a Service that leads to a port of the pods, or may do so; "" if there is
@@ -94,7 +99,9 @@ func leading(
 ) *Service {
 	for i := range services {
 		v := &services[i]
-		leads := func(p ServicePort) bool { return p.leadsTo(pods.Spec, port) && counts(v, &p) }
+		leads := func(p ServicePort) bool {
+			return p.leadsTo(pods.Spec, port) && counts(v, &p)
+		}
 		if v.selects(pods) >= demanded && slices.ContainsFunc(v.Ports, leads) {
 			return v
 		}
@@ -125,10 +132,13 @@ func (p *ServicePort) leadsTo(spec *pod.Spec, port int) bool {
 		return p.TargetPort.Int == int64(port)
 	}
 	named := func(x pod.ContainerPort) bool {
-		return x.Name == p.TargetPort.Str && x.ContainerPort == int64(port) && cmp.Or(x.Protocol, "TCP") == protocol
+		return x.Name == p.TargetPort.Str &&
+			x.ContainerPort == int64(port) &&
+			cmp.Or(x.Protocol, "TCP") == protocol
 	}
 	for at, c := range spec.All() {
-		if (!at.Init || pod.IsSidecar(at, c)) && slices.ContainsFunc(c.Ports, named) {
+		if (!at.Init || pod.IsSidecar(at, c)) &&
+			slices.ContainsFunc(c.Ports, named) {
 			return true
 		}
 	}

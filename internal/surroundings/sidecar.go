@@ -79,7 +79,8 @@ func (s *Surroundings) Inbound(rootNamespace string, pods *Pods, port int, redir
 
 func (in *Inbound) elsewhere(endpoint string, by *Sidecar) {
 	if in.Elsewhere == "" {
-		in.Elsewhere, in.By = endpoint, by.words()
+		in.Elsewhere = endpoint
+		in.By = by.words()
 	}
 }
 
@@ -115,9 +116,15 @@ func (l *InboundListener) isBound(redirects bool) bool {
 // certain one, and all that may come before it.
 func (s *Surroundings) sidecarsOf(rootNamespace string, pods *Pods) (applying []Sidecar) {
 	ranks := []func(*Sidecar) bool{
-		func(c *Sidecar) bool { return c.Namespace == pods.Namespace && c.HasSelector },
-		func(c *Sidecar) bool { return c.Namespace == pods.Namespace && !c.HasSelector },
-		func(c *Sidecar) bool { return c.Namespace == rootNamespace && !c.HasSelector },
+		func(c *Sidecar) bool {
+			return c.Namespace == pods.Namespace && c.HasSelector
+		},
+		func(c *Sidecar) bool {
+			return c.Namespace == pods.Namespace && !c.HasSelector
+		},
+		func(c *Sidecar) bool {
+			return c.Namespace == rootNamespace && !c.HasSelector
+		},
 	}
 	for _, isOf := range ranks {
 		isSure := false
@@ -134,9 +141,14 @@ func (s *Surroundings) sidecarsOf(rootNamespace string, pods *Pods) (applying []
 	return applying
 }
 
-func (c *Sidecar) words() string { return objectAt("Sidecar", c.Namespace, c.Name, c.At) }
+func (c *Sidecar) words() string {
+	return objectAt("Sidecar", c.Namespace, c.Name, c.At)
+}
 
 // HasSidecars reports whether a Sidecar with an ingress is near.
 func (s *Surroundings) HasSidecars() bool {
-	return slices.ContainsFunc(listed(s.Sidecars), func(c Sidecar) bool { return len(c.Listeners) > 0 })
+	return slices.ContainsFunc(
+		listed(s.Sidecars),
+		func(c Sidecar) bool { return len(c.Listeners) > 0 },
+	)
 }

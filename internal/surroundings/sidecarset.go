@@ -23,7 +23,8 @@ func (s *Surroundings) SidecarSet(pods *Pods) (found *SidecarSet, adds certain.C
 	adds = certain.Never
 	for _, set := range listed(s.SidecarSets) {
 		if selects := set.selects(pods); selects > adds {
-			found, adds = &set, selects
+			found = &set
+			adds = selects
 		}
 	}
 	return found, adds
@@ -41,4 +42,6 @@ func (s *SidecarSet) selects(pods *Pods) certain.Certainty {
 }
 
 // Words names the SidecarSet, and where it is.
-func (s *SidecarSet) Words() string { return objectAt("SidecarSet", "", s.Name, s.At) }
+func (s *SidecarSet) Words() string {
+	return objectAt("SidecarSet", "", s.Name, s.At)
+}

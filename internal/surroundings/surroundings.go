@@ -62,7 +62,9 @@ type Elsewhere struct {
 }
 
 // Words names the Namespace, and where it is.
-func (e *Elsewhere) Words() string { return objectAt("Namespace", "", e.Namespace.Name, e.At) }
+func (e *Elsewhere) Words() string {
+	return objectAt("Namespace", "", e.Namespace.Name, e.At)
+}
 
 // Limits returns what limits the pods of the namespace.
 func (s *Surroundings) Limits() resources.Limits {

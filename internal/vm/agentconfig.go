@@ -120,9 +120,11 @@ func readYAML(text string) (*manifest.Stream, *manifest.Object, error) {
 
 // inOneLine returns an error about the YAML in the annotation.
 func inOneLine(err error) error {
-	where, text := "", strings.Join(strings.Fields(err.Error()), " ")
+	where := ""
+	text := strings.Join(strings.Fields(err.Error()), " ")
 	if e, ok := errors.AsType[*manifest.Error](err); ok && e.Line > 0 {
-		where, text = fmt.Sprintf("line %d of its value: ", e.Line), e.Message()
+		where = fmt.Sprintf("line %d of its value: ", e.Line)
+		text = e.Message()
 		if len(e.Path) > 0 {
 			text = fmt.Sprintf("`%s`: %s", e.Path, text)
 		}
@@ -158,7 +160,14 @@ func withEnv(base *string, vars field.KeyValues) (string, error) {
 	}
 	var edits []field.Edit
 	for _, v := range vars {
-		edits = append(edits, field.Edit{Op: field.Set, Path: metadataPath.Key(v.Key), Value: v.Value})
+		edits = append(
+			edits,
+			field.Edit{
+				Op:    field.Set,
+				Path:  metadataPath.Key(v.Key),
+				Value: v.Value,
+			},
+		)
 	}
 	return editYAML(text, edits...)
 }
@@ -170,7 +179,9 @@ func withoutEnv(text string, vars field.KeyValues, before *string) (*string, err
 	if err != nil {
 		return nil, err
 	}
-	valueBefore := func(field.Path) (field.Value, bool) { return nil, false }
+	valueBefore := func(field.Path) (field.Value, bool) {
+		return nil, false
+	}
 	if before != nil {
 		if _, o, err := readYAML(*before); err == nil { // it may be blank
 			valueBefore = o.Value
@@ -181,16 +192,27 @@ func withoutEnv(text string, vars field.KeyValues, before *string) (*string, err
 	for _, v := range vars {
 		path := metadataPath.Key(v.Key)
 		if was, set := valueBefore(path); set {
-			edits = append(edits, field.Edit{Op: field.Set, Path: path, Value: was})
+			edits = append(edits, field.Edit{
+				Op:    field.Set,
+				Path:  path,
+				Value: was,
+			})
 		} else if _, there := o.Value(path); there { // or the user has removed it since
-			edits = append(edits, field.Edit{Op: field.Delete, Path: path})
+			edits = append(edits, field.Edit{
+				Op:   field.Delete,
+				Path: path,
+			})
 			removed++
 		}
 	}
 	if sizeOf(o.Value(metadataPath)) == removed {
 		emptied := field.Edit{Op: field.Delete, Path: metadataPath}
 		if was, set := valueBefore(metadataPath); set && sizeOf(was, set) == 0 {
-			emptied = field.Edit{Op: field.Set, Path: metadataPath, Value: was}
+			emptied = field.Edit{
+				Op:    field.Set,
+				Path:  metadataPath,
+				Value: was,
+			}
 		}
 		if emptied.Op == field.Delete && sizeOf(o.Value(nil)) == 1 {
 			return nil, nil

@@ -20,7 +20,12 @@ const danglingText = "it looks rewritten, but the annotation `" + ConfigAnnotati
 // is not.
 func (b *builder) classify(rewrite []string) (why reason.Key) {
 	if path, known := unknownField(b.source); path != nil {
-		f := b.add(reason.HandlerUnknown, path, "not rewritten: this version does not know the field `%s`", path[len(path)-1].Key)
+		f := b.add(
+			reason.HandlerUnknown,
+			path,
+			"not rewritten: this version does not know the field `%s`",
+			path[len(path)-1].Key,
+		)
 		f.Text.Why = "It knows " + strings.Join(known, ", ")
 		return reason.HandlerUnknown
 	}
@@ -64,15 +69,27 @@ func (b *builder) canRewrite(target *prober.Original) bool {
 	})
 	_, hasEnv := b.config.group.ProxyMetadata.Lookup(prober.EnvName)
 	switch {
-	case isOwnHost(host) && !slices.Contains([]string{"", "localhost", "127.0.0.1"}, host):
+	case isOwnHost(host) &&
+		!slices.Contains([]string{"", "localhost", "127.0.0.1"}, host):
 		f := b.add(reason.VMHTTPSVerified, probePath.Key(httpGet, "host"), "not rewritten: %q is neither 127.0.0.1 nor localhost", host)
 		f.Text.Why = "Istio's agent verifies the certificate. Its status server does not, but asks only these or the machine's own address"
 		f.Text.Fix = "Write 127.0.0.1 or localhost, or remove `host`"
-	case b.g.Metadata.Name == "" || strings.Contains(b.g.Metadata.Name, "/"):
-		f := b.add(reason.VMProbeInvalid, field.NewPath("metadata", "name"), "not rewritten: %q is not a name without a slash", b.g.Metadata.Name)
+	case b.g.Metadata.Name == "" ||
+		strings.Contains(b.g.Metadata.Name, "/"):
+		f := b.add(
+			reason.VMProbeInvalid,
+			field.NewPath("metadata", "name"),
+			"not rewritten: %q is not a name without a slash",
+			b.g.Metadata.Name,
+		)
 		f.Text.Why = "The path of a rewritten probe has the group's name"
 	case overridden >= 0:
-		f := b.add(reason.VMConfigInvalid, entryConfigPath, "its `proxyMetadata.%s` replaces the group's", b.config.entries.ProxyMetadata[overridden].Key)
+		f := b.add(
+			reason.VMConfigInvalid,
+			entryConfigPath,
+			"its `proxyMetadata.%s` replaces the group's",
+			b.config.entries.ProxyMetadata[overridden].Key,
+		)
 		f.Text.Fix = "Remove it: rewrite-probes sets it"
 	case hasEnv && !b.envIsOurs():
 		f := b.add(reason.VMConfigInvalid, annotationPath(ConfigAnnotation),
@@ -129,8 +146,14 @@ func (b *builder) checkHTTPGet() {
 	}
 	for i, header := range h.HTTPHeaders {
 		if strings.EqualFold(header.Name, "Host") && header.Name != "Host" {
-			f := b.add(reason.VMHeaderCase, path.Item("httpHeaders", i).Key("name"), "with the header %q, Istio's agent sends two Host headers, which a server answers with 400", header.Name)
-			f.Current, f.Proposed = header.Name, "Host"
+			f := b.add(
+				reason.VMHeaderCase,
+				path.Item("httpHeaders", i).Key("name"),
+				"with the header %q, Istio's agent sends two Host headers, which a server answers with 400",
+				header.Name,
+			)
+			f.Current = header.Name
+			f.Proposed = "Host"
 		}
 	}
 }

@@ -34,7 +34,8 @@ func (b *builder) derive() {
 		b.add(reason.VMSourceUnknown, path, "%q: %v", ref, err).Current = ref
 		return
 	case b.original == nil || b.isDerived():
-		b.original, b.derived = p, p
+		b.original = p
+		b.derived = p
 	case !reflect.DeepEqual(effective(b.original), p):
 		b.add(reason.VMSourceDiffers, probePath, "it is %s, but %s has %s",
 			inJSON(effective(b.original)), where, inJSON(p))
@@ -61,7 +62,10 @@ func (b *builder) isDerived() bool {
 func (b *builder) find(ref string) (from *transformer.OriginalProbe, where string, err error) {
 	kind, rest, _ := strings.Cut(ref, "/")
 	name, container, named := strings.Cut(rest, "/")
-	if kind == "" || name == "" || named && container == "" || strings.Contains(container, "/") {
+	if kind == "" ||
+		name == "" ||
+		named && container == "" ||
+		strings.Contains(container, "/") {
 		return nil, where, errors.New("must be KIND/NAME or KIND/NAME/CONTAINER, such as Deployment/reviews")
 	}
 	all, workload, err := b.g.Probes(kind, name)
@@ -82,7 +86,13 @@ func (b *builder) find(ref string) (from *transformer.OriginalProbe, where strin
 	case len(all) == 0:
 		return nil, where, fmt.Errorf("%s has no readinessProbe", workload)
 	}
-	return nil, where, fmt.Errorf("%s has a readinessProbe in %s. Name one of these containers: %s/%s/CONTAINER", workload, strings.Join(containers, ", "), kind, name)
+	return nil, where, fmt.Errorf(
+		"%s has a readinessProbe in %s. Name one of these containers: %s/%s/CONTAINER",
+		workload,
+		strings.Join(containers, ", "),
+		kind,
+		name,
+	)
 }
 
 // translate returns a container's probe in the form of a group's, with every default.

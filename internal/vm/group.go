@@ -82,7 +82,12 @@ type builder struct {
 // newBuilder reads the group.
 func newBuilder(g *Group) *builder {
 	config, path, err := readAgentConfig(g)
-	b := &builder{g: g, config: config, probe: g.Spec.Probe, original: g.Spec.Probe}
+	b := &builder{
+		g:        g,
+		config:   config,
+		probe:    g.Spec.Probe,
+		original: g.Spec.Probe,
+	}
 	if err != nil {
 		b.add(reason.VMConfigInvalid, path, "%v", err)
 	}
@@ -107,7 +112,9 @@ func Reads() []field.Path {
 	return all
 }
 
-func annotationPath(key string) field.Path { return field.NewPath("metadata", "annotations", key) }
+func annotationPath(key string) field.Path {
+	return field.NewPath("metadata", "annotations", key)
+}
 
 func (b *builder) add(key reason.Key, path field.Path, format string, args ...any) *transformer.Finding {
 	b.findings = append(b.findings, transformer.NewFinding(key, path, format, args...))
@@ -120,7 +127,9 @@ func (b *builder) addDangling() {
 	f.Text.Fix = "Write the original probe back"
 }
 
-func (b *builder) failed() bool { return transformer.FirstError(b.findings) != nil }
+func (b *builder) failed() bool {
+	return transformer.FirstError(b.findings) != nil
+}
 
 // recognise finds the original of a rewritten probe.
 func (b *builder) recognise() {
@@ -131,11 +140,18 @@ func (b *builder) recognise() {
 	if b.config.entry == nil || h.Path != b.config.key {
 		_, of, ok := prober.ParseKey(h.Path)
 		isForAgent := h.Port == field.Number(b.config.statusPort)
-		b.dangling = ok && of == prober.Readiness && isForAgent && b.config.probers[h.Path] == nil
+		b.dangling = ok &&
+			of == prober.Readiness &&
+			isForAgent &&
+			b.config.probers[h.Path] == nil
 		return
 	}
 	e := b.config.entry
-	entry := entryOf(&vmconfig.Probe{HTTPGet: e.HTTPGet, GRPC: e.GRPC, TimeoutSeconds: e.TimeoutSeconds})
+	entry := entryOf(&vmconfig.Probe{
+		HTTPGet:        e.HTTPGet,
+		GRPC:           e.GRPC,
+		TimeoutSeconds: e.TimeoutSeconds,
+	})
 	if entry.HTTPGet != nil {
 		entry.HTTPGet.Host = "" // the rewritten probe has it
 	}
@@ -176,7 +192,9 @@ func Plan(g *Group, rewrite []string) transformer.Plan {
 // repairs returns what Istio's agent does wrong with a probe that is rewritten.
 func (b *builder) repairs() []transformer.Finding {
 	switch {
-	case b.target == nil || b.probe == nil || b.failed():
+	case b.target == nil ||
+		b.probe == nil ||
+		b.failed():
 		return nil
 	case !b.isRewritten && b.probe.GRPC != nil:
 		return []transformer.Finding{transformer.NewFinding(reason.VMGRPCRefused, probePath.Key(grpc),
@@ -185,7 +203,9 @@ func (b *builder) repairs() []transformer.Finding {
 		return []transformer.Finding{transformer.NewFinding(reason.VMHTTPSVerified, probePath.Key(httpGet, "scheme"),
 			"Istio's agent verifies the certificate of an HTTPS probe, and the kubelet does not").
 			Why("A self-signed certificate, or one for another address, fails")}
-	case b.isRewritten && hasHost(b.target) && b.config.group.ProxyMetadata.Get(localhostEnv) != "true":
+	case b.isRewritten &&
+		hasHost(b.target) &&
+		b.config.group.ProxyMetadata.Get(localhostEnv) != "true":
 		return []transformer.Finding{transformer.NewFinding(reason.VMConfigInvalid, annotationPath(ConfigAnnotation),
 			"without `proxyMetadata.%s: \"true\"`, the agent's status server does not ask %s", localhostEnv, b.target.HTTPGet.Host)}
 	}
@@ -231,7 +251,8 @@ func (b *builder) plan(why reason.Key) transformer.Plan {
 		plan.Edits = append(b.probeEdits(), b.annotationEdits(&plan.Answer)...)
 	}
 	if b.target != nil && !b.failed() {
-		plan.Answer.By, plan.Answer.Port = answeredBy, b.config.statusPort
+		plan.Answer.By = answeredBy
+		plan.Answer.Port = b.config.statusPort
 	}
 	slices.SortStableFunc(b.findings, func(x, y transformer.Finding) int {
 		return x.Severity.Rank() - y.Severity.Rank()
@@ -247,27 +268,37 @@ func (b *builder) plan(why reason.Key) transformer.Plan {
 	switch {
 	case b.failed():
 		v.Reason = b.findings[0].Reason
-		if b.target != nil || b.isRewritten || b.derived != nil || b.original == nil {
+		if b.target != nil ||
+			b.isRewritten ||
+			b.derived != nil ||
+			b.original == nil {
 			v.State = transformer.Refused
 		}
 	case b.target != nil:
-		v.State, v.Reason = transformer.Rewritten, reason.None
+		v.State = transformer.Rewritten
+		v.Reason = reason.None
 		v.After = fmt.Sprintf(":%d%s", b.config.statusPort, b.key())
 		if len(plan.Edits) > 0 {
 			v.State = transformer.WouldRewrite
 		}
 	case b.isRewritten || b.original == nil:
-		v.State, v.Before, v.After = transformer.WouldRestore, describe(b.probe), describe(b.original)
+		v.State = transformer.WouldRestore
+		v.Before = describe(b.probe)
+		v.After = describe(b.original)
 	case b.derived != nil && len(plan.Edits) > 0:
-		v.State, v.Reason = transformer.WouldRewrite, reason.None
-		v.Before, v.After = describe(nil), describe(b.original)
+		v.State = transformer.WouldRewrite
+		v.Reason = reason.None
+		v.Before = describe(nil)
+		v.After = describe(b.original)
 	}
 	plan.Probes = []transformer.Verdict{v}
 	return plan
 }
 
 // key returns the path at which the group's probe is answered.
-func (b *builder) key() string { return prober.Key(b.g.Metadata.Name, prober.Readiness) }
+func (b *builder) key() string {
+	return prober.Key(b.g.Metadata.Name, prober.Readiness)
+}
 
 // handlerOf returns the handler of a probe as that of a container.
 func handlerOf(p *vmconfig.Probe) *pod.Handler {

@@ -32,7 +32,9 @@ func probeIn(m field.Map) (*vmconfig.Probe, error) {
 // earlier run. That one had the group's name, unless the group was renamed too.
 func (b *builder) envIsOurs() bool {
 	_, ran := b.g.Metadata.Annotations.Lookup(transformer.OriginalsAnnotation)
-	return b.isRewritten || b.config.entry != nil && (ran || b.config.key == b.key())
+	return b.isRewritten ||
+		b.config.entry != nil &&
+			(ran || b.config.key == b.key())
 }
 
 // userConfig returns the agent configuration as its author wrote it, nil if
@@ -121,7 +123,10 @@ func (b *builder) texts() field.KeyValues {
 		return b.isRewritten
 	}
 	texts := b.record.Values(transformer.RecordTexts)
-	texts = slices.DeleteFunc(texts, func(t field.KeyValue) bool { return !isChanged(t.Key) })
+	texts = slices.DeleteFunc(
+		texts,
+		func(t field.KeyValue) bool { return !isChanged(t.Key) },
+	)
 	for _, t := range b.g.Texts {
 		if key := t.Path[len(t.Path)-1].Key; !isChanged(key) {
 			texts = texts.With(key, t.Text)
@@ -138,6 +143,9 @@ func (b *builder) noteEmpty(r *transformer.Record) {
 		v, noted = b.g.Source(field.NewPath("metadata", annotations))
 	}
 	if noted {
-		r.Add(transformer.RecordEmpty, field.Entry{Key: annotations, Value: v})
+		r.Add(transformer.RecordEmpty, field.Entry{
+			Key:   annotations,
+			Value: v,
+		})
 	}
 }

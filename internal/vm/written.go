@@ -37,7 +37,10 @@ func writtenIn(probe field.Map) field.Map {
 
 // withTimeout returns what is written with another timeout.
 func withTimeout(w field.Map, seconds int) field.Map {
-	w = slices.DeleteFunc(slices.Clone(w), func(e field.Entry) bool { return e.Key == timeoutSeconds })
+	w = slices.DeleteFunc(
+		slices.Clone(w),
+		func(e field.Entry) bool { return e.Key == timeoutSeconds },
+	)
 	return append(w, field.Entry{Key: timeoutSeconds, Value: seconds})
 }
 
@@ -46,7 +49,10 @@ func writtenBy(e *prober.Original) field.Map {
 	h := &pod.Handler{HTTPGet: e.HTTPGet, GRPC: e.GRPC}
 	probe := field.Map{{Key: h.Kind(), Value: h.Value()}}
 	if e.TimeoutSeconds > 1 {
-		probe = append(probe, field.Entry{Key: timeoutSeconds, Value: e.TimeoutSeconds})
+		probe = append(probe, field.Entry{
+			Key:   timeoutSeconds,
+			Value: e.TimeoutSeconds,
+		})
 	}
 	return writtenIn(probe)
 }
@@ -63,7 +69,9 @@ func entryOf(p *vmconfig.Probe) *prober.Original {
 
 // outerTimeout returns the timeout of a rewritten probe: the agent's status
 // server must have the time to say that the original timed out.
-func outerTimeout(inner int) int { return min(max(inner, 1), math.MaxInt32-1) + 1 }
+func outerTimeout(inner int) int {
+	return min(max(inner, 1), math.MaxInt32-1) + 1
+}
 
 // probeEdits returns the edits of the probe: rewritten, derived, removed or restored.
 func (b *builder) probeEdits() []field.Edit {
@@ -96,30 +104,45 @@ func (b *builder) probeEdits() []field.Edit {
 // what of them is known as it was written.
 func (b *builder) editsTo(p *vmconfig.Probe, written field.Map) []field.Edit {
 	h := handlerOf(p)
-	edits := pod.HandlerEdits(probePath, handlerOf(b.probe), h, field.As[field.Map](written, h.Kind()))
+	edits := pod.HandlerEdits(
+		probePath,
+		handlerOf(b.probe),
+		h,
+		field.As[field.Map](written, h.Kind()),
+	)
 	path := probePath.Key(timeoutSeconds)
 	want, set := written.Get(timeoutSeconds)
 	now, there := b.source.Get(timeoutSeconds)
 	switch {
 	case set && !(there && want == now):
-		edits = append(edits, field.Edit{Op: field.Set, Path: path, Value: want})
+		edits = append(edits, field.Edit{
+			Op:    field.Set,
+			Path:  path,
+			Value: want,
+		})
 	case there && !set:
-		edits = append(edits, field.Edit{Op: field.Delete, Path: path})
+		edits = append(edits, field.Edit{
+			Op:   field.Delete,
+			Path: path,
+		})
 	}
 	return edits
 }
 
 // rewritten returns a probe that goes to the agent's status server.
 func (b *builder) rewritten(p *vmconfig.Probe) *vmconfig.Probe {
-	q, h := *p, prober.HTTPGet{}
+	q := *p
+	h := prober.HTTPGet{}
 	if p.HTTPGet != nil {
 		h = *p.HTTPGet
 	}
-	h.Path, h.Port = b.key(), field.Number(b.config.statusPort)
+	h.Path = b.key()
+	h.Port = field.Number(b.config.statusPort)
 	if h.Scheme != "" {
 		h.Scheme = vmconfig.HTTP
 	}
-	q.HTTPGet, q.GRPC = &h, nil
+	q.HTTPGet = &h
+	q.GRPC = nil
 	q.TimeoutSeconds = outerTimeout(b.target.TimeoutSeconds)
 	return &q
 }

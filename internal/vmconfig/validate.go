@@ -17,7 +17,9 @@ type FieldError struct {
 	Text string
 }
 
-func (e *FieldError) Error() string { return fmt.Sprintf("`%s`: %s", e.Path, e.Text) }
+func (e *FieldError) Error() string {
+	return fmt.Sprintf("`%s`: %s", e.Path, e.Text)
+}
 
 func errorAt(path field.Path, format string, args ...any) error {
 	return &FieldError{path, fmt.Sprintf(format, args...)}
@@ -56,7 +58,9 @@ func checkName(key, name string) error {
 }
 
 // hasOnly reports whether a text has no other characters than those allowed.
-func hasOnly(text, allowed string) bool { return strings.Trim(text, allowed) == "" }
+func hasOnly(text, allowed string) bool {
+	return strings.Trim(text, allowed) == ""
+}
 
 func checkRange(path field.Path, n, least, most int) error {
 	if n < least || n > most {
@@ -110,7 +114,9 @@ func (p *Probe) Validate(path field.Path) error {
 const inHeaderNames = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 func checkHTTPGet(path field.Path, h *prober.HTTPGet) error {
-	if h.Scheme != HTTP && h.Scheme != HTTPS && h.Scheme != "" {
+	if h.Scheme != HTTP &&
+		h.Scheme != HTTPS &&
+		h.Scheme != "" {
 		return errorAt(path.Key("scheme"), "%q must be HTTP or HTTPS", h.Scheme)
 	}
 	for i, header := range h.HTTPHeaders {
@@ -121,7 +127,10 @@ func checkHTTPGet(path field.Path, h *prober.HTTPGet) error {
 			return errorAt(path.Item("httpHeaders", i).Key("value"), "%q must have no line break and no NUL", header.Value)
 		}
 	}
-	return cmp.Or(checkUnset(path.Key("protocol"), h.Protocol), checkPort(path.Key("port"), h.Port))
+	return cmp.Or(
+		checkUnset(path.Key("protocol"), h.Protocol),
+		checkPort(path.Key("port"), h.Port),
+	)
 }
 
 // checkUnset checks a field of the API's handlers that those of a WorkloadGroup do not have.

@@ -49,14 +49,24 @@ type Exec struct {
 // Prober returns the probe as an entry of the env var has it, which has no room for exec. The
 // two share their handler.
 func (p *Probe) Prober() *prober.Original {
-	return &prober.Original{HTTPGet: p.HTTPGet, TCPSocket: p.TCPSocket, GRPC: p.GRPC, TimeoutSeconds: p.TimeoutSeconds}
+	return &prober.Original{
+		HTTPGet:        p.HTTPGet,
+		TCPSocket:      p.TCPSocket,
+		GRPC:           p.GRPC,
+		TimeoutSeconds: p.TimeoutSeconds,
+	}
 }
 
 // DefaultProbe returns a probe without a handler whose other fields have the
 // documented defaults. Istio documents 3 for failureThreshold; its own agent
 // takes 1.
 func DefaultProbe() Probe {
-	return Probe{TimeoutSeconds: 1, PeriodSeconds: 10, SuccessThreshold: 1, FailureThreshold: 3}
+	return Probe{
+		TimeoutSeconds:   1,
+		PeriodSeconds:    10,
+		SuccessThreshold: 1,
+		FailureThreshold: 3,
+	}
 }
 
 // WithDefaults returns the probe with the documented defaults for what is not set.

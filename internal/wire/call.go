@@ -116,7 +116,9 @@ func onlyMessage(body []byte, encodings []string) ([]byte, error) {
 func isCall(h textproto.MIMEHeader) bool {
 	return slices.ContainsFunc(h["Content-Type"], func(v string) bool {
 		rest, ok := strings.CutPrefix(v, "application/grpc")
-		return ok && (rest == "" || rest[0] == '+' || rest[0] == ';')
+		return ok && (rest == "" ||
+			rest[0] == '+' ||
+			rest[0] == ';')
 	})
 }
 
@@ -138,7 +140,8 @@ func checkTrailer(trailer textproto.MIMEHeader) error {
 	if trailer == nil {
 		return malformed("gRPC answer has no trailers")
 	}
-	code, valid := int64(0), len(trailer["Grpc-Status"]) > 0
+	code := int64(0)
+	valid := len(trailer["Grpc-Status"]) > 0
 	for _, v := range trailer["Grpc-Status"] {
 		var err error
 		code, err = strconv.ParseInt(v, 10, 32)
@@ -195,7 +198,8 @@ func (t *Stream) Send(message []byte) error {
 	t.frames.mu.Lock()
 	defer t.frames.mu.Unlock()
 	n := t.sent + int64(len(b))
-	for t.err == nil && (n > t.granted[0] || n > t.granted[1]) {
+	for t.err == nil &&
+		(n > t.granted[0] || n > t.granted[1]) {
 		t.room.Wait()
 	}
 	if t.err != nil {

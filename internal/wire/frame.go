@@ -69,7 +69,9 @@ type frame struct {
 	payload     []byte
 }
 
-func (f *frame) has(flag byte) bool { return f.flags&flag != 0 }
+func (f *frame) has(flag byte) bool {
+	return f.flags&flag != 0
+}
 
 // isAnswer reports whether the frame has a part of the peer's answer.
 func (f *frame) isAnswer() bool {
@@ -77,10 +79,14 @@ func (f *frame) isAnswer() bool {
 }
 
 // number returns the 31-bit number at the start of the payload.
-func (f *frame) number() uint32 { return binary.BigEndian.Uint32(f.payload) &^ (1 << 31) }
+func (f *frame) number() uint32 {
+	return binary.BigEndian.Uint32(f.payload) &^ (1 << 31)
+}
 
 // code returns the 32-bit error code at an offset of the payload.
-func (f *frame) code(at int) uint32 { return binary.BigEndian.Uint32(f.payload[at:]) }
+func (f *frame) code(at int) uint32 {
+	return binary.BigEndian.Uint32(f.payload[at:])
+}
 
 // check reports a frame whose size or stream is against the rules. Frames of
 // unknown kinds have none.
@@ -100,7 +106,8 @@ func (f *frame) check() error {
 
 // unpad removes padding and priority from a HEADERS or DATA frame.
 func (f *frame) unpad() error {
-	p, pad := f.payload, 0
+	p := f.payload
+	pad := 0
 	if f.has(flagPadded) {
 		if len(p) < 1 {
 			return io.ErrUnexpectedEOF

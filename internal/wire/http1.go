@@ -53,7 +53,10 @@ func RoundTrip1(conn io.ReadWriter, req *Request) (*Response, error) {
 	if _, err := conn.Write(appendRequest(make([]byte, 0, 512), req)); err != nil {
 		return nil, err
 	}
-	metered := &meteredReader{Reader: conn, meter: cmp.Or(req.Meter, &Meter{})}
+	metered := &meteredReader{
+		Reader: conn,
+		meter:  cmp.Or(req.Meter, &Meter{}),
+	}
 	res, err := readResponse(bufio.NewReader(metered), metered)
 	if err != nil && metered.err != nil {
 		err = metered.err // the head was cut off
@@ -90,11 +93,17 @@ func readResponse(br *bufio.Reader, metered *meteredReader) (*Response, error) {
 		}
 		if status/100 == 1 && status != 101 {
 			next, _ := br.Peek(br.Buffered())
-			metered.empty, metered.ended = false, false
+			metered.empty = false
+			metered.ended = false
 			metered.charge(next)
 			continue
 		}
-		maps.DeleteFunc(header, func(name string, _ []string) bool { return keptField(name) == "" })
+		maps.DeleteFunc(
+			header,
+			func(name string, _ []string) bool {
+				return keptField(name) == ""
+			},
+		)
 		res := &Response{Status: status, Header: header}
 		return res, res.frame(br, http11)
 	}
@@ -120,7 +129,10 @@ func readStatusLine(tp *textproto.Reader) (http11 bool, status int, err error) {
 	code, _, _ := strings.Cut(strings.TrimLeft(rest, " "), " ")
 	major, minor, ok := ParseVersion(proto)
 	status, err = strconv.Atoi(code)
-	if !ok || len(code) != 3 || err != nil || status < 0 {
+	if !ok ||
+		len(code) != 3 ||
+		err != nil ||
+		status < 0 {
 		err = fmt.Errorf("malformed HTTP response %.40q", line)
 	}
 	return major > 1 || major == 1 && minor >= 1, status, err
@@ -128,24 +140,32 @@ func readStatusLine(tp *textproto.Reader) (http11 bool, status int, err error) {
 
 // ParseVersion reads "HTTP/1.1": one digit each.
 func ParseVersion(s string) (major, minor int, ok bool) {
-	if len(s) != len("HTTP/1.1") || s[:5] != "HTTP/" || s[6] != '.' {
+	if len(s) != len("HTTP/1.1") ||
+		s[:5] != "HTTP/" ||
+		s[6] != '.' {
 		return 0, 0, false
 	}
-	major, minor = int(s[5])-'0', int(s[7])-'0'
-	return major, minor, major >= 0 && major <= 9 && minor >= 0 && minor <= 9
+	major = int(s[5]) - '0'
+	minor = int(s[7]) - '0'
+	return major, minor, major >= 0 &&
+		major <= 9 &&
+		minor >= 0 &&
+		minor <= 9
 }
 
 // frame determines where the body ends (RFC 9112 section 6.3, and where
 // net/http is stricter, as net/http).
 func (res *Response) frame(br *bufio.Reader, http11 bool) error {
-	res.ContentLength, res.Body = -1, br
+	res.ContentLength = -1
+	res.Body = br
 	encodings := res.Header["Transfer-Encoding"]
 	length, err := contentLength(res.Header["Content-Length"])
 	if err != nil {
 		return err
 	}
 	chunked := http11 && len(encodings) > 0
-	if chunked && (len(encodings) > 1 || !strings.EqualFold(encodings[0], "chunked")) {
+	if chunked &&
+		(len(encodings) > 1 || !strings.EqualFold(encodings[0], "chunked")) {
 		return fmt.Errorf("unsupported transfer encoding %.40q", encodings)
 	}
 	if chunked {
@@ -156,11 +176,13 @@ func (res *Response) frame(br *bufio.Reader, http11 bool) error {
 	switch {
 	case res.Status == 101 && res.Header.Get("Upgrade") != "" && NamesUpgrade(res.Header): // no longer HTTP
 	case res.Status/100 == 1, res.Status == 204, res.Status == 304:
-		res.ContentLength, res.Body = 0, strings.NewReader("")
+		res.ContentLength = 0
+		res.Body = strings.NewReader("")
 	case chunked:
 		res.Body = &chunkedReader{br: br}
 	case length >= 0:
-		res.ContentLength, res.Body = length, &exactReader{io.LimitedReader{R: br, N: length}}
+		res.ContentLength = length
+		res.Body = &exactReader{io.LimitedReader{R: br, N: length}}
 	}
 	return nil
 }

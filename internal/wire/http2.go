@@ -83,7 +83,13 @@ func newStream(conn io.ReadWriter, req *Request, grpc bool) (s *stream, start, h
 		initialWindow: defaultWindow,
 	}
 	s.dec.SetMaxStringLength(maxMetered / 2)
-	start = appendFrame([]byte(preface), frameSettings, 0, 0, []byte{0, settingEnablePush, 0, 0, 0, 0})
+	start = appendFrame(
+		[]byte(preface),
+		frameSettings,
+		0,
+		0,
+		[]byte{0, settingEnablePush, 0, 0, 0, 0},
+	)
 	return s, start, appendHeaders(nil, block, !grpc), nil
 }
 
@@ -244,11 +250,15 @@ func (s *stream) settings(f frame) error {
 	case f.has(flagAck) && s.acked && !s.grpc:
 		return errors.New("peer acknowledges settings that were never sent")
 	case f.has(flagAck):
-		s.acked, s.settled = true, true
+		s.acked = true
+		s.settled = true
 		return nil
 	}
 	for p := f.payload; len(p) > 0; p = p[6:] {
-		if err := s.setting(binary.BigEndian.Uint16(p), binary.BigEndian.Uint32(p[2:])); err != nil {
+		if err := s.setting(
+			binary.BigEndian.Uint16(p),
+			binary.BigEndian.Uint32(p[2:]),
+		); err != nil {
 			return err
 		}
 	}
@@ -331,7 +341,12 @@ func (s *stream) head(f frame) error {
 		}
 	}
 	s.ended = b.end
-	s.res = &Response{Status: code, Header: b.header, ContentLength: b.contentLength(), Body: s}
+	s.res = &Response{
+		Status:        code,
+		Header:        b.header,
+		ContentLength: b.contentLength(),
+		Body:          s,
+	}
 	if s.ended {
 		s.res.Trailer = b.header
 	}
@@ -368,7 +383,10 @@ func (s *stream) headers(f frame) (*headBlock, error) {
 		return nil, err
 	}
 	id := f.id
-	b := &headBlock{header: make(textproto.MIMEHeader), end: f.has(flagEndStream)}
+	b := &headBlock{
+		header: make(textproto.MIMEHeader),
+		end:    f.has(flagEndStream),
+	}
 	var tooBig error
 	s.dec.SetEmitFunc(func(field hpack.HeaderField) {
 		size := fieldCost + len(field.Name) + len(field.Value)
@@ -428,7 +446,9 @@ func (b *headBlock) add(field hpack.HeaderField) {
 func (s *stream) Read(p []byte) (int, error) {
 	for len(s.data) == 0 {
 		switch {
-		case s.ended && s.res.ContentLength > s.got && !s.grpc:
+		case s.ended &&
+			s.res.ContentLength > s.got &&
+			!s.grpc:
 			return 0, io.ErrUnexpectedEOF
 		case s.ended:
 			return 0, io.EOF
@@ -452,7 +472,8 @@ func (s *stream) trailers(f frame) error {
 	case b.pseudos > 0 && !s.grpc:
 		return errors.New("trailers have a status")
 	}
-	s.res.Trailer, s.ended = b.header, true
+	s.res.Trailer = b.header
+	s.ended = true
 	return nil
 }
 
@@ -468,9 +489,12 @@ func (s *stream) addData(f frame) error {
 	case f.id > ourStream+1 && !s.grpc:
 		return fmt.Errorf("DATA frame for stream %d, which was never opened", f.id)
 	case f.id == ourStream:
-		s.data, s.ended = f.payload, f.has(flagEndStream)
+		s.data = f.payload
+		s.ended = f.has(flagEndStream)
 		s.got += int64(len(s.data))
-		if s.res.ContentLength >= 0 && s.got > s.res.ContentLength && !s.grpc {
+		if s.res.ContentLength >= 0 &&
+			s.got > s.res.ContentLength &&
+			!s.grpc {
 			return errors.New("body is longer than declared")
 		}
 	}

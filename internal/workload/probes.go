@@ -43,7 +43,9 @@ func eachProbe(n manifest.Node, path field.Path, visit func(path field.Path)) {
 func isField(path field.Path) bool {
 	last := len(path) - 1
 	return slices.Contains(probeFields, path[last].Key) ||
-		last > 0 && path[last-1].Key == "lifecycle" && slices.Contains(hookFields, path[last].Key)
+		last > 0 &&
+			path[last-1].Key == "lifecycle" &&
+			slices.Contains(hookFields, path[last].Key)
 }
 
 // probeTiming are the fields of a probe beside its handler.
@@ -55,10 +57,16 @@ var probeTiming = []string{"initialDelaySeconds", "periodSeconds", "timeoutSecon
 func hasShape(n manifest.Node) bool {
 	return slices.ContainsFunc(dialing, func(name string) bool {
 		port := n.Get(name).Get("port")
-		if port.Missing() || port.IsMapping() || port.IsList() {
+		if port.Missing() ||
+			port.IsMapping() ||
+			port.IsList() {
 			return false
 		}
-		return name != "grpc" || slices.ContainsFunc(probeTiming, func(key string) bool { return n.Get(key).Exists() })
+		return name != "grpc" ||
+			slices.ContainsFunc(
+				probeTiming,
+				func(key string) bool { return n.Get(key).Exists() },
+			)
 	})
 }
 
@@ -87,7 +95,10 @@ func fieldsOf(hooks bool) (names []string) {
 
 // dials reports whether a probe or hook has a handler that opens a connection.
 func dials(n manifest.Node) bool {
-	return slices.ContainsFunc(dialing, func(name string) bool { return n.Get(name).IsMapping() })
+	return slices.ContainsFunc(
+		dialing,
+		func(name string) bool { return n.Get(name).IsMapping() },
+	)
 }
 
 // Unseen returns the parts of an object that look like containers with probes
@@ -103,7 +114,10 @@ func Unseen(o *manifest.Object, templates []Template) []Holder {
 	var probes []field.Path
 	EachProbe(o, func(path field.Path) {
 		spec, _ := podSpecOf(path)
-		wasRead := slices.ContainsFunc(seen, func(s field.Path) bool { return slices.Equal(s, spec) })
+		wasRead := slices.ContainsFunc(
+			seen,
+			func(s field.Path) bool { return slices.Equal(s, spec) },
+		)
 		if spec == nil || !isField(path) || !wasRead {
 			probes = append(probes, slices.Clone(path))
 		}
@@ -149,10 +163,14 @@ func group(probes []field.Path) []Holder {
 	var holders []Holder
 	for _, p := range probes {
 		h := Holder{Path: p}
-		same := func(g Holder) bool { return g.Spec == nil && g.Path[0] == p[0] }
+		same := func(g Holder) bool {
+			return g.Spec == nil && g.Path[0] == p[0]
+		}
 		if isField(p) {
 			h = holderOf(p)
-			same = func(g Holder) bool { return g.Spec != nil && slices.Equal(g.Spec, h.Spec) }
+			same = func(g Holder) bool {
+				return g.Spec != nil && slices.Equal(g.Spec, h.Spec)
+			}
 		}
 		i := slices.IndexFunc(holders, same)
 		if i < 0 {
@@ -177,7 +195,12 @@ func holderOf(probe field.Path) Holder {
 		path = path[:n-1]
 	}
 	pattern := path.Pattern()
-	return Holder{Path: path, Spec: spec, Pattern: pattern, Nameable: parses(pattern)}
+	return Holder{
+		Path:     path,
+		Spec:     spec,
+		Pattern:  pattern,
+		Nameable: parses(pattern),
+	}
 }
 
 // parses reports whether a functionConfig can spell the pattern.

@@ -35,7 +35,9 @@ var releaseKinds = map[[2]string]func(*manifest.Object) (Release, bool){
 
 // IsRelease reports whether objects of a kind hold the values of a chart, which
 // somebody else renders.
-func IsRelease(group, kind string) bool { return releaseKinds[[2]string{group, kind}] != nil }
+func IsRelease(group, kind string) bool {
+	return releaseKinds[[2]string{group, kind}] != nil
+}
 
 // IsReleaseKind is IsRelease for a kind whose group is not known.
 func IsReleaseKind(kind string) bool {

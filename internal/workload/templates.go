@@ -43,7 +43,8 @@ func IsWorkloadGroup(group, kind string) bool {
 
 // Classify returns the class of an object, without parsing it.
 func Classify(o *manifest.Object, customs []Custom) Class {
-	group, kind := o.Group(), o.Kind()
+	group := o.Group()
+	kind := o.Kind()
 	switch {
 	case IsWorkloadGroup(group, kind):
 		return WorkloadGroup
@@ -66,15 +67,25 @@ func Classify(o *manifest.Object, customs []Custom) Class {
 func Templates(o *manifest.Object, customs []Custom) ([]Template, error) {
 	var found []Template
 	add := func(t Template) {
-		if !slices.ContainsFunc(found, func(f Template) bool { return slices.Equal(f.Path, t.Path) }) {
+		if !slices.ContainsFunc(
+			found,
+			func(f Template) bool {
+				return slices.Equal(f.Path, t.Path)
+			},
+		) {
 			found = append(found, t)
 		}
 	}
-	group, name := o.Group(), o.Kind()
+	group := o.Group()
+	name := o.Kind()
 	if k := KindOf(group, name); k != nil {
 		for _, pattern := range k.Templates {
 			err := expand(o, nil, pattern, func(path field.Path, _ manifest.Node) {
-				add(Template{Path: path, JobLike: k.JobLike, Shape: k.Shape})
+				add(Template{
+					Path:    path,
+					JobLike: k.JobLike,
+					Shape:   k.Shape,
+				})
 			})
 			if err != nil {
 				return nil, err
@@ -90,7 +101,11 @@ func Templates(o *manifest.Object, customs []Custom) ([]Template, error) {
 			case n.Get("spec").IsMapping():
 				add(Template{Path: path})
 			case n.Get("containers").IsList() || n.Get("initContainers").IsList():
-				add(Template{Path: path, Metadata: withIndexesOf(c.Metadata, path), Shape: transformer.Shape{BareSpec: true}})
+				add(Template{
+					Path:     path,
+					Metadata: withIndexesOf(c.Metadata, path),
+					Shape:    transformer.Shape{BareSpec: true},
+				})
 			}
 		})
 		if err != nil {

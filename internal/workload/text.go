@@ -22,7 +22,8 @@ func Texts(o *manifest.Object) iter.Seq[field.Path] {
 		all, _ := o.Value(nil)
 		root, _ := all.(field.Map)
 		for _, e := range root {
-			if e.Key != "metadata" && !eachText(e.Value, field.NewPath(e.Key), yield) {
+			if e.Key != "metadata" &&
+				!eachText(e.Value, field.NewPath(e.Key), yield) {
 				return
 			}
 		}
@@ -85,8 +86,11 @@ func HasProbe(o *manifest.Object) bool {
 func ChangesProbe(patch field.Value) bool {
 	switch v := patch.(type) {
 	case field.Map:
-		op, path := field.As[string](v, "op"), field.As[string](v, "path")
-		if op != "" && op != "remove" && aimsAtProbe(strings.Split(path, "/")) {
+		op := field.As[string](v, "op")
+		path := field.As[string](v, "path")
+		if op != "" &&
+			op != "remove" &&
+			aimsAtProbe(strings.Split(path, "/")) {
 			return true
 		}
 		return slices.ContainsFunc(v, func(e field.Entry) bool {
@@ -109,7 +113,8 @@ func ChangesProbe(patch field.Value) bool {
 func setsHandler(v field.Value) bool {
 	m, _ := v.(field.Map)
 	return slices.ContainsFunc(m, func(e field.Entry) bool {
-		return e.Value != nil && (e.Key == "timeoutSeconds" || slices.Contains(dialing, e.Key))
+		return e.Value != nil &&
+			(e.Key == "timeoutSeconds" || slices.Contains(dialing, e.Key))
 	})
 }
 

@@ -21,7 +21,8 @@ func Meant(group, name string) *Kind {
 			case !spelling.Within(letters, k.Name, name):
 			case k.Group == group:
 				return k
-			case inOther == nil && (isBuiltin && known || k.Name == name && spelling.Within(2, k.Group, group)):
+			case inOther == nil &&
+				(isBuiltin && known || k.Name == name && spelling.Within(2, k.Group, group)):
 				inOther = k
 			}
 		}

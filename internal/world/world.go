@@ -21,9 +21,14 @@ type Fact struct {
 	Presumed bool
 }
 
-func (f Fact) May(v bool) bool { return f.Is != certain.Of(!v) }
+func (f Fact) May(v bool) bool {
+	return f.Is != certain.Of(!v)
+}
 
-func (f *Fact) Say(v bool, at string) { f.Is, f.At = certain.Of(v), at }
+func (f *Fact) Say(v bool, at string) {
+	f.Is = certain.Of(v)
+	f.At = at
+}
 
 // Declare says what somebody has written: true or false, perhaps in quotes. Anything else, such
 // as auto, says nothing.
@@ -45,7 +50,9 @@ type World struct {
 }
 
 // IsSure reports whether a fact holds and nothing that is not among the manifests can revoke it.
-func (f Fact) IsSure() bool { return f.Is == certain.Always && !f.Presumed }
+func (f Fact) IsSure() bool {
+	return f.Is == certain.Always && !f.Presumed
+}
 
 // Facts are what decides between worlds, each a field of [world].
 type Facts struct {
@@ -68,8 +75,10 @@ func (f *Facts) Worlds() []World {
 			continue
 		}
 		for _, w := range [...]World{{Native: true}, {}, {Holds: true}} {
-			if f.Native.May(w.Native) && (w.Native || f.Holds.May(w.Holds)) {
-				w.Injected, w.Rewrites = true, rewrites
+			if f.Native.May(w.Native) &&
+				(w.Native || f.Holds.May(w.Holds)) {
+				w.Injected = true
+				w.Rewrites = rewrites
 				all = append(all, w)
 			}
 		}
@@ -112,11 +121,15 @@ type WorldFate struct {
 // VerdictOn returns what the fates of one probe come to: the outcome, why, and, if it
 // is so in some worlds only, the fact that decides.
 func (f *Facts) VerdictOn(fates []WorldFate) (worst Fate, unless string) {
-	first := slices.IndexFunc(fates, func(x WorldFate) bool { return x.Outcome != Unaffected })
+	first := slices.IndexFunc(fates, func(x WorldFate) bool {
+		return x.Outcome != Unaffected
+	})
 	switch {
 	case first < 0:
 		return Spared, ""
-	case slices.ContainsFunc(fates, func(x WorldFate) bool { return x.Outcome == Unaffected }):
+	case slices.ContainsFunc(fates, func(x WorldFate) bool {
+		return x.Outcome == Unaffected
+	}):
 		return fates[first].Fate, f.deciding(fates)
 	}
 	return fates[0].Fate, ""
@@ -154,7 +167,9 @@ func (f *Facts) questions(mode string) []question {
 		{"the policy and its rule are about it", "", onlyTheCluster,
 			func(w WorldFate) bool { return w.Refused != "" }},
 		{"mTLS is strict for its port, or the policy is about it", "", onlyTheCluster,
-			func(w WorldFate) bool { return w.Refused != "" || w.MTLS.Mode == surroundings.MTLSStrict }},
+			func(w WorldFate) bool {
+				return w.Refused != "" || w.MTLS.Mode == surroundings.MTLSStrict
+			}},
 	}
 }
 
@@ -165,7 +180,12 @@ func (f *Facts) deciding(fates []WorldFate) string {
 		return far + " is about another cluster (unknown: it is in another folder; run on one stream of all that you apply together)"
 	}
 	mode := "write a single PeerAuthentication for it"
-	if slices.ContainsFunc(fates, func(w WorldFate) bool { return w.MTLS.Mode != "" && w.MTLS.At == "" }) {
+	if slices.ContainsFunc(
+		fates,
+		func(w WorldFate) bool {
+			return w.MTLS.Mode != "" && w.MTLS.At == ""
+		},
+	) {
 		mode = "set the namespace, here and in the PeerAuthentications, or `istio.mtls`"
 	}
 	isSpared := func(w WorldFate) bool { return w.Outcome == Unaffected }
@@ -184,7 +204,10 @@ func (f *Facts) deciding(fates []WorldFate) string {
 			fixes = append(fixes, q.fix)
 		}
 		// What is left are the worlds in which that is so.
-		fates = slices.DeleteFunc(slices.Clone(fates), func(w WorldFate) bool { return q.of(w) != value })
+		fates = slices.DeleteFunc(
+			slices.Clone(fates),
+			func(w WorldFate) bool { return q.of(w) != value },
+		)
 		if !slices.ContainsFunc(fates, isSpared) {
 			break
 		}
@@ -200,7 +223,9 @@ func inOrder(fixes []string) string {
 	text := fixes[0]
 	for i, c := range fixes[1:] {
 		option, sets := strings.CutPrefix(c, "set ")
-		if sets && strings.HasPrefix(fixes[i], "set ") && strings.Count(fixes[i], " ") == 1 {
+		if sets &&
+			strings.HasPrefix(fixes[i], "set ") &&
+			strings.Count(fixes[i], " ") == 1 {
 			text += " and " + option
 			continue
 		}
@@ -229,8 +254,12 @@ func elsewhere(fates []WorldFate) (name string) {
 // if it never is affected there for another reason.
 func agree(fates []WorldFate, of func(WorldFate) bool) (value, decides bool) {
 	for _, value := range [...]bool{true, false} {
-		affected := func(x WorldFate) bool { return x.Outcome != Unaffected && of(x) != value }
-		spared := func(x WorldFate) bool { return x.Outcome == Unaffected && of(x) != value }
+		affected := func(x WorldFate) bool {
+			return x.Outcome != Unaffected && of(x) != value
+		}
+		spared := func(x WorldFate) bool {
+			return x.Outcome == Unaffected && of(x) != value
+		}
 		if !slices.ContainsFunc(fates, affected) && slices.ContainsFunc(fates, spared) {
 			return value, true
 		}

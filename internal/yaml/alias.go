@@ -29,7 +29,9 @@ func endsName(in []byte, p int) bool {
 }
 
 // endsFlowItem reports whether a character ends an item or an entry in flow style.
-func endsFlowItem(c byte) bool { return c == ',' || c == ']' || c == '}' }
+func endsFlowItem(c byte) bool {
+	return c == ',' || c == ']' || c == '}'
+}
 
 func tagEnd(in []byte, p int) int {
 	for p++; !IsBlank(in, p) && strings.IndexByte(",[]{}", in[p]) < 0; p++ {
@@ -40,7 +42,9 @@ func tagEnd(in []byte, p int) int {
 // isTag reports whether a text is a tag that needs no directive.
 func isTag(tag []byte) bool {
 	if bytes.HasPrefix(tag, []byte("!<")) {
-		return len(tag) > 3 && bytes.IndexByte(tag, '>') == len(tag)-1 && bytes.IndexByte(tag, '%') < 0
+		return len(tag) > 3 &&
+			bytes.IndexByte(tag, '>') == len(tag)-1 &&
+			bytes.IndexByte(tag, '%') < 0
 	}
 	name := bytes.TrimPrefix(tag[1:], []byte("!"))
 	for i, c := range name {
@@ -54,7 +58,9 @@ func isTag(tag []byte) bool {
 // properties reads the anchor and the tag at p, and returns the offset behind them and the
 // blanks that follow.
 func (t *Parser) properties(p int) (int, bool) {
-	in, anchors, tags := t.Text, 0, 0
+	in := t.Text
+	anchors := 0
+	tags := 0
 	for p < len(in) && (in[p] == '&' || in[p] == '!') {
 		start := p
 		t.Special = true
@@ -69,7 +75,9 @@ func (t *Parser) properties(p int) (int, bool) {
 			p = tagEnd(in, p)
 			tags++
 		}
-		if !isProperty(in, start, p) || anchors > 1 || tags > 1 {
+		if !isProperty(in, start, p) ||
+			anchors > 1 ||
+			tags > 1 {
 			return t.invalid(start, "an anchor (&) or a tag (!) must have a name of letters, digits, - and _")
 		}
 		p = SkipBlanks(in, p)
@@ -157,7 +165,8 @@ func (r *resolver) node(n int32) bool {
 	if v.Marks&IsAlias != 0 {
 		return r.alias(n)
 	}
-	anchor, merges := "", false
+	anchor := ""
+	merges := false
 	if v.Marks&HasProperties != 0 {
 		name, tag := r.propertiesOf(n)
 		if !r.tag(n, tag) {
@@ -235,7 +244,15 @@ func (r *resolver) key(n int32) bool {
 	// The key becomes a node until its anchor, its tag and its text are read.
 	i := int32(len(r.Nodes))
 	style := StyleOf(View(b[start:]))
-	r.Nodes = append(r.Nodes, Node{Kind: Scalar, Style: style, Start: v.Key, End: v.KeyEnd})
+	r.Nodes = append(
+		r.Nodes,
+		Node{
+			Kind:  Scalar,
+			Style: style,
+			Start: v.Key,
+			End:   v.KeyEnd,
+		},
+	)
 	anchor, tag := r.propertiesOf(i)
 	if anchor != "" {
 		r.anchors[anchor] = 0 // what it was before must not be taken for it
@@ -267,14 +284,18 @@ func (r *resolver) joinExplicit(n int32) {
 			continue
 		case v == 0 || r.Nodes[v].Marks&isExplicit == 0 || r.Text[r.Nodes[v].Key] != ':': // it has no value
 			absent := *k
-			absent.Style, absent.Marks, absent.Child, absent.Start = Absent, 0, 0, k.End
+			absent.Style = Absent
+			absent.Marks = 0
+			absent.Child = 0
+			absent.Start = k.End
 			v = int32(len(r.Nodes))
 			r.Nodes = append(r.Nodes, absent)
 		}
 		r.keys[v] = r.Str(c)
 		r.Nodes[v].Marks = r.Nodes[v].Marks&^isExplicit | specialKey
 		r.link(n, last, v)
-		last, c = v, v
+		last = v
+		c = v
 	}
 }
 
@@ -291,7 +312,8 @@ func (r *resolver) alias(n int32) bool {
 	}
 	r.Source[n] = source
 	r.Aliases = append(r.Aliases, n)
-	v, from := &r.Nodes[n], r.Nodes[source]
+	v := &r.Nodes[n]
+	from := r.Nodes[source]
 	v.Kind, v.Style, v.Col = from.Kind, from.Style, from.Col
 	return r.copyChildren(n, from.Child)
 }
@@ -349,7 +371,11 @@ func (r *resolver) isUnknown(n int32) bool {
 // merge puts what merge keys bring in their place among a mapping's children. A mapping's
 // own keys win, and earlier merged mappings over later ones.
 func (r *resolver) merge(n int32) bool {
-	m := merging{resolver: r, n: n, has: map[string]bool{}}
+	m := merging{
+		resolver: r,
+		n:        n,
+		has:      map[string]bool{},
+	}
 	for c := r.Nodes[n].Child; c != 0; c = r.Nodes[c].Next {
 		if r.Nodes[c].Marks&isMergeKey == 0 {
 			m.has[r.KeyOf(c)] = true

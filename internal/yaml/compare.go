@@ -15,7 +15,9 @@ type part struct {
 	n int32
 }
 
-func (t *Tree) part(n int32) field.Value { return part{t, n} }
+func (t *Tree) part(n int32) field.Value {
+	return part{t, n}
+}
 
 // Raw returns the value of a node, with its plain scalars as they were read.
 func (t *Tree) Raw(n int32) field.Value {
@@ -34,7 +36,8 @@ func (t *Tree) EntryAt(n, c int32, key string) int32 {
 	switch {
 	case c != 0 && t.KeyOf(c) == key:
 		return c
-	case t.Nodes[n].Marks&HasMergeKey == 0 || t.second(n, key) != 0:
+	case t.Nodes[n].Marks&HasMergeKey == 0 ||
+		t.second(n, key) != 0:
 		return 0
 	}
 	return t.Get(n, key)
@@ -43,25 +46,33 @@ func (t *Tree) EntryAt(n, c int32, key string) int32 {
 // Equal reports whether two nodes of two trees have the same value. A text without quotes differs
 // from one in quotes, unless the tree has aliases or merge keys, which may be written out in u.
 func (t *Tree) Equal(n int32, u *Tree, m int32) bool {
-	a, b := &t.Nodes[n], &u.Nodes[m]
+	a := &t.Nodes[n]
+	b := &u.Nodes[m]
 	switch {
 	case a.Kind != b.Kind:
 		return false
 	case t.Special:
 		return u.EqualValue(m, t.Raw(n))
-	case !u.Special && a.hasStyleOf(b) && bytes.Equal(t.textOf(a), u.textOf(b)):
+	case !u.Special &&
+		a.hasStyleOf(b) &&
+		bytes.Equal(t.textOf(a), u.textOf(b)):
 		return true
 	case a.Kind != Scalar:
 		return u.EqualValue(m, t.collection(n, t.part))
 	}
-	aPlain, bPlain := a.Style == Plain || a.Style == Absent, b.Style == Plain || b.Style == Absent
+	aPlain := a.Style == Plain || a.Style == Absent
+	bPlain := b.Style == Plain || b.Style == Absent
 	return aPlain == bPlain && t.Str(n) == u.Str(m)
 }
 
 // textOf returns the text of a node's value.
-func (t *Tree) textOf(v *Node) []byte { return t.Text[v.Start:v.End] }
+func (t *Tree) textOf(v *Node) []byte {
+	return t.Text[v.Start:v.End]
+}
 
-func (v *Node) hasStyleOf(w *Node) bool { return v.Style == w.Style && v.Col == w.Col }
+func (v *Node) hasStyleOf(w *Node) bool {
+	return v.Style == w.Style && v.Col == w.Col
+}
 
 // EqualValue reports whether every reader of YAML reads the value from the
 // node; from no node none is read.

@@ -149,7 +149,9 @@ func fieldsOf(typ reflect.Type) []structField {
 	var fields []structField
 	for _, f := range reflect.VisibleFields(typ) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if f.IsExported() && name != "-" && !(f.Anonymous && name == "") {
+		if f.IsExported() &&
+			name != "-" &&
+			!(f.Anonymous && name == "") {
 			fields = append(fields, structField{cmp.Or(name, f.Name), f.Index})
 		}
 	}
@@ -291,7 +293,10 @@ func (d *decoder) structure(n int32, v reflect.Value) (ok bool) {
 			ok = d.decode(c, v.FieldByIndex(f.index)) && ok
 		} else if d.strict {
 			names := namesOf(fields)
-			hint := cmp.Or(spelling.DidYouMean(key, names), "allowed are "+strings.Join(names, ", "))
+			hint := cmp.Or(
+				spelling.DidYouMean(key, names),
+				"allowed are "+strings.Join(names, ", "),
+			)
 			ok = d.fail(c, "unknown field %q: %s", key, hint)
 		}
 	}
@@ -308,7 +313,10 @@ func (d *decoder) keyValues(n int32, into *field.KeyValues) bool {
 		if !ok {
 			return false
 		}
-		m = append(m, field.KeyValue{Key: d.t.KeyOf(c), Value: value})
+		m = append(m, field.KeyValue{
+			Key:   d.t.KeyOf(c),
+			Value: value,
+		})
 	}
 	*into = m
 	return true

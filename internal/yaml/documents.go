@@ -25,11 +25,17 @@ var ErrNotObject = errors.New("a document must be a Kubernetes object, which is 
 // checked out as text, for example. It is an [ErrNotObject] too.
 var ErrScalar = fmt.Errorf("%w", ErrNotObject)
 
-func errorAt(at int, err error) error { return &Error{at, -1, err} }
+func errorAt(at int, err error) error {
+	return &Error{at, -1, err}
+}
 
 // Invalid returns the error of a text that starts at an offset and is refused.
 func Invalid(start int, r Refusal) error {
-	e := &Error{At: start + r.At, Open: -1, Err: errors.New(r.Why)}
+	e := &Error{
+		At:   start + r.At,
+		Open: -1,
+		Err:  errors.New(r.Why),
+	}
 	if r.inBracket {
 		e.Open = start + r.open
 	}
@@ -55,8 +61,17 @@ func (d *Documents) TextEnd() int { return d.parser.TextEnd }
 func (x *Text) Documents(verified []Verified) *Documents {
 	// An output that is read back has three nodes for most objects: to grow would leave garbage where memory peaks.
 	nodes := make([]Node, 0, 3*len(verified))
-	p := Parser{Tree: Tree{Nodes: nodes}, stack: newStack(), prunes: true, verified: verified}
-	return &Documents{text: x, End: x.Start, parser: p}
+	p := Parser{
+		Tree:     Tree{Nodes: nodes},
+		stack:    newStack(),
+		prunes:   true,
+		verified: verified,
+	}
+	return &Documents{
+		text:   x,
+		End:    x.Start,
+		parser: p,
+	}
 }
 
 // Next goes to the start of the next document; ok is false if there is none.
@@ -90,7 +105,9 @@ func (x *Text) NextDocument(p int) (int, bool) {
 	return len(in), false
 }
 
-func hasTab(b []byte) bool { return bytes.IndexByte(b, '\t') >= 0 }
+func hasTab(b []byte) bool {
+	return bytes.IndexByte(b, '\t') >= 0
+}
 
 // A rootStart says where the root of a document starts.
 type rootStart struct {
@@ -125,7 +142,8 @@ func (x *Text) rootStart(p int) (r rootStart, err error) {
 
 // Read reads the document at hand; empty is true if it holds nothing.
 func (d *Documents) Read() (empty bool, err error) {
-	in, t := d.text.Bytes, &d.parser
+	in := d.text.Bytes
+	t := &d.parser
 	t.reset(in, 0)
 	root, err := d.text.rootStart(d.Start)
 	if err != nil {
@@ -138,11 +156,14 @@ func (d *Documents) Read() (empty bool, err error) {
 	}
 	content := p + ContentStart(in[p:])
 	switch isFlow := content < len(in) && in[content] == '{'; {
-	case content < len(in) && (in[content] == '[' || in[content] == '-' && IsBlank(in, content+1)):
+	case content < len(in) &&
+		(in[content] == '[' || in[content] == '-' && IsBlank(in, content+1)):
 		return false, errorAt(content, fmt.Errorf("%w, not a list", ErrNotObject))
 	case !isFlow && !startsWithKey(in, content):
 		return d.scalar(p, content)
-	case !isFlow && root.isMarked && !hasBreak(in[p:content]):
+	case !isFlow &&
+		root.isMarked &&
+		!hasBreak(in[p:content]):
 		return false, errorAt(p, errors.New("invalid YAML: a key must not be on the line of its document's marker"))
 	}
 	var ok bool
@@ -154,7 +175,10 @@ func (d *Documents) Read() (empty bool, err error) {
 
 // document reads a document that starts at p, in column col. A verified object is stepped over.
 func (t *Parser) document(p, col int) (end int, ok bool) {
-	t.Nodes = append(t.Nodes, Node{Key: int32(p), KeyEnd: int32(p)})
+	t.Nodes = append(t.Nodes, Node{
+		Key:    int32(p),
+		KeyEnd: int32(p),
+	})
 	end, ok = t.stepOver(p, 1, col)
 	if ok && (end == len(t.Text) || IsMarker(t.Text, end)) {
 		return end, true
@@ -179,13 +203,18 @@ func (d *Documents) scalar(p, content int) (empty bool, err error) {
 	if !d.parser.rootProperties(p, content) {
 		return false, Invalid(0, d.parser.Refused)
 	}
-	value, tag, line := "", []byte(nil), p
+	value := ""
+	tag := []byte(nil)
+	line := p
 	if d.End = d.text.documentEnd(p); content < d.End {
 		_, tag, _ = splitProperties(in[p:])
-		value, line = View(in[content:trimEnd(in, plainEnd(in, content))]), content
+		value = View(in[content:trimEnd(in, plainEnd(in, content))])
+		line = content
 	}
 	next, _ := d.text.NextDocument(LineEnd(in, line) + 1)
-	if isNullText(value) && (len(tag) == 0 || string(tag) == "!!null") && next >= d.End {
+	if isNullText(value) &&
+		(len(tag) == 0 || string(tag) == "!!null") &&
+		next >= d.End {
 		return true, nil
 	}
 	return false, errorAt(content, fmt.Errorf("%w, not %q", ErrScalar, value))
@@ -203,7 +232,8 @@ func (x *Text) Parse(t *Parser, start, end, col int) (at int, ok bool) {
 	at, _ = x.NextDocument(at)
 	if root, err := x.rootStart(at); err == nil {
 		at = root.at
-		if at < end && t.Parse(x.Bytes[at:end], at-root.line) {
+		if at < end &&
+			t.Parse(x.Bytes[at:end], at-root.line) {
 			for n := range t.Nodes {
 				if v := &t.Nodes[n]; n > 1 && at+int(v.Start) == start && v.Marks&IsMerged == 0 {
 					t.Nodes[1] = *v
@@ -236,7 +266,8 @@ func endOfFlow(in []byte, p int) (end int, ok bool) {
 			return p, true
 		case startsLine && hasTab(in[p:q]):
 			return p, false
-		case !atBreak(in, q) && !(in[q] == '#' && (startsLine || q > p)):
+		case !atBreak(in, q) &&
+			!(in[q] == '#' && (startsLine || q > p)):
 			return q, in[q] == '{'
 		}
 		p = LineEnd(in, q) + 1
@@ -265,7 +296,8 @@ func (t *Tree) IsHidden(n int32) bool {
 		switch marks := t.Nodes[c].Marks; {
 		case marks&(isMergeKey|isExplicit|specialKey) != 0:
 			return true
-		case marks&(IsAlias|HasProperties) != 0 && (t.KeyOf(c) == "apiVersion" || t.KeyOf(c) == "kind"):
+		case marks&(IsAlias|HasProperties) != 0 &&
+			(t.KeyOf(c) == "apiVersion" || t.KeyOf(c) == "kind"):
 			return true
 		}
 	}
@@ -285,5 +317,7 @@ func (t *Tree) IsListOfMappings(n int32) bool {
 	c := t.Nodes[n].Child
 	for ; c != 0 && t.Nodes[c].Kind == Mapping; c = t.Nodes[c].Next {
 	}
-	return t.Nodes[n].Kind == Sequence && t.Nodes[n].Child != 0 && c == 0
+	return t.Nodes[n].Kind == Sequence &&
+		t.Nodes[n].Child != 0 &&
+		c == 0
 }

@@ -12,10 +12,14 @@ func (t *Parser) flow(p, depth int, at int32) (end int, ok bool) {
 	if depth > maxDepth {
 		return t.invalid(p, "collections must not be nested so deeply")
 	}
-	outer, isInner := t.bracket, t.inFlowStyle
-	t.bracket, t.inFlowStyle = p, true
+	outer := t.bracket
+	isInner := t.inFlowStyle
+	t.bracket = p
+	t.inFlowStyle = true
 	v := &t.Nodes[at]
-	v.Kind, v.Style, v.Start = Sequence, Flow, int32(p)
+	v.Kind = Sequence
+	v.Style = Flow
+	v.Start = int32(p)
 	if t.Text[p] == '{' {
 		v.Kind = Mapping
 	}
@@ -23,14 +27,16 @@ func (t *Parser) flow(p, depth int, at int32) (end int, ok bool) {
 		return 0, false
 	}
 	t.Nodes[at].End = int32(p + 1)
-	t.bracket, t.inFlowStyle = outer, isInner
+	t.bracket = outer
+	t.inFlowStyle = isInner
 	return p + 1, true
 }
 
 // flowEntries reads the entries or items of the collection at, whose bracket is at start, and
 // returns the offset of the closing one.
 func (t *Parser) flowEntries(start, depth int, at int32) (p int, ok bool) {
-	in, last := t.Text, int32(0)
+	in := t.Text
+	last := int32(0)
 	closing := in[start] + 2 // ']' and '}' are 2 behind '[' and '{'
 	p, ok = t.inFlow(start + 1)
 	for ok && in[p] != closing {
@@ -64,7 +70,9 @@ const unclosed = "a bracket must be closed before the document ends"
 // returns the offset behind it, and its node.
 func (t *Parser) flowEntry(p, depth int, at, last int32) (end int, n int32, ok bool) {
 	isMap := t.Nodes[at].Kind == Mapping
-	if isMap && t.Text[p] == '?' && IsBlank(t.Text, p+1) {
+	if isMap &&
+		t.Text[p] == '?' &&
+		IsBlank(t.Text, p+1) {
 		t.readOnly(p, "a key behind a question mark")
 		if p, ok = t.inFlow(p + 1); !ok {
 			return end, n, ok
@@ -95,17 +103,22 @@ func (t *Parser) flowPair(start, p, depth int, n int32, isMap bool) (end int, ok
 	t.Nodes = t.Nodes[:n+1]
 	entry := n
 	if v.Marks, v.Child = 0, 0; isMap {
-		v.Kind, v.Style, v.KeyEnd = Scalar, Absent, int32(p)
+		v.Kind = Scalar
+		v.Style = Absent
+		v.KeyEnd = int32(p)
 	} else {
 		t.readOnly(start, "a pair in brackets without braces")
-		v.Kind, v.Style, v.Start = Mapping, Flow, int32(start)
+		v.Kind = Mapping
+		v.Style = Flow
+		v.Start = int32(start)
 		entry = t.add(n, 0, 0, start, p, p)
 	}
 	t.markKey(entry, start, start+ContentStart(in[start:p]), p)
 	if !hasColon {
 		t.readOnly(start, "a key without a colon")
 		v.Marks |= specialKey
-		v.Start, v.End = int32(p), int32(p)
+		v.Start = int32(p)
+		v.End = int32(p)
 		return p, true
 	}
 	if isPlain && hasBreak(in[start:colon]) {
@@ -141,7 +154,8 @@ const NotKey = "a key that is a mapping or a list"
 // flowValue reads the value at p of an entry or item, the node me, and
 // returns the offset behind it.
 func (t *Parser) flowValue(p, depth int, me int32) (end int, ok bool) {
-	in, start := t.Text, p
+	in := t.Text
+	start := p
 	if p, ok = t.flowProperties(p, me); !ok {
 		return 0, false
 	}
@@ -171,7 +185,9 @@ func (t *Parser) flowValue(p, depth int, me int32) (end int, ok bool) {
 		}
 	}
 	v := &t.Nodes[me]
-	v.Style, v.Start, v.End = how, int32(start), int32(end)
+	v.Style = how
+	v.Start = int32(start)
+	v.End = int32(end)
 	return end, true
 }
 
@@ -188,7 +204,9 @@ func (t *Parser) flowProperties(p int, me int32) (value int, ok bool) {
 	return t.inFlow(value)
 }
 
-func hasBreak(b []byte) bool { return bytes.IndexByte(b, '\n') >= 0 }
+func hasBreak(b []byte) bool {
+	return bytes.IndexByte(b, '\n') >= 0
+}
 
 // flowSpace skips white space, line ends and comments; ok is false at a
 // document marker.
@@ -214,7 +232,8 @@ func flowSpace(in []byte, p int) (int, bool) {
 // flowPlain returns the end of the plain scalar that starts at p in a flow
 // collection, which may go over several lines.
 func (t *Parser) flowPlain(p int) (end int, ok bool) {
-	in, start := t.Text, p
+	in := t.Text
+	start := p
 	if !plainStart(in, p) || in[p] == ':' {
 		return t.invalid(p, "a text that starts with this character must be in quotes")
 	}
@@ -224,7 +243,8 @@ func (t *Parser) flowPlain(p int) (end int, ok bool) {
 			return end, true
 		case c == '\n' && !t.flowGoesOn(p+1):
 			return t.endOfPlain(p + 1)
-		case (c == '[' || c == '{' || c == '?') && hasBreak(in[start:p]):
+		case (c == '[' || c == '{' || c == '?') &&
+			hasBreak(in[start:p]):
 			return t.missingComma(p)
 		case c == '[' || c == '{' || c == '?':
 			return t.invalid(p, "a text with this character must be in quotes")
@@ -259,5 +279,7 @@ func (t *Parser) flowGoesOn(p int) bool {
 	}
 	text := SkipSpaces(t.Text, p)
 	isIndentation := text-p < t.flowIndent
-	return text == len(t.Text) || t.Text[text] != '\t' || !isIndentation
+	return text == len(t.Text) ||
+		t.Text[text] != '\t' ||
+		!isIndentation
 }

@@ -69,8 +69,11 @@ type Node struct {
 
 // fill sets what a value is, and where.
 func (v *Node) fill(k Kind, how Style, col, start, end int) {
-	v.Kind, v.Style, v.Col = k, how, int32(col)
-	v.Start, v.End = int32(start), int32(end)
+	v.Kind = k
+	v.Style = how
+	v.Col = int32(col)
+	v.Start = int32(start)
+	v.End = int32(end)
 }
 
 // Marks say what is special about a node.

@@ -20,7 +20,8 @@ type Parser struct {
 // accepts it. The tree before is gone: its memory is used again.
 func (t *Parser) Parse(text []byte, col int) bool {
 	if t.stack == nil {
-		t.Nodes, t.stack = make([]Node, 0, 512), newStack()
+		t.Nodes = make([]Node, 0, 512)
+		t.stack = newStack()
 	}
 	t.reset(text, col)
 	end, ok := t.root(0, col)
@@ -32,8 +33,18 @@ func (t *Parser) Parse(text []byte, col int) bool {
 
 // reset empties the tree, whose memory stays.
 func (t *Parser) reset(text []byte, col int) {
-	tree := Tree{Text: text, Col: col, Nodes: append(t.Nodes[:0], Node{})}
-	*t = Parser{Tree: tree, Lenient: t.Lenient, stack: t.stack, prunes: t.prunes, verified: t.verified}
+	tree := Tree{
+		Text:  text,
+		Col:   col,
+		Nodes: append(t.Nodes[:0], Node{}),
+	}
+	*t = Parser{
+		Tree:     tree,
+		Lenient:  t.Lenient,
+		stack:    t.stack,
+		prunes:   t.prunes,
+		verified: t.verified,
+	}
 }
 
 func newStack() []frame { return make([]frame, 0, 64) }
@@ -44,7 +55,10 @@ func (t *Parser) root(p, col int) (end int, ok bool) {
 	if start == len(t.Text) || t.Text[start] != '{' {
 		return t.scan(p, col)
 	}
-	t.Nodes = append(t.Nodes, Node{Key: int32(p), KeyEnd: int32(p)})
+	t.Nodes = append(t.Nodes, Node{
+		Key:    int32(p),
+		KeyEnd: int32(p),
+	})
 	if !t.rootProperties(p, start) {
 		return 0, false
 	}
@@ -72,5 +86,8 @@ func (t *Parser) rootProperties(p, end int) bool {
 // ParseUsual parses a text; ok is false if it has a form that is not edited.
 func (t *Parser) ParseUsual(text []byte) (ok bool) {
 	checked, err := Check(text, nil)
-	return err == nil && checked.OddBreak(0, len(text)) < 0 && t.Parse(text, 0) && t.ReadOnly.Why == ""
+	return err == nil &&
+		checked.OddBreak(0, len(text)) < 0 &&
+		t.Parse(text, 0) &&
+		t.ReadOnly.Why == ""
 }

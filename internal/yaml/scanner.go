@@ -79,11 +79,15 @@ func LineEnd(in []byte, p int) int {
 }
 
 // LineStart returns the start of the line that contains the offset.
-func LineStart(in []byte, p int) int { return bytes.LastIndexByte(in[:p], '\n') + 1 }
+func LineStart(in []byte, p int) int {
+	return bytes.LastIndexByte(in[:p], '\n') + 1
+}
 
 // trimEnd returns the end of the content in front of e.
 func trimEnd(in []byte, e int) int {
-	for in[e-1] == ' ' || in[e-1] == '\r' || in[e-1] == '\t' {
+	for in[e-1] == ' ' ||
+		in[e-1] == '\r' ||
+		in[e-1] == '\t' {
 		e--
 	}
 	return e
@@ -98,7 +102,11 @@ func atBreak(in []byte, p int) bool {
 
 // IsBlank reports whether p is at white space or the end.
 func IsBlank(in []byte, p int) bool {
-	return p >= len(in) || in[p] == ' ' || in[p] == '\n' || in[p] == '\t' || in[p] == '\r'
+	return p >= len(in) ||
+		in[p] == ' ' ||
+		in[p] == '\n' ||
+		in[p] == '\t' ||
+		in[p] == '\r'
 }
 
 // IsMarker reports whether a line that starts at p starts or ends a document.
@@ -113,8 +121,15 @@ func IsMarker(in []byte, p int) bool {
 // scan reads the block mapping whose first line has its content at p, in column
 // col, and returns where it ends: at a document marker or at the end.
 func (t *Parser) scan(p, col int) (int, bool) {
-	b := blockScan{t: t, in: t.Text, lineStart: p - col, open: t.stack[:0], lastEnd: p}
-	b.topCol, b.props = -1, -1
+	b := blockScan{
+		t:         t,
+		in:        t.Text,
+		lineStart: p - col,
+		open:      t.stack[:0],
+		lastEnd:   p,
+	}
+	b.topCol = -1
+	b.props = -1
 	b.p = SkipSpaces(b.in, p) // what was the first line may have been deleted, and a blank one be first
 	ok := b.lines()
 	return b.p, ok
@@ -155,7 +170,9 @@ func (b *blockScan) lines() bool {
 		case c == '#':
 			b.goesOn = false
 			b.nextLine(LineEnd(b.in, b.p))
-		case (c == '-' || c == '.') && b.p == b.lineStart && IsMarker(b.in, b.p):
+		case (c == '-' || c == '.') &&
+			b.p == b.lineStart &&
+			IsMarker(b.in, b.p):
 			return b.finish()
 		default:
 			ok = b.line()
@@ -179,7 +196,8 @@ func (b *blockScan) line() bool {
 	if b.goesOn && b.p-b.lineStart > b.topCol {
 		return b.plainLine("a text of several lines must not have a colon and a space, or this line is indented too far")
 	}
-	b.goesOn, b.inline = false, false
+	b.goesOn = false
+	b.inline = false
 	done, ok := b.indicators()
 	start := b.p
 	if ok && !done {
@@ -215,11 +233,15 @@ func (b *blockScan) keyLine(start, keyEnd, colon int) (done, ok bool) {
 }
 
 // atLineEnd reports whether the line has nothing more but perhaps a comment.
-func (b *blockScan) atLineEnd() bool { return atBreak(b.in, b.p) || b.in[b.p] == '#' }
+func (b *blockScan) atLineEnd() bool {
+	return atBreak(b.in, b.p) || b.in[b.p] == '#'
+}
 
 // mayHaveValue reports whether a value that is no block collection may be at p.
 func (b *blockScan) mayHaveValue() bool {
-	return len(b.open) > 0 && b.pending && b.p-b.lineStart > b.topCol
+	return len(b.open) > 0 &&
+		b.pending &&
+		b.p-b.lineStart > b.topCol
 }
 
 // indicators reads the dashes, and the indicators of explicit keys, that a line starts
@@ -248,7 +270,10 @@ func (b *blockScan) indicators() (done, ok bool) {
 // isIndicator reports whether a dash, or the indicator of an explicit key or its
 // value, is at p.
 func isIndicator(in []byte, p int) bool {
-	return (in[p] == '-' || in[p] == '?' || in[p] == ':') && IsBlank(in, p+1)
+	return (in[p] == '-' ||
+		in[p] == '?' ||
+		in[p] == ':') &&
+		IsBlank(in, p+1)
 }
 
 // explicit reads the indicator of an explicit key, or of its value, as a key without
@@ -286,7 +311,8 @@ func (b *blockScan) properties(mayBeKey bool) (start int, done, ok bool) {
 		}
 	}
 	isRoot := b.current == 0
-	if b.props >= 0 || !isRoot && (!b.pending || b.p-b.lineStart <= b.topCol) {
+	if b.props >= 0 ||
+		!isRoot && (!b.pending || b.p-b.lineStart <= b.topCol) {
 		return start, false, b.refuse("an anchor or a tag must be in front of a value")
 	}
 	b.props = start
@@ -321,7 +347,8 @@ func (b *blockScan) plainLine(hasColon string) bool {
 func (b *blockScan) closeDeeper(col int, isKey bool) {
 	for n := len(b.open); n > 0; n-- {
 		f := &b.open[n-1]
-		if f.col < col || f.col == col && !(isKey && f.seq && n > 1) {
+		if f.col < col ||
+			f.col == col && !(isKey && f.seq && n > 1) {
 			return
 		}
 		v := &b.t.Nodes[f.node]
@@ -330,7 +357,8 @@ func (b *blockScan) closeDeeper(col int, isKey bool) {
 			b.t.drop(f.node, b.open[n-2].node)
 		}
 		b.open = b.open[:n-1]
-		b.pending, b.props = false, -1
+		b.pending = false
+		b.props = -1
 	}
 }
 
@@ -358,7 +386,8 @@ func (b *blockScan) dash() bool {
 		}
 	}
 	b.topCol, b.lastEnd = col, b.p+1
-	b.pending, b.props = true, -1
+	b.pending = true
+	b.props = -1
 	top := &b.open[len(b.open)-1]
 	behind := b.p + 1
 	top.last = b.t.add(top.node, top.last, col, b.p, behind, behind)
@@ -366,7 +395,8 @@ func (b *blockScan) dash() bool {
 	p := SkipSpaces(b.in, b.p+1)
 	if end, ok := b.t.stepOver(p, b.current, p-b.lineStart); ok {
 		b.pending, b.lastEnd = false, trimEnd(b.in, end)
-		b.p, b.lineStart = end, end
+		b.p = end
+		b.lineStart = end
 		return true
 	}
 	b.p = p
@@ -378,11 +408,17 @@ func (b *blockScan) dash() bool {
 }
 
 func (b *blockScan) openSequence(top *frame, col int) bool {
-	if !b.pending || top.col > col || top.seq && top.col == col {
+	if !b.pending ||
+		top.col > col ||
+		top.seq && top.col == col {
 		return b.refuse("an item of a list must not come here, or its indentation is wrong")
 	}
 	b.set(Sequence, Block, col, b.p, b.p)
-	b.open = append(b.open, frame{col: col, seq: true, node: b.current})
+	b.open = append(b.open, frame{
+		col:  col,
+		seq:  true,
+		node: b.current,
+	})
 	return true
 }
 
@@ -399,7 +435,8 @@ func (b *blockScan) key(start, keyEnd, colon int) bool {
 	}
 	top := &b.open[len(b.open)-1]
 	top.asked, top.asks = top.asks, false
-	b.topCol, b.props = col, -1
+	b.topCol = col
+	b.props = -1
 	top.last = b.t.add(top.node, top.last, col, b.p, keyEnd, colon+1)
 	b.current = top.last
 	b.t.markKey(b.current, b.p, text, keyEnd)
@@ -411,7 +448,8 @@ func (b *blockScan) key(start, keyEnd, colon int) bool {
 			return false
 		}
 	}
-	b.pending, b.inline = true, true
+	b.pending = true
+	b.inline = true
 	b.lastEnd, b.p = colon+1, SkipBlanks(b.in, colon+1)
 	if colon == start && hasTab(b.in[colon+1:b.p]) {
 		return b.refuse("a tab must not be behind an indicator")
@@ -448,10 +486,16 @@ func (b *blockScan) openFor(col int) bool {
 			return b.refuse("a key must be in the column of the others of its mapping")
 		}
 		b.current = 1
-		b.t.Nodes = append(b.t.Nodes, Node{Key: int32(b.p), KeyEnd: int32(b.p)})
+		b.t.Nodes = append(b.t.Nodes, Node{
+			Key:    int32(b.p),
+			KeyEnd: int32(b.p),
+		})
 	}
 	b.set(Mapping, Block, col, b.p, b.p)
-	b.open = append(b.open, frame{col: col, node: b.current})
+	b.open = append(b.open, frame{
+		col:  col,
+		node: b.current,
+	})
 	return true
 }
 
@@ -508,7 +552,8 @@ func (b *blockScan) flowValue() bool {
 
 // endValue goes behind a value that must be the last on its line.
 func (b *blockScan) endValue(end int) bool {
-	b.lastEnd, b.pending = end, false
+	b.lastEnd = end
+	b.pending = false
 	b.p = SkipBlanks(b.in, end)
 	if !atBreak(b.in, b.p) && b.in[b.p] != '#' {
 		return b.refuse("a value must be the last of its line")
@@ -526,7 +571,8 @@ func (b *blockScan) blockScalar() bool {
 		b.t.TextEnd = next
 	}
 	b.set(Scalar, StyleOf(View(b.in[b.p:end])), indent, b.p, end)
-	b.lastEnd, b.pending = end, false
+	b.lastEnd = end
+	b.pending = false
 	b.nextLine(next - 1)
 	return true
 }
@@ -553,10 +599,13 @@ func (b *blockScan) finish() bool {
 // column col, and returns its end; ok is false if there is none.
 func (t *Parser) stepOver(p int, n int32, col int) (end int, ok bool) {
 	k := Find(t.verified, p)
-	if k == nil || k.Col != col || t.Text[p] == '{' {
+	if k == nil ||
+		k.Col != col ||
+		t.Text[p] == '{' {
 		return 0, false
 	}
-	if k.End > len(t.Text) || t.Text[k.End-1] != '\n' {
+	if k.End > len(t.Text) ||
+		t.Text[k.End-1] != '\n' {
 		return 0, false
 	}
 	t.Nodes[n].fill(Mapping, Block, col, p, k.End)
@@ -566,14 +615,20 @@ func (t *Parser) stepOver(p int, n int32, col int) (end int, ok bool) {
 // drop drops what is in the collection n, a value of another one, unless it tells objects
 // apart: it is a value of the root, the items of a list or one of them.
 func (t *Parser) drop(n, in int32) {
-	if !t.prunes || t.Nodes[n].Child == 0 || in <= 1 || t.isItems(n) || t.isItems(in) {
+	if !t.prunes ||
+		t.Nodes[n].Child == 0 ||
+		in <= 1 ||
+		t.isItems(n) ||
+		t.isItems(in) {
 		return
 	}
 	t.Nodes = t.Nodes[:n+1]
 	t.Nodes[n].Child = 0
 }
 
-func (t *Parser) isItems(n int32) bool { return t.Nodes[n].Kind == Sequence && t.KeyOf(n) == "items" }
+func (t *Parser) isItems(n int32) bool {
+	return t.Nodes[n].Kind == Sequence && t.KeyOf(n) == "items"
+}
 
 // add appends a child, an absent value as yet, to the collection at, whose last one was last.
 func (t *Parser) add(at, last int32, col, key, keyEnd, value int) int32 {
@@ -583,10 +638,16 @@ func (t *Parser) add(at, last int32, col, key, keyEnd, value int) int32 {
 	}
 	t.Nodes = t.Nodes[:i+1]
 	v := &t.Nodes[i] // set in place: to copy a node takes longer
-	v.Kind, v.Style, v.Marks, v.Col = Scalar, Absent, 0, int32(col)
-	v.Key, v.KeyEnd = int32(key), int32(keyEnd)
-	v.Start, v.End = int32(value), int32(value)
-	v.Child, v.Next = 0, 0
+	v.Kind = Scalar
+	v.Style = Absent
+	v.Marks = 0
+	v.Col = int32(col)
+	v.Key = int32(key)
+	v.KeyEnd = int32(keyEnd)
+	v.Start = int32(value)
+	v.End = int32(value)
+	v.Child = 0
+	v.Next = 0
 	if last == 0 {
 		t.Nodes[at].Child = i
 	} else {
@@ -598,7 +659,8 @@ func (t *Parser) add(at, last int32, col, key, keyEnd, value int) int32 {
 // isShortKey reports whether a key, which ends at its colon, needs no question mark: it is on
 // one line and has 1024 characters at most.
 func isShortKey(key []byte) bool {
-	return (len(key) <= 1024 || utf8.RuneCount(key) <= 1024) && !hasBreak(key)
+	return (len(key) <= 1024 || utf8.RuneCount(key) <= 1024) &&
+		!hasBreak(key)
 }
 
 // scanKey reports whether a key starts at p, where it ends, and where its colon is.
@@ -632,7 +694,9 @@ func scanKey(in []byte, p int) (end, colon int, isKey bool) {
 
 // isColon reports whether a colon is at p that ends a key.
 func isColon(in []byte, p int) bool {
-	return p < len(in) && in[p] == ':' && IsBlank(in, p+1)
+	return p < len(in) &&
+		in[p] == ':' &&
+		IsBlank(in, p+1)
 }
 
 // plainStart reports whether a plain scalar may start at p (in block style).
@@ -650,10 +714,14 @@ func plainStart(in []byte, p int) bool {
 // the key, the number sign of a comment, the line feed or the end of the text.
 func plainEnd(in []byte, p int) int {
 	for q := nextSpecial(in, p); ; q = nextSpecial(in, q+1) {
-		if q == len(in) || in[q] == '\n' || isColon(in, q) {
+		if q == len(in) ||
+			in[q] == '\n' ||
+			isColon(in, q) {
 			return q
 		}
-		if in[q] == '#' && q > p && IsBlank(in, q-1) {
+		if in[q] == '#' &&
+			q > p &&
+			IsBlank(in, q-1) {
 			return q
 		}
 	}
@@ -665,14 +733,19 @@ func nextSpecial(in []byte, p int) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	for p+8 <= len(in) {
 		x := binary.LittleEndian.Uint64(in[p:])
-		feed, colon, sign := x^'\n'*ones, x^':'*ones, x^'#'*ones
+		feed := x ^ '\n'*ones
+		colon := x ^ ':'*ones
+		sign := x ^ '#'*ones
 		// The lowest high bit marks the first byte that is zero in one.
 		if hit := ((feed-ones)&^feed | (colon-ones)&^colon | (sign-ones)&^sign) & highs; hit != 0 {
 			return p + bits.TrailingZeros64(hit)>>3
 		}
 		p += 8
 	}
-	for p < len(in) && in[p] != '\n' && in[p] != ':' && in[p] != '#' {
+	for p < len(in) &&
+		in[p] != '\n' &&
+		in[p] != ':' &&
+		in[p] != '#' {
 		p++
 	}
 	return p
@@ -681,7 +754,8 @@ func nextSpecial(in []byte, p int) int {
 // quotedEnd returns the end of the quoted scalar that starts at p. It may go
 // over several lines; an unknown escape or a document marker is not accepted.
 func quotedEnd(in []byte, p int) (int, bool) {
-	quote, at := in[p], p+1
+	quote := in[p]
+	at := p + 1
 	for end := p; ; { // end is that of the next quote; bytes are not looked at one by one, since texts are long
 		if end < at {
 			i := bytes.IndexByte(in[at:], quote)
@@ -728,7 +802,9 @@ func escapeLen(in []byte, p int) int {
 	if escapes[in[p]] != "" || in[p] == '\n' {
 		return 1
 	}
-	if in[p] == '\r' && p+1 < len(in) && in[p+1] == '\n' {
+	if in[p] == '\r' &&
+		p+1 < len(in) &&
+		in[p+1] == '\n' {
 		return 2
 	}
 	digits := hexDigits[in[p]]
@@ -816,7 +892,8 @@ func blockHeader(in []byte, p, parent int) (end, indent int, keep bool) {
 	for i := 0; i < 2 && p < len(in); i++ {
 		switch c := in[p]; {
 		case (c == '+' || c == '-') && !chomp:
-			keep, chomp = c == '+', true
+			keep = c == '+'
+			chomp = true
 			p++
 		case c >= '1' && c <= '9' && indent < 0:
 			indent = parent + int(c-'0')

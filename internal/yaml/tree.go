@@ -45,7 +45,9 @@ func (t *Tree) KeyOf(n int32) string {
 
 // View returns b as a string without copying it. It is safe because the texts
 // of trees never change while values refer to them.
-func View(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+func View(b []byte) string {
+	return unsafe.String(unsafe.SliceData(b), len(b))
+}
 
 // Get returns the entry of a mapping with the key, or 0.
 func (t *Tree) Get(n int32, key string) int32 {
@@ -175,7 +177,11 @@ var escapes = [256]string{
 	'N': "\u0085", '_': "\u00a0", 'L': "\u2028", 'P': "\u2029",
 }
 
-var hexDigits = [256]int{'x': 2, 'u': 4, 'U': 8}
+var hexDigits = [256]int{
+	'x': 2,
+	'u': 4,
+	'U': 8,
+}
 
 func unescape(b []byte) string {
 	out := make([]byte, 0, len(b))
@@ -206,7 +212,10 @@ func unescape(b []byte) string {
 // surrogatePair returns the character that two escapes stand for, as JSON writes those beyond 16 bits: first is
 // the code of one, and rest begins with the other. ok is false if they are no pair.
 func surrogatePair(first rune, rest []byte) (r rune, ok bool) {
-	if first < 0xd800 || first >= 0xdc00 || !bytes.HasPrefix(rest, []byte(`\u`)) || escapeLen(rest, 1) != 5 {
+	if first < 0xd800 ||
+		first >= 0xdc00 ||
+		!bytes.HasPrefix(rest, []byte(`\u`)) ||
+		escapeLen(rest, 1) != 5 {
 		return 0, false
 	}
 	low, _ := hexRune(rest[2:6])
@@ -231,7 +240,8 @@ func foldLines(b []byte, style Style) []byte {
 		if i > 0 {
 			line = bytes.TrimLeft(line, " \t")
 		}
-		whole, escaped := bytes.TrimSuffix(line, []byte("\r")), false
+		whole := bytes.TrimSuffix(line, []byte("\r"))
+		escaped := false
 		if line = bytes.TrimRight(whole, " \t"); style == Double && endsWithEscape(line) {
 			if len(whole) > len(line) { // what is escaped is a blank
 				line = whole[:len(line)+1]
@@ -241,7 +251,9 @@ func foldLines(b []byte, style Style) []byte {
 		}
 		switch {
 		case i == 0:
-		case len(line) == 0 && i < len(lines)-1 && !escaped:
+		case len(line) == 0 &&
+			i < len(lines)-1 &&
+			!escaped:
 			breaks++
 			continue
 		case breaks > 0:
@@ -252,7 +264,8 @@ func foldLines(b []byte, style Style) []byte {
 			out = append(out, ' ')
 		}
 		out = append(out, line...)
-		breaks, joined = 0, escaped
+		breaks = 0
+		joined = escaped
 	}
 	return out
 }
@@ -270,7 +283,8 @@ func blockText(b []byte, col int) string {
 		return ""
 	}
 	indicators, _, _ := bytes.Cut(head[1:], []byte("#"))
-	strip, keep := bytes.IndexByte(indicators, '-') >= 0, bytes.IndexByte(indicators, '+') >= 0
+	strip := bytes.IndexByte(indicators, '-') >= 0
+	keep := bytes.IndexByte(indicators, '+') >= 0
 	if col < 0 { // all lines are blank
 		col = len(b)
 	}
@@ -291,7 +305,9 @@ func blockText(b []byte, col int) string {
 		}
 		out.WriteString(strings.Repeat("\n", breaks))
 		out.Write(line)
-		breaks, more, first = 1, isMore, false
+		breaks = 1
+		more = isMore
+		first = false
 	}
 	switch {
 	case keep:
@@ -367,11 +383,16 @@ func number(s string) (v any, ok bool) {
 	if i, err := strconv.ParseInt(s, 0, 64); err == nil {
 		return whole(i), true
 	}
-	sign, digits := "", s
+	sign := ""
+	digits := s
 	if s[0] == '-' {
-		sign, digits = s[:1], s[1:]
+		sign = s[:1]
+		digits = s[1:]
 	}
-	for prefix, base := range map[string]int{"0b": 2, "0o": 8} {
+	for prefix, base := range map[string]int{
+		"0b": 2,
+		"0o": 8,
+	} {
 		if rest, ok := strings.CutPrefix(digits, prefix); ok { // a second sign, as in 0o+7, counts
 			i, err := strconv.ParseInt(sign+rest, base, 64)
 			return whole(i), err == nil
@@ -424,7 +445,10 @@ func (t *Tree) collection(n int32, value func(int32) field.Value) field.Value {
 	if t.Nodes[n].Kind == Mapping {
 		m := make(field.Map, 0, t.Length(n))
 		for c := t.Nodes[n].Child; c != 0; c = t.Nodes[c].Next {
-			m = append(m, field.Entry{Key: t.KeyOf(c), Value: value(c)})
+			m = append(m, field.Entry{
+				Key:   t.KeyOf(c),
+				Value: value(c),
+			})
 		}
 		return m
 	}
@@ -457,13 +481,17 @@ func (t *Tree) FirstOwn(n int32) int32 {
 func (t *Tree) Written(n int32) Node {
 	v := t.Nodes[n]
 	if v.Marks&IsAlias != 0 {
-		v.Kind, v.Style, v.Child = Scalar, Plain, 0
+		v.Kind = Scalar
+		v.Style = Plain
+		v.Child = 0
 	}
 	return v
 }
 
 // BehindColon returns the offset behind the colon of a key.
-func (t *Tree) BehindColon(v *Node) int { return SkipBlanks(t.Text, int(v.KeyEnd)) + 1 }
+func (t *Tree) BehindColon(v *Node) int {
+	return SkipBlanks(t.Text, int(v.KeyEnd)) + 1
+}
 
 // EndBefore returns the end of the entry before one in a block mapping, or of the key
 // of that mapping.

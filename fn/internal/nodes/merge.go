@@ -15,13 +15,16 @@ func merge(node, base, changed *yaml.Node) {
 		mergeNode(node, base, changed)
 		return
 	}
-	head, first := node.HeadComment, node.Content[0].HeadComment
+	head := node.HeadComment
+	first := node.Content[0].HeadComment
 	*node = *changed
 	node.HeadComment, node.Content[0].HeadComment = head, first
 }
 
 func hasAnchors(n *yaml.Node) bool {
-	return n.Anchor != "" || n.Kind == yaml.AliasNode || slices.ContainsFunc(n.Content, hasAnchors)
+	return n.Anchor != "" ||
+		n.Kind == yaml.AliasNode ||
+		slices.ContainsFunc(n.Content, hasAnchors)
 }
 
 func mergeNode(node, base, changed *yaml.Node) {
@@ -42,8 +45,10 @@ func mergeNode(node, base, changed *yaml.Node) {
 func mergeMapping(node, base, changed *yaml.Node) {
 	var content []*yaml.Node
 	for i := 0; i < len(changed.Content); i += 2 {
-		key, value := changed.Content[i], changed.Content[i+1]
-		was, is := entry(base, key.Value), entry(node, key.Value)
+		key := changed.Content[i]
+		value := changed.Content[i+1]
+		was := entry(base, key.Value)
+		is := entry(node, key.Value)
 		if was >= 0 && is >= 0 {
 			key = node.Content[is]
 			mergeNode(node.Content[is+1], base.Content[was+1], value)
@@ -71,7 +76,8 @@ func mergeSequence(node, base, changed *yaml.Node) {
 	from := 0 // items of base before this index have been used
 	for _, item := range changed.Content {
 		i := slices.IndexFunc(base.Content[from:], func(b *yaml.Node) bool {
-			return equal(b, item) || name(b) != "" && name(b) == name(item)
+			return equal(b, item) ||
+				name(b) != "" && name(b) == name(item)
 		})
 		if i < 0 {
 			content = append(content, item)

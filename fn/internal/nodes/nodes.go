@@ -24,7 +24,9 @@ type Change struct {
 
 // Kept returns the index of an object of the input that was not changed; ok is false
 // for any other.
-func (c Change) Kept() (index int, ok bool) { return c.old, c.new == nil }
+func (c Change) Kept() (index int, ok bool) {
+	return c.old, c.new == nil
+}
 
 // Apply returns the object of the output. One of the nodes of the input stays
 // the same node.
@@ -128,8 +130,14 @@ func align(in, out []*yaml.RNode) []Change {
 
 func identify(n *yaml.RNode) yaml.ResourceIdentifier {
 	return yaml.ResourceIdentifier{
-		TypeMeta: yaml.TypeMeta{APIVersion: n.GetApiVersion(), Kind: n.GetKind()},
-		NameMeta: yaml.NameMeta{Namespace: n.GetNamespace(), Name: n.GetName()},
+		TypeMeta: yaml.TypeMeta{
+			APIVersion: n.GetApiVersion(),
+			Kind:       n.GetKind(),
+		},
+		NameMeta: yaml.NameMeta{
+			Namespace: n.GetNamespace(),
+			Name:      n.GetName(),
+		},
 	}
 }
 

@@ -58,7 +58,8 @@ func (e *Enrolment) Certificate(ctx context.Context) (*tls.Certificate, error) {
 	if e.cert == nil {
 		e.stored()
 	}
-	if e.cert != nil && !time.Now().Before(e.cert.Leaf.NotAfter) {
+	if e.cert != nil &&
+		!time.Now().Before(e.cert.Leaf.NotAfter) {
 		e.cert = nil
 	}
 	if time.Now().Before(e.due) {
@@ -75,7 +76,13 @@ func (e *Enrolment) Certificate(ctx context.Context) (*tls.Certificate, error) {
 	case e.cert == nil:
 		return nil, fmt.Errorf("enrolment: %w", err)
 	case e.told.Another(err.Error()):
-		e.Log.Warn("cannot renew the certificate; trying again until it expires", "expires", e.cert.Leaf.NotAfter.Format(time.RFC3339), "reason", err.Error())
+		e.Log.Warn(
+			"cannot renew the certificate; trying again until it expires",
+			"expires",
+			e.cert.Leaf.NotAfter.Format(time.RFC3339),
+			"reason",
+			err.Error(),
+		)
 	}
 	return e.cert, nil
 }
@@ -184,9 +191,21 @@ func redact(text, token string) string {
 // request returns an IstioCertificateRequest for the key.
 func (e *Enrolment) request(key *ecdsa.PrivateKey) []byte {
 	account := cmp.Or(e.ServiceAccount, "default")
-	id := &url.URL{Scheme: "spiffe", Host: e.TrustDomain, Path: "/ns/" + e.Namespace + "/sa/" + account}
-	csr, _ := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{URIs: []*url.URL{id}}, key)
-	b := wire.AppendBytes(nil, 1, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: csr}))
+	id := &url.URL{
+		Scheme: "spiffe",
+		Host:   e.TrustDomain,
+		Path:   "/ns/" + e.Namespace + "/sa/" + account,
+	}
+	csr, _ := x509.CreateCertificateRequest(
+		rand.Reader,
+		&x509.CertificateRequest{URIs: []*url.URL{id}},
+		key,
+	)
+	b := wire.AppendBytes(
+		nil,
+		1,
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: csr}),
+	)
 	b = protowire.AppendTag(b, 3, protowire.VarintType)
 	return protowire.AppendVarint(b, uint64(e.TTL/time.Second))
 }

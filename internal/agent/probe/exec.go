@@ -19,7 +19,8 @@ func command(argv []string, timeout time.Duration) func(context.Context) error {
 		defer cancel()
 		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 		var said opening
-		cmd.Stdout, cmd.Stderr = &said, &said
+		cmd.Stdout = &said
+		cmd.Stderr = &said
 		cmd.WaitDelay = 100 * time.Millisecond // for children that still write
 		ownGroup(cmd)
 		err := cmd.Run()

@@ -27,7 +27,10 @@ func New(p *vmconfig.Probe, ip, agent string) (func(context.Context) error, erro
 		return command(p.Exec.Command, time.Duration(p.TimeoutSeconds)*time.Second), nil
 	}
 	host := ip
-	call := kubelet.Call{Own: true, Header: textproto.MIMEHeader{"User-Agent": {agent}}}
+	call := kubelet.Call{
+		Own:    true,
+		Header: textproto.MIMEHeader{"User-Agent": {agent}},
+	}
 	switch {
 	case p.HTTPGet != nil:
 		host = cmp.Or(p.HTTPGet.Host, ip)
@@ -61,7 +64,10 @@ func setHeader(call *kubelet.Call, h *prober.HTTPGet, host string) {
 		header.Add("Connection", "close")
 	}
 	call.Host = cmp.Or(header.Get("Host"), net.JoinHostPort(host, h.Port.String()))
-	for name, value := range map[string]string{"User-Agent": call.Header.Get("User-Agent"), "Accept": "*/*"} {
+	for name, value := range map[string]string{
+		"User-Agent": call.Header.Get("User-Agent"),
+		"Accept":     "*/*",
+	} {
 		if header[name] == nil {
 			header.Set(name, value)
 		} else if header.Get(name) == "" {

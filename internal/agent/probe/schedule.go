@@ -30,11 +30,13 @@ func Run(ctx context.Context, p *vmconfig.Probe, probe func(context.Context) err
 			threshold = p.SuccessThreshold
 		}
 		if ok != last {
-			last, inRow = ok, 0
+			last = ok
+			inRow = 0
 		}
 		inRow++
 		if inRow >= threshold && (!known || healthy != ok) {
-			healthy, known = ok, true
+			healthy = ok
+			known = true
 			report(err)
 		}
 		select {

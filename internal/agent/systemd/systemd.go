@@ -18,7 +18,9 @@ func Ready() { send("READY=1") }
 func Stopping() { send("STOPPING=1") }
 
 // Status says in a line how the program is doing.
-func Status(line string) { send("STATUS=" + strings.ReplaceAll(line, "\n", " ")) }
+func Status(line string) {
+	send("STATUS=" + strings.ReplaceAll(line, "\n", " "))
+}
 
 // Alive says that the program is not stuck.
 func Alive() { send("WATCHDOG=1") }
@@ -40,7 +42,11 @@ func send(state string) {
 	if socket == "" {
 		return
 	}
-	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: socket, Net: "unixgram"})
+	conn, err := net.DialUnix(
+		"unixgram",
+		nil,
+		&net.UnixAddr{Name: socket, Net: "unixgram"},
+	)
 	if err != nil {
 		return
 	}

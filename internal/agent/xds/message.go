@@ -99,5 +99,9 @@ func healthRequest(unhealthy error) []byte {
 	}
 	status := protowire.AppendTag(nil, 1, protowire.VarintType)
 	status = protowire.AppendVarint(status, codeInternal)
-	return wire.AppendBytes(b, 6, wire.AppendString(status, 2, strings.ToValidUTF8(unhealthy.Error(), "?")))
+	return wire.AppendBytes(
+		b,
+		6,
+		wire.AppendString(status, 2, strings.ToValidUTF8(unhealthy.Error(), "?")),
+	)
 }

@@ -56,7 +56,8 @@ type Reporter struct {
 // Run reports the states, of which nil is healthy, until ctx is done. Then it reports
 // that the app is unhealthy and ends the stream.
 func (r *Reporter) Run(ctx context.Context, states <-chan error) {
-	r.current, r.opened = &session{}, make(chan *session)
+	r.current = &session{}
+	r.opened = make(chan *session)
 	r.retry, r.again = time.NewTimer(0), time.NewTimer(r.Repeat)
 	alive := time.Tick(r.AliveEvery) // none if it is 0
 	for {

@@ -120,7 +120,9 @@ func (s *session) send() {
 // leave ends the session properly, so that istiod reads what was sent before, or
 // closes the connection.
 func (s *session) leave() {
-	defer time.AfterFunc(closing, func() { _ = s.conn.Close() }).Stop()
+	defer time.AfterFunc(closing, func() {
+		_ = s.conn.Close()
+	}).Stop()
 	_ = s.stream.CloseSend()
 	<-s.ended
 }
