@@ -55,6 +55,7 @@ Exit codes:
 		return nil
 	}
 	t.inspects(cmd, inspection{
+		mode:    pipeline.Judge,
 		judge:   judge,
 		show:    show,
 		usage:   "`FORMAT` of the findings: text on stderr; or json, sarif or junit on stdout",
@@ -96,6 +97,7 @@ kustomizations that are not built. --allow-empty accepts them.`,
 		return r.Explain(t.out, t.verbose, t.colorOf(t.out))
 	}
 	t.inspects(cmd, inspection{
+		mode:    pipeline.Inspect,
 		judge:   func(*report.Report) {}, // it explains all that was found
 		show:    show,
 		usage:   "`FORMAT`: text, json, html (a page for a browser) or markdown (for a pull request's comment)",
@@ -106,6 +108,7 @@ kustomizations that are not built. --allow-empty accepts them.`,
 
 // An inspection is what a command does with what a run has found.
 type inspection struct {
+	mode    pipeline.Mode
 	judge   func(r *report.Report)
 	show    func(r *report.Report, format string) error
 	usage   string   // of the flag for the format
@@ -117,7 +120,7 @@ type inspection struct {
 func (t *tool) inspects(cmd *cobra.Command, its inspection) {
 	var format choice
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		p, r, err := t.runPipeline(cmd, pipeline.Inspect, args)
+		p, r, err := t.runPipeline(cmd, its.mode, args)
 		if err != nil {
 			return err
 		}

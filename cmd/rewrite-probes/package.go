@@ -287,7 +287,7 @@ func (t *tool) runPipeline(
 	done := t.progress("planning " + report.Plural(len(p.streams), "file"))
 	r := pipeline.Run(p.streams, c, mode)
 	done()
-	r.Messages = append(p.messages, r.Messages...)
+	r.Messages = slices.Insert(r.Messages, 0, p.messages...)
 	r.Config = p.config
 	report.Sort(r.Messages)
 	return p, r, nil

@@ -29,7 +29,13 @@ const (
 	Rewrite Mode = iota // plan and apply the rewriting
 	Restore             // plan and apply its inverse
 	Inspect             // plan the rewriting, change nothing
+	Judge               // as Inspect, for a report that shows no edits
 )
+
+// looks reports whether nothing is changed.
+func (m Mode) looks() bool {
+	return m == Inspect || m == Judge
+}
 
 // Run takes the streams of one run through the pipeline. They are one package:
 // a Namespace in one of them counts for the workloads of all. What is wrong with an object
@@ -203,11 +209,11 @@ func (r *run) object(o *manifest.Object) {
 	installs := mayInstall && r.noteRelease(o)
 	if mayQuote &&
 		r.mode != Restore &&
-		!(installs && r.mode == Inspect) {
+		!(installs && r.mode.looks()) {
 		r.reportTexts(o)
 	}
 	switch {
-	case class == workload.NoPods, installs && r.mode == Inspect:
+	case class == workload.NoPods, installs && r.mode.looks():
 	case class != workload.Unknown && r.reportYTT(o):
 	default:
 		r.rewrite(o, class, meta)
@@ -226,8 +232,7 @@ func (r *run) rewrite(o *manifest.Object, class workload.Class, meta *field.Meta
 	failed := false
 	first := len(r.out.Messages) // the first message about the object
 	for _, p := range plans {
-		// The report of a rewriting run does not show templates.
-		r.out.Add(o.Stream().Name(), p, r.mode == Inspect)
+		r.keep(o, p)
 		edits = append(edits, p.Edits...)
 		for _, f := range p.Findings {
 			failed = failed || f.Severity == transformer.Error
@@ -245,9 +250,18 @@ func (r *run) rewrite(o *manifest.Object, class workload.Class, meta *field.Meta
 	if len(edits) == 0 {
 		return
 	}
-	if r.mode == Inspect || r.apply(o, plans, edits, first) {
+	if r.mode.looks() || r.apply(o, plans, edits, first) {
 		r.out.AddChange(o.Stream().Name())
 	}
+}
+
+// keep counts a planned template, and keeps of it what the report of the run shows: nothing of a rewriting, and no edits
+// of a judgement, which take most of the memory where there are very many templates.
+func (r *run) keep(o *manifest.Object, planned report.Template) {
+	if r.mode == Judge {
+		planned.Edits, planned.Findings = nil, nil
+	}
+	r.out.Add(o.Stream().Name(), planned, r.mode.looks())
 }
 
 // apply makes the edits of the plans, and reports whether it could. The messages about the
@@ -330,7 +344,7 @@ func (r *run) template(o *manifest.Object, path field.Path, p planning) report.T
 	default:
 		t.Plan = transformer.WithTexts(p.rewrite, o.Texts)
 	}
-	if r.mode == Inspect && !inList(o) {
+	if r.mode.looks() && !inList(o) {
 		for _, p := range t.Probes {
 			t.Lines = append(t.Lines, o.FieldLine(p.Field))
 		}
@@ -345,7 +359,7 @@ func (r *run) input(o *manifest.Object, owner *field.Metadata, ref workload.Temp
 		Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *owner,
 		NamespaceName: owner.Namespace, Around: *around,
 		Path: ref.Path, Metadata: ref.Metadata, JobLike: ref.JobLike, Shape: ref.Shape,
-		OnlyEdits: r.mode != Inspect, Source: o.Value, Unrecorded: r.patching != nil,
+		OnlyEdits: !r.mode.looks(), Source: o.Value, Unrecorded: r.patching != nil,
 	}
 	var into any = &in.Template
 	if ref.Shape.BareSpec {

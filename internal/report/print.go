@@ -40,21 +40,20 @@ func (m *Message) colored(line string, color Color) string {
 	return color.paint(severityColors[m.Severity], severity) + strings.TrimPrefix(line, severity)
 }
 
-// folded returns the messages to print.
-func folded(messages []Message, verbose bool) []Message {
-	if verbose {
-		return messages
-	}
-	shown := slices.DeleteFunc(
-		slices.Clone(messages),
-		func(m Message) bool { return m.Severity == transformer.Info },
-	)
+// folded returns the messages to print: pointers, since there can be very many.
+func folded(messages []Message, verbose bool) (all []*Message) {
+	var shown []*Message
 	count := make(map[string]int)
-	for i := range shown {
-		count[shown[i].alike()]++
+	for i := range messages {
+		if m := &messages[i]; verbose || m.Severity != transformer.Info {
+			shown = append(shown, m)
+			count[m.alike()]++
+		}
+	}
+	if verbose {
+		return shown
 	}
 	seen := make(map[string]int)
-	var all []Message
 	for _, m := range shown {
 		key := m.alike()
 		n := count[key]
@@ -64,16 +63,12 @@ func folded(messages []Message, verbose bool) []Message {
 		}
 		if seen[key] == 1 {
 			more := reason.NewText("%d more like this (-v lists them)", n-1)
-			all = append(
-				all,
-				m,
-				Message{
-					Severity: m.Severity,
-					Reason:   m.Reason,
-					Text:     more,
-					more:     true,
-				},
-			)
+			all = append(all, m, &Message{
+				Severity: m.Severity,
+				Reason:   m.Reason,
+				Text:     more,
+				more:     true,
+			})
 		}
 	}
 	return all
@@ -101,13 +96,13 @@ type fixes struct {
 	order []string
 }
 
-func newFixes(messages []Message) *fixes {
+func newFixes(messages []*Message) *fixes {
 	f := &fixes{
 		count: make(map[string]int),
 		keys:  make(map[string][]string),
 	}
-	for i := range messages {
-		f.add(&messages[i])
+	for _, m := range messages {
+		f.add(m)
 	}
 	return f
 }
@@ -123,9 +118,8 @@ func (f *fixes) add(m *Message) {
 }
 
 // print writes messages, each with why, and the fix if no other message has it, below.
-func (f *fixes) print(w io.Writer, messages []Message, color Color) {
-	for i := range messages {
-		m := &messages[i]
+func (f *fixes) print(w io.Writer, messages []*Message, color Color) {
+	for _, m := range messages {
 		fmt.Fprintln(w, m.colored(m.prefix(), color)+m.headline())
 		f.printBelow(w, m, "  ")
 	}
