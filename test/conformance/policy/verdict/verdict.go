@@ -79,7 +79,7 @@ var Explanations = []Explanation{
 	{"order of the containers: the policy does not ask whether istio-proxy runs before the container", 40,
 		func(_ *corev1.Pod, r *report.Report, checked, policed []string) bool {
 			return differOnlyIn(r, checked, policed, func(p transformer.Verdict) bool {
-				return strings.Contains(p.Why, "starts later") || strings.Contains(p.If, "is a native sidecar")
+				return strings.Contains(p.Why, "starts later") || strings.Contains(p.If, "sidecar is native")
 			})
 		}},
 	{"declared where nothing is injected: check knows that rewrite-probes has only declared the istio-proxy of the pod, the policy takes it for the sidecar", 1,
