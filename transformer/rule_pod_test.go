@@ -22,6 +22,15 @@ type ruleCase struct {
 // change, before any rule of the pod is asked.
 func decisionAbout(t *testing.T, change func(o *Options, in *Input)) *decision {
 	t.Helper()
+	d := &decision{knowledge: knowledgeAbout(t, change)}
+	d.rule(siteRules)
+	d.rewriteTheRest()
+	return d
+}
+
+// knowledgeAbout returns what is known of the same pod, before any rule is asked.
+func knowledgeAbout(t *testing.T, change func(o *Options, in *Input)) *knowledge {
+	t.Helper()
 	o := Defaults()
 	o.AnsweredBy = AnsweredByProbeProxy
 	app := pod.Container{Name: "app", Image: "app:1", LivenessProbe: &pod.Probe{Handler: getOf("/live", 8080)}}
@@ -35,10 +44,7 @@ func decisionAbout(t *testing.T, change func(o *Options, in *Input)) *decision {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &decision{knowledge: know(p.settings, p.read(&in))}
-	d.rule(siteRules)
-	d.rewriteTheRest()
-	return d
+	return know(p.settings, p.read(&in))
 }
 
 func getOf(path string, port int) pod.Handler {

@@ -1,39 +1,136 @@
 package transformer
 
 import (
+	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
-	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 )
 
-// siteFor returns a probe or hook of the container "app" with a handler.
-func siteFor(name prober.ProbeType, h pod.Handler) *site {
-	return &site{container: &pod.Container{Name: "app"}, name: name, current: &h, original: &h, timeout: 1}
+// A siteCase is a rule of probes and hooks, and a template in which it leaves one alone.
+type siteCase struct {
+	rule   siteRule
+	change func(o *Options, in *Input)
+	want   string // the reason
 }
 
-func TestSiteRules_handler(t *testing.T) {
-	o := Options{Mesh: MeshAuto, Rewrite: []string{"httpGet"}}
-	k := &knowledge{view: &view{setting: &setting{opts: &o, mesh: meshOf(&o)}}}
-	get := pod.Handler{HTTPGet: &pod.HTTPGet{Port: field.Number(80)}}
-	for name, c := range map[string]struct {
-		rule siteRule
-		site *site
-		want string
-	}{
-		"a handler that is selected":    {notSelected, siteFor(prober.Liveness, get), ""},
-		"a hook that is not":            {notSelected, siteFor(prober.PreStop, get), "not-selected"},
-		"a handler that dials":          {noNetwork, siteFor(prober.Liveness, get), ""},
-		"a command":                     {noNetwork, siteFor(prober.Liveness, pod.Handler{Exec: &pod.Exec{}}), "no-network"},
-		"a hook that the kubelet lacks": {hookNeverWorks, siteFor(prober.PostStart, pod.Handler{TCPSocket: &pod.TCPSocket{}}), "hook-never-works"},
-		"another host":                  {goesToHost, siteFor(prober.Liveness, pod.Handler{HTTPGet: &pod.HTTPGet{Host: "h"}}), "host-set"},
-		"a scheme that there is not":    {schemeInvalid, siteFor(prober.Liveness, pod.Handler{HTTPGet: &pod.HTTPGet{Scheme: "ftp"}}), "scheme-invalid"},
-		"a path with a variable":        {textIsVariable, siteFor(prober.Liveness, pod.Handler{HTTPGet: &pod.HTTPGet{Path: "/${X}"}}), "variable"},
-		"no handler":                    {notOneHandler, siteFor(prober.Liveness, pod.Handler{}), "not-one-handler"},
-	} {
-		if got := c.rule(k, c.site).reason.String(); got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
+// liveWith changes the livenessProbe of the only container.
+func liveWith(change func(p *pod.Probe)) func(*Options, *Input) {
+	return func(_ *Options, in *Input) { change(in.Template.Spec.Containers[0].LivenessProbe) }
+}
+
+// httpGetWith changes its httpGet.
+func httpGetWith(change func(h *pod.HTTPGet)) func(*Options, *Input) {
+	return liveWith(func(p *pod.Probe) { change(p.HTTPGet) })
+}
+
+// appWith changes the only container.
+func appWith(change func(c *pod.Container)) func(*Options, *Input) {
+	return func(_ *Options, in *Input) { change(&in.Template.Spec.Containers[0]) }
+}
+
+func annotated(key, value string) func(*Options, *Input) {
+	return func(_ *Options, in *Input) {
+		in.Template.Metadata.Annotations = field.KeyValues{{Key: key, Value: value}}
+	}
+}
+
+func before(name string, restart string) func(*Options, *Input) {
+	return func(_ *Options, in *Input) {
+		first := pod.Container{Name: name, RestartPolicy: restart, LivenessProbe: &pod.Probe{Handler: getOf("/", 8081)}}
+		in.Template.Spec.InitContainers = []pod.Container{first}
+	}
+}
+
+var siteCases = map[string]siteCase{
+	"a controller that makes the probes": {probesMadeElsewhere, func(_ *Options, in *Input) { in.Shape.ProbesMadeBy = "Knative Serving" }, "probes-made-elsewhere"},
+	"a command":                          {noNetwork, liveWith(func(p *pod.Probe) { p.Handler = pod.Handler{Exec: &pod.Exec{}} }), "no-network"},
+	"a field of a newer Kubernetes": {unknownFieldIn, func(_ *Options, in *Input) {
+		in.Source = sourceOf(field.Map{{Key: "udpSocket", Value: field.Map{}}}, "spec.template.spec.containers[0].livenessProbe")
+	}, "handler-unknown"},
+	"a protocol of a newer Kubernetes":       {unsupportedValue, httpGetWith(func(h *pod.HTTPGet) { h.Protocol = "HTTP3" }), "handler-unknown"},
+	"no handler":                             {notOneHandler, liveWith(func(p *pod.Probe) { p.Handler = pod.Handler{} }), "not-one-handler"},
+	"the mesh's proxy":                       {ofProxy, appWith(func(c *pod.Container) { c.Name = "istio-proxy" }), "proxy-container"},
+	"a rewritten probe without its original": {isLost, httpGetWith(func(h *pod.HTTPGet) { h.Path = "/app-health/app/livez" }), "dangling"},
+	"an opt-out of the pod":                  {optedOut, annotated("rewrite-probes.io/rewrite", "false"), "opt-out"},
+	"an opt-out of the container":            {inSkippedContainer, annotated(ownSkipContainers, "app"), "skipped-container"},
+	"a handler that is not selected":         {notSelected, func(o *Options, _ *Input) { o.Rewrite = []string{"grpc"} }, "not-selected"},
+	"a hook that the kubelet lacks": {hookNeverWorks, appWith(func(c *pod.Container) {
+		c.Lifecycle = &pod.Lifecycle{PostStart: &pod.Handler{TCPSocket: &pod.TCPSocket{Port: field.Number(80)}}}
+	}), "hook-never-works"},
+	"an init container":           {onInitContainer, before("first", ""), "init-container"},
+	"two containers of one name":  {nameNotUnique, before("app", "Always"), "container-name"},
+	"a name with a variable":      {nameIsVariable, appWith(func(c *pod.Container) { c.Name = "${NAME}" }), "variable"},
+	"another host":                {goesToHost, httpGetWith(func(h *pod.HTTPGet) { h.Host = "10.0.0.1" }), "host-set"},
+	"a path with a variable":      {textIsVariable, httpGetWith(func(h *pod.HTTPGet) { h.Path = "/${X}" }), "variable"},
+	"a scheme that there is not":  {schemeInvalid, httpGetWith(func(h *pod.HTTPGet) { h.Scheme = "ftp" }), "scheme-invalid"},
+	"a negative timeout":          {timeoutInvalid, liveWith(func(p *pod.Probe) { p.TimeoutSeconds = new(int64(-1)) }), "timeout-invalid"},
+	"a port that nobody declares": {portUnresolved, httpGetWith(func(h *pod.HTTPGet) { h.Port = field.IntOrString{Str: "web", IsString: true} }), "port-unresolved"},
+	"a port that there is not":    {portUnresolved, httpGetWith(func(h *pod.HTTPGet) { h.Port = field.Number(70000) }), "port-invalid"},
+	"the port of probe-proxy":     {atProbePort, httpGetWith(func(h *pod.HTTPGet) { h.Port = field.Number(15099) }), "aims-at-probe-port"},
+	"a port that is not captured": {notCaptured, annotated("traffic.sidecar.istio.io/excludeInboundPorts", "8080"), "port-not-captured"},
+	"an app at another port":      {appElsewhere, listening("127.0.0.1:9090"), "app-elsewhere"},
+	"a container before probe-proxy": {startsTooEarly, func(o *Options, in *Input) {
+		o.ProbeProxy.Placement = PlacementContainer
+		before("first", "Always")(o, in)
+		in.Template.Spec.InitContainers[0].StartupProbe = in.Template.Spec.InitContainers[0].LivenessProbe
+	}, "starts-before-answerer"},
+	"an app that istio-proxy cannot ask": {localOnly, func(o *Options, in *Input) {
+		o.AnsweredBy = AnsweredByIstioProxy
+		listening("127.0.0.1:8080")(o, in)
+	}, "proxy-cannot-answer"},
+	"a probe that istio-proxy cannot make": {newerThanProxy, func(o *Options, in *Input) {
+		o.AnsweredBy = AnsweredByIstioProxy
+		in.Template.Spec.Containers[0].LivenessProbe.HTTPGet.Protocol = "HTTP2"
+	}, "proxy-cannot-answer"},
+}
+
+// listening has a Sidecar that says where the app listens for what comes to its port.
+func listening(endpoint string) func(*Options, *Input) {
+	sidecar := surroundings.Sidecar{Name: "default", Listeners: []surroundings.InboundListener{{Port: 8080, Endpoint: endpoint}}}
+	return func(_ *Options, in *Input) {
+		in.Around.Sidecars = func() []surroundings.Sidecar { return []surroundings.Sidecar{sidecar} }
+	}
+}
+
+// leftAlone returns the reasons for which a rule, asked alone, leaves probes and hooks alone.
+func leftAlone(rule siteRule, k *knowledge) (reasons []string) {
+	for _, s := range k.sites {
+		if why := rule(k, s).reason.String(); why != "" && !slices.Contains(reasons, why) {
+			reasons = append(reasons, why)
+		}
+	}
+	return reasons
+}
+
+func TestSiteRules(t *testing.T) {
+	for name, c := range siteCases {
+		if got := leftAlone(c.rule, knowledgeAbout(t, c.change)); !slices.Equal(got, []string{c.want}) {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+		if got := leftAlone(c.rule, knowledgeAbout(t, nil)); len(got) > 0 {
+			t.Errorf("%s: a pod like any other is left alone: %q", name, got)
+		}
+	}
+}
+
+func TestSiteRules_ofRestore(t *testing.T) {
+	if got := leftAlone(notRewritten, knowledgeAbout(t, nil)); !slices.Equal(got, []string{"not-rewritten"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestSiteRules_eachHasACase(t *testing.T) {
+	for i, rule := range slices.Concat(siteRules, answererRules) {
+		has := false
+		for _, c := range siteCases {
+			has = has || reflect.ValueOf(c.rule).Pointer() == reflect.ValueOf(rule).Pointer()
+		}
+		if !has {
+			t.Errorf("rule %d has no case", i)
 		}
 	}
 }
