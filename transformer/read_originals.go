@@ -238,7 +238,7 @@ func (r *reader) recogniseIn(holders []*holder, s *site) bool {
 	return true
 }
 
-// adoptEdits gives the original of a rewritten probe the port and the scheme that somebody has given
+// adoptEdits puts into the original of a rewritten probe the port and the scheme that somebody has given
 // the probe since, such as a setter or an overlay: they are about the app.
 func (r *reader) adoptEdits(s *site) {
 	if s.holder == nil {

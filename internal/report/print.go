@@ -43,15 +43,17 @@ func (m *Message) colored(line string, color Color) string {
 // folded returns the messages to print: pointers, since there can be very many.
 func folded(messages []Message, verbose bool) (all []*Message) {
 	var shown []*Message
-	count := make(map[string]int)
 	for i := range messages {
 		if m := &messages[i]; verbose || m.Severity != transformer.Info {
 			shown = append(shown, m)
-			count[m.alike()]++
 		}
 	}
 	if verbose {
 		return shown
+	}
+	count := make(map[string]int)
+	for _, m := range shown {
+		count[m.alike()]++
 	}
 	seen := make(map[string]int)
 	for _, m := range shown {
