@@ -165,5 +165,10 @@ func (v *IntOrString) UnmarshalJSON(b []byte) error {
 	if v.IsString {
 		return json.Unmarshal(b, &v.Str)
 	}
-	return json.Unmarshal(b, &v.Int)
+	n, err := strconv.Atoi(string(b))
+	if err != nil { // for the words of encoding/json
+		return json.Unmarshal(b, &v.Int)
+	}
+	v.Int = int64(n)
+	return nil
 }

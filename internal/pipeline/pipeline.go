@@ -187,9 +187,10 @@ func (r *run) object(o *manifest.Object) {
 	}
 	class := workload.Classify(o, r.custom)
 	mayInstall := r.mode != Restore && workload.IsRelease(o.Group(), o.Kind())
-	mayQuote := class != workload.Known &&
+	mayQuote := r.mode != Restore &&
+		class != workload.Known &&
 		class != workload.WorkloadGroup &&
-		workload.MayHaveProbes(o)
+		workload.MayHaveTexts(o)
 	if class == workload.NoPods && !mayInstall && !mayQuote ||
 		config.Is(o.APIVersion(), o.Kind()) {
 		return
@@ -207,9 +208,7 @@ func (r *run) object(o *manifest.Object) {
 		return
 	}
 	installs := mayInstall && r.noteRelease(o)
-	if mayQuote &&
-		r.mode != Restore &&
-		!(installs && r.mode.looks()) {
+	if mayQuote && !(installs && r.mode.looks()) {
 		r.reportTexts(o)
 	}
 	switch {

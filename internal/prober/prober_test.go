@@ -86,6 +86,11 @@ func TestDecodingFillsInTheDefaultsOfTheAPI(t *testing.T) {
 		if d := cmp.Diff(c.want, got[c.name]); d != "" {
 			t.Errorf("%s: want(-) got(+):\n%s", c.value, d)
 		}
+		// Beside a bad entry, each is read by itself.
+		beside, bad, err := prober.Decode(`{"/bad":null,"` + c.name + `":` + c.value + `}`)
+		if d := cmp.Diff(got, beside); d != "" || len(bad) != 1 || err != nil {
+			t.Errorf("%s beside a bad entry: %v %v\n%s", c.value, bad, err, d)
+		}
 	}
 }
 

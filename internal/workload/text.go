@@ -10,13 +10,18 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 )
 
+// MayHaveTexts reports, without parsing, whether [Texts] may find something.
+func MayHaveTexts(o *manifest.Object) bool {
+	return o.Kind() != "CustomResourceDefinition" && o.MayMention(dialing...)
+}
+
 // Texts yields the path of every string of an object that holds YAML or JSON with what looks
 // like probes: the values of a chart, a patch, a manifest. Metadata is left out, since
 // `kubectl apply` notes the whole object there, and so is a CustomResourceDefinition, which
 // has schemas.
 func Texts(o *manifest.Object) iter.Seq[field.Path] {
 	return func(yield func(field.Path) bool) {
-		if o.Kind() == "CustomResourceDefinition" || !o.MayMention(dialing...) {
+		if !MayHaveTexts(o) {
 			return
 		}
 		all, _ := o.Value(nil)
