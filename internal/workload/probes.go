@@ -30,13 +30,24 @@ func eachProbe(n manifest.Node, path field.Path, visit func(path field.Path)) {
 				step = field.Step{Key: c.Key()}
 			}
 			at := append(path, step)
-			if isField(at) && dials(c) || hasShape(c) {
+			if hasHandler(c) && (isField(at) && dials(c) || hasShape(c)) {
 				visit(at)
 			}
 			eachProbe(c, at, visit)
 		}
 		i++
 	}
+}
+
+// hasHandler reports whether a mapping has a key that may be a handler: few have one, and
+// every mapping of an object is asked.
+func hasHandler(n manifest.Node) bool {
+	for c := n.First(); c.Exists(); c = c.Next() {
+		if slices.Contains(dialing, c.Key()) {
+			return true
+		}
+	}
+	return false
 }
 
 // isField reports whether a path ends as that of a container's probe or hook.
