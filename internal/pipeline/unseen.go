@@ -37,6 +37,10 @@ func (r *run) reportUnseen(o *manifest.Object, class workload.Class, templates [
 		r.addFinding(o, releaseFinding(holders))
 		return
 	}
+	if workload.IsSidecarSet(o.Group(), o.Kind()) {
+		r.reportAdded(o, workload.ProbesBeside(o, holders, transformer.AnsweredByIstioProxy))
+		return
+	}
 	for _, h := range holders {
 		r.addFinding(o, unseenFinding(o, h, class == workload.Known)).Text.What += hint
 	}
@@ -114,6 +118,21 @@ func unseenFinding(o *manifest.Object, h workload.Holder, known bool) transforme
 	return transformer.NewFinding(key, at, "not checked: it %s, but %s", probeWords(at, h.Probes), why).
 		Why("spec.podTemplates of the functionConfig can name only a list `containers`").
 		Fix("If pods are made of it, pipe them through rewrite-probes. Else exclude the object")
+}
+
+// reportAdded warns of probes of containers that OpenKruise adds to pods. Those of istio-proxy are
+// Istio's own: they ask Istio's agent, whatever mTLS demands.
+func (r *run) reportAdded(o *manifest.Object, probes []field.Path) {
+	if len(probes) == 0 {
+		return
+	}
+	at := probes[0]
+	for _, p := range probes {
+		at = at.Common(p)
+	}
+	r.addFinding(o, transformer.NewFinding(reason.UnseenProbe, at,
+		"not checked: it %s, in what OpenKruise adds to pods", probeWords(at, probes)).
+		Fix("If those pods are in a mesh, write exec probes here. Else exclude the object"))
 }
 
 // releaseFinding returns the one finding about the values of a chart.

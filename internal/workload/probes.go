@@ -168,6 +168,19 @@ type Holder struct {
 	Nameable bool
 }
 
+// ProbesBeside returns the probes of holders that are in no container of a name.
+func ProbesBeside(o *manifest.Object, holders []Holder, name string) (probes []field.Path) {
+	for _, h := range holders {
+		for _, p := range h.Probes {
+			_, container := podSpecOf(p)
+			if v, _ := o.Value(container.Key("name")); v != name {
+				probes = append(probes, p)
+			}
+		}
+	}
+	return probes
+}
+
 // group groups the paths of probes by the pod template that they are in. What only has
 // the shape of probes is grouped by the object's field.
 func group(probes []field.Path) []Holder {

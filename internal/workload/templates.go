@@ -41,6 +41,11 @@ func IsWorkloadGroup(group, kind string) bool {
 	return group == "networking.istio.io" && kind == "WorkloadGroup"
 }
 
+// IsSidecarSet reports whether a kind is OpenKruise's SidecarSet, whose webhook adds containers to pods.
+func IsSidecarSet(group, kind string) bool {
+	return group == "apps.kruise.io" && kind == "SidecarSet"
+}
+
 // Classify returns the class of an object, without parsing it.
 func Classify(o *manifest.Object, customs []Custom) Class {
 	group := o.Group()
