@@ -3,6 +3,7 @@ package pipeline
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -33,6 +34,9 @@ func (r *run) noteRelease(o *manifest.Object) bool {
 	return ok
 }
 
+// generatorKind is the kind of kustomize's own releases.
+const generatorKind = "HelmChartInflationGenerator"
+
 // maxNamed is how many releases a message names.
 const maxNamed = 20
 
@@ -53,19 +57,54 @@ func (r *run) reportReleases() {
 	if n == 1 {
 		are = "release is"
 	}
-	first := &r.releases[0]
 	text := reason.NewText("Probes not checked: %d %s not rendered: %s", n, are, strings.Join(names, ", "))
 	text.Why = "Their charts make pods that are not in the input"
-	text.Fix = fmt.Sprintf("Run `%s` for each. Or skip a file with `--ignore`, or an object with `exclude: {kinds: [%s], names: [%s]}`",
-		r.renderCommand(first), first.object.Kind(), first.object.Name())
+	text.Fix = r.releaseFix()
 	r.out.Messages = append(r.out.Messages, report.NewMessage(reason.Release, text))
+}
+
+// The commands that check what charts make, with what the input does not say in capitals.
+const (
+	helmCommand      = "helm template NAME CHART --repo URL --values VALUES.yaml | rewrite-probes check -"
+	kustomizeCommand = "kustomize build --enable-helm DIR | rewrite-probes check -"
+)
+
+// releaseFix returns what to run for the releases. Of several kinds each has its command, with nothing of
+// a single release.
+func (r *run) releaseFix() string {
+	kinds := r.releaseKinds()
+	first := &r.releases[0]
+	if len(kinds) == 1 {
+		each := ""
+		if len(r.releases) > 1 {
+			each = " for each"
+		}
+		return fmt.Sprintf("Run `%s`%s. Or skip a file with `--ignore`, or an object with `exclude: {kinds: [%s], names: [%s]}`",
+			r.renderCommand(first), each, kinds[0], first.object.Name())
+	}
+	commands := fmt.Sprintf("Run `%s` for each", helmCommand)
+	if slices.Contains(kinds, generatorKind) {
+		commands += fmt.Sprintf(", but for a %s `%s`", generatorKind, kustomizeCommand)
+	}
+	return fmt.Sprintf("%s. Or skip files with `--ignore`, or objects with `exclude: {kinds: [%s]}`",
+		commands, strings.Join(kinds, ", "))
+}
+
+// releaseKinds returns the kinds of the releases, each once.
+func (r *run) releaseKinds() (kinds []string) {
+	for _, f := range r.releases {
+		if kind := f.object.Kind(); !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
 }
 
 // renderCommand returns the command that checks what the chart of a release makes. What the
 // input does not say is in capitals.
 func (r *run) renderCommand(f *foundRelease) string {
-	if f.object.Kind() == "HelmChartInflationGenerator" {
-		return "kustomize build --enable-helm DIR | rewrite-probes check -"
+	if f.object.Kind() == generatorKind {
+		return kustomizeCommand
 	}
 	chart := cmp.Or(f.Chart, "CHART")
 	repo := cmp.Or(f.Repository, r.repositoryOf(f))
