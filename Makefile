@@ -294,7 +294,7 @@ lint-slow: ## the same where it takes minutes: the modules that have Kubernetes;
 DENSITY = -dense 0 -wide 0 -per-line 7
 lint: LINT = .
 lint-all: LINT = $(filter-out $(NO_CODE) $(SLOW),$(MODULES))
-lint-all: WORKFLOWS = bin/actionlint .github/workflows/*.yaml examples/ci/github.yaml examples/flux/render.yaml examples/flux/commit.yaml || rc=1;
+lint-all: WORKFLOWS = bin/actionlint .github/workflows/*.yaml examples/ci/*github.yaml examples/flux/render.yaml examples/flux/commit.yaml || rc=1;
 lint-slow: LINT = $(SLOW)
 lint-slow: PINNED = $(NO_CODE)
 lint lint-all lint-slow: bin/staticcheck

@@ -13,6 +13,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil/golden"
 )
 
 // A yamlBlock is a block of a page that is marked as YAML.
@@ -96,6 +98,39 @@ func TestEveryYAMLBlockOfTheDocumentationHolds(t *testing.T) {
 	}
 	if configs < 3 || probes < 1 {
 		t.Errorf("%d functionConfigs and %d probes were found", configs, probes)
+	}
+}
+
+// TestFilesInPagesAreTheFiles: between <!-- begin FILE.yaml --> and its end, a page has that file.
+func TestFilesInPagesAreTheFiles(t *testing.T) {
+	begin := regexp.MustCompile(`(?m)^<!-- begin (\S+\.yaml) -->$`)
+	n := 0
+	for _, page := range pages(t) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range begin.FindAllSubmatch(text, -1) {
+			n++
+			file := string(m[1])
+			inFile, err := os.ReadFile(filepath.Join("../..", file))
+			if err != nil {
+				t.Errorf("%s: %v", page, err)
+				continue
+			}
+			want := "```yaml\n" + string(inFile) + "```\n"
+			if *golden.Update {
+				if err := testutil.ReplaceSection(page, file, want); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got, err := testutil.Section(page, file); err != nil || got != want {
+				t.Errorf("%s does not have %s as it is (%v): go test ./cmd/rewrite-probes -update", page, file, err)
+			}
+		}
+	}
+	if n < 3 {
+		t.Errorf("only %d files were found in the pages", n)
 	}
 }
 
