@@ -2,7 +2,6 @@ package patches
 
 import (
 	"errors"
-	"fmt"
 	"path"
 	"reflect"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/patches"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
 // A tree is the files of a repository by path.
@@ -41,46 +41,11 @@ type object = map[string]any
 // objects returns the objects of a stream by their names, without what only the function writes.
 func objects(t testing.TB, text []byte) map[string]object {
 	t.Helper()
-	all := make(map[string]object)
-	for _, doc := range documents(text) {
-		var o object
-		if err := yaml.Unmarshal([]byte(doc), &o); err != nil {
-			t.Fatal(err)
-		}
-		if len(o) == 0 {
-			continue
-		}
-		metadata, _ := o["metadata"].(object)
-		all[fmt.Sprint(o["apiVersion"], " ", o["kind"], " ", metadata["namespace"], "/", metadata["name"])] = withoutRecord(o).(object)
+	all, err := testutil.Objects(text, func(doc []byte, into any) error { return yaml.Unmarshal(doc, into) })
+	if err != nil {
+		t.Fatal(err)
 	}
 	return all
-}
-
-// withoutRecord returns a value without the annotation for restore, which patches do not write.
-func withoutRecord(v any) any {
-	switch v := v.(type) {
-	case object:
-		out := make(object, len(v))
-		for key, inner := range v {
-			inner = withoutRecord(inner)
-			if key == "annotations" {
-				a, _ := inner.(object)
-				delete(a, "rewrite-probes.io/originals")
-				if len(a) == 0 {
-					continue
-				}
-			}
-			out[key] = inner
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = withoutRecord(v[i])
-		}
-		return out
-	}
-	return v
 }
 
 func read(text []byte) (*manifest.Stream, *config.RewriteProbes, error) {

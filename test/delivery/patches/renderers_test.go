@@ -192,37 +192,13 @@ func compare(t *testing.T, name string, got, want []byte) {
 }
 
 // objects returns the objects of a stream by their names, without the annotation for restore, which patches do not write.
-func objects(t *testing.T, text []byte) map[string]any {
+func objects(t *testing.T, text []byte) map[string]map[string]any {
 	t.Helper()
-	all := make(map[string]any)
-	for doc := range strings.SplitSeq("\n"+string(text), "\n---\n") {
-		var o map[string]any
-		decode(t, []byte(doc), &o)
-		if len(o) == 0 {
-			continue
-		}
-		u := unstructured.Unstructured{Object: o}
-		all[fmt.Sprint(u.GetAPIVersion(), " ", u.GetKind(), " ", u.GetNamespace(), "/", u.GetName())] = withoutRecord(o)
+	all, err := testutil.Objects(text, func(doc []byte, into any) error { return yaml.Unmarshal(doc, into) })
+	if err != nil {
+		t.Fatal(err)
 	}
 	return all
-}
-
-func withoutRecord(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for key, inner := range v {
-			inner = withoutRecord(inner)
-			annotations, _ := inner.(map[string]any)
-			if delete(annotations, "rewrite-probes.io/originals"); key == "annotations" && len(annotations) == 0 {
-				delete(v, key)
-			}
-		}
-	case []any:
-		for _, item := range v {
-			withoutRecord(item)
-		}
-	}
-	return v
 }
 
 func sameValue(t *testing.T, a, b []byte) bool {
