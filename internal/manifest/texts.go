@@ -36,6 +36,10 @@ func (o *Object) Texts(edits []field.Edit) []field.Text {
 		splicer: &s,
 		n:       1,
 	}
+	if len(t.Merges) > 0 {
+		_, whole.writtenOut = editText(t, root)
+		root, _ = o.stream.scratch.original.overlay(t, edits) // the other one has what is written out
+	}
 	return whole.texts(nil, root)
 }
 
@@ -52,7 +56,7 @@ func (p entryText) texts(to []field.Text, o *editNode) []field.Text {
 		case isBrought: // its text is elsewhere
 		case k.open &&
 			c.Child != 0 &&
-			(o.kind == yaml.Sequence || !c.losesMergeKeys(k)):
+			(o.kind == yaml.Sequence || !c.losesMergeKeys()):
 			to = c.texts(to, k)
 		case o.kind == yaml.Mapping && k.differs():
 			to = c.note(to, k)
@@ -61,11 +65,11 @@ func (p entryText) texts(to []field.Text, o *editNode) []field.Text {
 	return to
 }
 
-// losesMergeKeys reports whether the entry is a mapping whose merge keys an edit writes out.
-func (p *entryText) losesMergeKeys(k *editNode) bool {
+// losesMergeKeys reports whether the entry is a mapping whose merge keys the edits write out: one of what the
+// keys bring, or of the anchor that they name.
+func (p *entryText) losesMergeKeys() bool {
 	return p.Marks&yaml.HasMergeKey != 0 &&
-		k.differs() &&
-		!k.keepsMergeKeys(p.t)
+		p.writtenOut[p.n] != ""
 }
 
 // maxLinked is the longest text of a mapping with merge keys that is kept: it may be a whole pod.
@@ -102,6 +106,8 @@ type entryText struct {
 	n, parent int32
 	inFlow    bool
 	l         layout // of what is written there
+
+	writtenOut map[int32]string // the aliases and mappings with merge keys that the edits write out
 }
 
 // within returns an entry or item of a collection.
@@ -110,6 +116,8 @@ func (p *entryText) within(n int32) entryText {
 		Node:    p.t.Written(n),
 		splicer: p.splicer,
 		l:       p.l,
+
+		writtenOut: p.writtenOut,
 	}
 	in.n, in.parent = n, p.n
 	if in.inFlow = p.Style == yaml.Flow; in.inFlow {

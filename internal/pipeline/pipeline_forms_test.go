@@ -66,6 +66,8 @@ func TestRestore_writtenOut(t *testing.T) {
 		"a merge key with comments":     "    readinessProbe: &r # one\n      httpGet:\n        port: 8080 # two\n    livenessProbe: # three\n      # four\n      <<: *r # five\n      periodSeconds: 3 # six\n",
 		"two sources of a merge key":    "    readinessProbe: &r {httpGet: &h {port: 8080}, periodSeconds: 3}\n    livenessProbe: {<<: [{timeoutSeconds: 2}, *r]} # c\n",
 		"a merge key in a handler":      "    readinessProbe:\n      httpGet: &h {port: 8080, path: /a}\n    livenessProbe:\n      httpGet:\n        <<: *h\n        path: /b\n",
+		"a merge key beside a handler":  "    livenessProbe: &r\n      httpGet: {port: 8080, path: /a}\n      periodSeconds: 3\n    readinessProbe: # one\n      <<: *r # two\n      httpGet: {port: 8080, path: /b} # three\n",
+		"the same in braces":            "    livenessProbe: &r {httpGet: {port: 8080, path: /a}}\n    readinessProbe: {<<: *r, httpGet: {path: /b, port: 8080}, timeoutSeconds: 2} # c\n",
 		"merge keys in the metadata":    "    readinessProbe: {httpGet: {port: 8080}}\n",
 		"an alias of a probe":           "    readinessProbe: &r\n      grpc: {port: 8080}\n    livenessProbe: *r # c\n",
 		"an alias in a probe in braces": "    readinessProbe: {grpc: {port: &p 8080}}\n    livenessProbe: {httpGet: {port: *p}}\n",
