@@ -148,11 +148,7 @@ func isConfigFile(name string) bool {
 }
 
 // mayBeConfig reports whether an object is meant to be a functionConfig of this program.
-func mayBeConfig(o *manifest.Object) bool {
-	return config.Is(o.APIVersion(), o.Kind()) ||
-		o.Kind() == "ConfigMap" ||
-		o.Kind() == ""
-}
+func mayBeConfig(o *manifest.Object) bool { return config.MayBe(o.APIVersion(), o.Kind()) }
 
 // configExample is shown to whoever wrote a functionConfig without saying what it is.
 const configExample = `for example:

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/spelling"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -93,8 +94,8 @@ func Decode(o *manifest.Object, over ...Setting) (*RewriteProbes, error) {
 		data, err = dataOf(o)
 		c.set(data, &p)
 	default:
-		return nil, InFunctionConfig(o.Errorf(nil, "%w (v1) or a %s (%s), and is kind %q of apiVersion %q",
-			ErrNotConfig, Kind, APIVersion, o.Kind(), o.APIVersion()))
+		return nil, InFunctionConfig(o.Errorf(nil, "%w (v1) or a %s (%s), and is kind %q of apiVersion %q%s",
+			ErrNotConfig, Kind, APIVersion, o.Kind(), o.APIVersion(), didYouMean(o)))
 	}
 	p.errs = append(p.errs, unjoin(err)...)
 	p.over = over
@@ -141,6 +142,34 @@ func lineOf(err error) int {
 
 // ErrNotConfig begins the error about an object that is no functionConfig.
 var ErrNotConfig = errors.New("must be a ConfigMap")
+
+// didYouMean returns the question that ends the error about an object that is no functionConfig:
+// the kind that its own is near to, or if that is right, the apiVersion. It is "" if no kind is near.
+func didYouMean(o *manifest.Object) string {
+	near := spelling.Near(o.Kind(), kinds)
+	switch {
+	case len(near) == 0:
+		return ""
+	case near[0] != o.Kind():
+		return "; did you mean `kind: " + near[0] + "`?"
+	case near[0] == Kind:
+		return "; did you mean `apiVersion: " + APIVersion + "`?"
+	}
+	return "; did you mean `apiVersion: v1`?"
+}
+
+// MayBe reports whether an object is meant to be a functionConfig: it says nothing else, or its
+// kind is near to that of one, or its group is ours.
+func MayBe(apiVersion, kind string) bool {
+	return kind == "" ||
+		strings.HasPrefix(apiVersion, group+"/") ||
+		slices.ContainsFunc(kinds, func(known string) bool {
+			return spelling.Within(2, kind, known)
+		})
+}
+
+// kinds are the kinds of functionConfigs.
+var kinds = []string{Kind, "ConfigMap"}
 
 func isTyped(o *manifest.Object) bool {
 	return o.APIVersion() == APIVersion && o.Kind() == Kind

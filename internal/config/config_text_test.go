@@ -34,7 +34,10 @@ func TestATextOfNoFileIsDecodedWithErrorsThatNameNone(t *testing.T) {
 			"functionConfig: `data.y`: unknown key; allowed are answered-by, image, image-pull-policy, injected-namespaces, injector-rewrites, mesh, mtls, name, native-sidecars, placement, platform, port, registry, rewrite, strict"},
 		{mapHead + "data: [a]\n", "functionConfig: `data`: must be a mapping, not a list"},
 		{"apiVersion: v1\nkind: Secret\n", "functionConfig: must be a ConfigMap (v1) or a RewriteProbes (rewrite-probes.io/v1alpha1), and is kind \"Secret\" of apiVersion \"v1\""},
-		{"apiVersion: v2\nkind: ConfigMap\n", "functionConfig: must be a ConfigMap (v1) or a RewriteProbes (rewrite-probes.io/v1alpha1), and is kind \"ConfigMap\" of apiVersion \"v2\""},
+		{"apiVersion: v2\nkind: ConfigMap\n", "functionConfig: must be a ConfigMap (v1) or a RewriteProbes (rewrite-probes.io/v1alpha1), and is kind \"ConfigMap\" of apiVersion \"v2\"; did you mean `apiVersion: v1`?"},
+		{"apiVersion: v1\nkind: Configmap\n", "functionConfig: must be a ConfigMap (v1) or a RewriteProbes (rewrite-probes.io/v1alpha1), and is kind \"Configmap\" of apiVersion \"v1\"; did you mean `kind: ConfigMap`?"},
+		{"apiVersion: rewrite-probes.io/v1alpha1\nkind: RewriteProbe\n", "functionConfig: must be a ConfigMap (v1) or a RewriteProbes (rewrite-probes.io/v1alpha1), and is kind \"RewriteProbe\" of apiVersion \"rewrite-probes.io/v1alpha1\"; did you mean `kind: RewriteProbes`?"},
+		{"apiVersion: rewriteprobes.io/v1alpha1\nkind: RewriteProbes\n", "functionConfig: must be a ConfigMap (v1) or a RewriteProbes (rewrite-probes.io/v1alpha1), and is kind \"RewriteProbes\" of apiVersion \"rewriteprobes.io/v1alpha1\"; did you mean `apiVersion: rewrite-probes.io/v1alpha1`?"},
 	} {
 		conf, err := DecodeText([]byte(c.text))
 		got := ""
@@ -94,6 +97,30 @@ func TestAnyVersionOfAFunctionConfigIsOne(t *testing.T) {
 	} {
 		if got := Is(c.apiVersion, c.kind); got != c.want {
 			t.Errorf("%s %s: %t", c.apiVersion, c.kind, got)
+		}
+	}
+}
+
+// A kind of another program is none, but a misspelt one is: whoever wrote it must hear of it.
+func TestWhatMayBeAFunctionConfig(t *testing.T) {
+	for _, c := range []struct {
+		apiVersion, kind string
+		want             bool
+	}{
+		{"", "", true},
+		{"rewrite-probes.io/v1alpha1", "RewriteProbes", true},
+		{"rewrite-probes.io/v2", "Rewriter", true},
+		{"rewriteprobes.io/v1", "RewriteProbes", true},
+		{"v1", "rewriteprobe", true},
+		{"v1", "ConfigMap", true},
+		{"v1", "Configmpa", true},
+		{"v1", "Config", false},
+		{"v1", "Secret", false},
+		{"argoproj.io/v1alpha1", "Application", false},
+		{"rewrite-probes.io.example.com/v1", "Probes", false},
+	} {
+		if got := MayBe(c.apiVersion, c.kind); got != c.want {
+			t.Errorf("%s %s: %t, want %t", c.apiVersion, c.kind, got, c.want)
 		}
 	}
 }
