@@ -176,6 +176,8 @@ type Verdict struct {
 	// the probe is restored, Before is the rewritten probe and After the original.
 	Before, After string
 	State         State
+	// Absent is set if nothing is probed today: the plan adds the probe of another object.
+	Absent bool
 	// Reason is why it is left alone or refused; zero if the probe is rewritten, or
 	// restored by [Planner.Restore].
 	Reason    reason.Key

@@ -17,7 +17,7 @@ const (
 	failsToday class = "fail"       // or passes although nothing listens
 	mayFail    class = "may fail"   // it depends on what is not known
 	works      class = "work"       // the mesh does not affect it, or it was rewritten before
-	leftAlone  class = "left alone" // the mesh does not affect it, and it stays as it is
+	leftAlone  class = "left alone" // the mesh does not affect it, and it stays as it is; or there is none yet
 )
 
 // classes are all classes, the worst first, each with a sign that is read without colour.
@@ -56,7 +56,7 @@ func classOf(v *transformer.Verdict) class {
 		return failsToday
 	case v.StrictTLS != world.Unaffected:
 		return mayFail
-	case v.State == transformer.LeftAlone:
+	case v.State == transformer.LeftAlone || v.Absent:
 		return leftAlone
 	}
 	return works
@@ -65,6 +65,8 @@ func classOf(v *transformer.Verdict) class {
 // today says what becomes of a probe if nothing is rewritten.
 func today(v *transformer.Verdict) string {
 	switch {
+	case v.Absent:
+		return "not probed"
 	case classOf(v) == leftAlone: // it may fail for a reason of its own
 		return "unaffected"
 	case v.StrictTLS == world.Unaffected:
@@ -81,6 +83,9 @@ func today(v *transformer.Verdict) string {
 
 // why says why a probe fails, or on what it depends whether it does; "" if it works.
 func why(v *transformer.Verdict) string {
+	if v.Absent {
+		return "without a probe, Istio counts every machine of the group as healthy"
+	}
 	if v.If != "" {
 		return "if " + v.If
 	}

@@ -288,8 +288,12 @@ func (b *builder) plan(why reason.Key) transformer.Plan {
 	case b.derived != nil && len(plan.Edits) > 0:
 		v.State = transformer.WouldRewrite
 		v.Reason = reason.None
-		v.Before = describe(nil)
+		v.Before = describe(b.probe)
 		v.After = describe(b.original)
+	}
+	if v.State == transformer.WouldRewrite && b.probe == nil {
+		v.Absent = true
+		v.Before = describe(nil)
 	}
 	plan.Probes = []transformer.Verdict{v}
 	return plan
