@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
@@ -196,9 +198,18 @@ func (p *pkg) outside(name string) error {
 	return nil
 }
 
+// listed returns a file's name as -l prints it: with escapes on a terminal, which would take
+// control characters for commands, and as it is for programs, which open it.
+func listed(out io.Writer, name string) string {
+	if isTerminal(out) {
+		return field.Printable(name)
+	}
+	return name
+}
+
 func (f *editFlags) emitFile(std streams, name string, before, after []byte) error {
 	if f.list {
-		if _, err := fmt.Fprintln(std.out, name); err != nil {
+		if _, err := fmt.Fprintln(std.out, listed(std.out, name)); err != nil {
 			return err
 		}
 	}

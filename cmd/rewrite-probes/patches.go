@@ -218,7 +218,7 @@ func (t *tool) putPatches(f *patchFlags, set *patches.Set, home *manifest.Object
 	}
 	for _, words := range changes {
 		if f.diff || f.list {
-			fmt.Fprintf(t.err, "rewrite-probes patches: %s differs: %s\n", s.Name(), oneLine(words))
+			fmt.Fprintf(t.err, "rewrite-probes patches: %s differs: %s\n", oneLine(s.Name()), oneLine(words))
 		}
 	}
 	emit := editFlags{

@@ -59,6 +59,32 @@ func TestADashOnATerminalSaysThatItWaits(t *testing.T) {
 	}
 }
 
+// screen is a terminal that shows what is written.
+type screen struct {
+	tty *os.File
+	io.Writer
+}
+
+func (s screen) Fd() uintptr { return s.tty.Fd() }
+
+// A program opens the names that -l prints, so it gets them as they are; a terminal must not.
+func TestNamesAreListedWithEscapesOnATerminal(t *testing.T) {
+	const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: a, readinessProbe: {httpGet: {port: 80}}}]}\n"
+	t.Chdir(t.TempDir())
+	const name = "\x1b]0;title\a\u202eé.yaml"
+	if err := os.WriteFile(name, []byte(pod), 0o600); err != nil {
+		t.Skip(err) // not every file system has such names
+	}
+	var piped, shown, errs bytes.Buffer
+	if code := run([]string{"-l", "."}, nil, &piped, &errs); code != exitOK || piped.String() != name+"\n" {
+		t.Errorf("exit %d, piped %q, stderr %q", code, &piped, &errs)
+	}
+	code := run([]string{"-l", "."}, nil, screen{terminal(t), &shown}, &errs)
+	if want := `\x1b]0;title\a\u202eé.yaml` + "\n"; code != exitOK || shown.String() != want {
+		t.Errorf("exit %d, shown %q, want %q", code, &shown, want)
+	}
+}
+
 func TestColourIsForTerminalsThatWantIt(t *testing.T) {
 	tty := terminal(t)
 	var pipe bytes.Buffer
