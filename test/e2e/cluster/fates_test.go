@@ -49,7 +49,11 @@ type mode struct {
 	name, title string
 	policy      string // the spec of its PeerAuthentication; "": the mesh's, STRICT
 	clear       string // the same for the pods whose port 8080 has another mode; "": none
+	sidecar     string // the spec of its Sidecar, by which the app listens on 127.0.0.1 alone; "": none
 }
+
+// localApp has Envoy ask 127.0.0.1 instead of the pod's IP.
+const localApp = `{ingress: [{port: {number: 8080, name: http, protocol: HTTP}, defaultEndpoint: "127.0.0.1:8080"}]}`
 
 var (
 	strictMode = mode{name: "strict", title: "STRICT"}
@@ -58,7 +62,11 @@ var (
 		clear: `{selector: {matchLabels: {e2e: "true"}}, mtls: {mode: STRICT}, portLevelMtls: {8080: {mode: PERMISSIVE}}}`}
 	portClosed = mode{name: "port-closed", title: "PERMISSIVE, port 8080 STRICT", policy: "{mtls: {mode: PERMISSIVE}}",
 		clear: `{selector: {matchLabels: {e2e: "true"}}, mtls: {mode: PERMISSIVE}, portLevelMtls: {8080: {mode: STRICT}}}`}
-	modes = []mode{strictMode, permissive, portOpen, portClosed}
+	localStrict = mode{name: "local-strict", title: "STRICT, Sidecar with `defaultEndpoint: 127.0.0.1:8080`",
+		sidecar: localApp}
+	localPermissive = mode{name: "local-permissive", title: "PERMISSIVE, Sidecar with `defaultEndpoint: 127.0.0.1:8080`",
+		policy: "{mtls: {mode: PERMISSIVE}}", sidecar: localApp}
+	modes = []mode{strictMode, permissive, portOpen, portClosed, localStrict, localPermissive}
 )
 
 // A fate is what must become of a pod, and what check says of it beforehand.
@@ -88,6 +96,7 @@ type setting struct{ name, key, value string }
 
 var (
 	excluded = setting{"excluded", "traffic.sidecar.istio.io/excludeInboundPorts", "8080"}
+	another  = setting{"another-excluded", "traffic.sidecar.istio.io/excludeInboundPorts", "9999"}
 	held     = setting{"held", "proxy.istio.io/config", "holdApplicationUntilProxyStarts: true"}
 )
 
@@ -142,6 +151,8 @@ var rows = []row{
 		but(all(verdict.NeverEnds), map[string]fate{"as-it-is": {is: verdict.NeverEnds, said: fails}}), "no-mesh")},
 
 	{pod: "http", mode: strictMode, setting: excluded, fates: without(all(verdict.Ready), "no-mesh", "auto")},
+	{pod: "http", mode: strictMode, setting: another, fates: without(
+		but(all(verdict.Ready), map[string]fate{"as-it-is": refused}), "no-mesh", "istio", "auto")},
 	{pod: "http", mode: strictMode, ordinary: true, setting: held, fates: without(
 		but(all(verdict.Ready), map[string]fate{"as-it-is": refused}), "no-mesh")},
 
@@ -156,6 +167,10 @@ var rows = []row{
 	{pod: "http", mode: portClosed, fates: without(
 		but(all(verdict.Ready), map[string]fate{"as-it-is": refused}), "no-mesh", "istio", "auto")},
 	{pod: "https", mode: portClosed, fates: without(all(verdict.Ready), "no-mesh", "istio", "auto")},
+	{pod: "http", mode: localStrict, fates: without(
+		but(all(verdict.Ready), map[string]fate{"istio": unsupported, "as-it-is": refused}), "no-mesh")},
+	{pod: "http", mode: localPermissive, fates: without(
+		but(all(verdict.Ready), map[string]fate{"istio": unsupported}), "no-mesh")},
 }
 
 // key names a cell of the tables, and the pod.
@@ -235,7 +250,8 @@ type manifests struct {
 	namespace string
 	variant   variant
 	ordinary  bool   // Istio's sidecar is a container
-	around    string // the Namespace and the PeerAuthentications
+	around    string // the Namespace, the PeerAuthentications and the Sidecar
+	sidecar   string // the Sidecar alone; "": none
 	original  string // the pod as it is
 }
 
@@ -250,10 +266,18 @@ func manifestsOf(t *testing.T, r row, v variant) manifests {
 				name, m.namespace, spec)
 		}
 	}
+	if r.mode.sidecar != "" {
+		m.sidecar = fmt.Sprintf("---\n{apiVersion: networking.istio.io/v1, kind: Sidecar, metadata: {name: default, namespace: %s}, spec: %s}\n",
+			m.namespace, r.mode.sidecar)
+		m.around += m.sidecar
+	}
 	if err := makeOnce(m.namespace, m.around); err != nil {
 		t.Fatal(err)
 	}
 	m.original = podManifest(t, r.pod, r.key(v), m.namespace, r.annotations())
+	if m.sidecar != "" {
+		m.original = edited(t, m.original, listenLocally)
+	}
 	return m
 }
 
@@ -302,6 +326,27 @@ func podManifest(t *testing.T, pod, name, namespace string, annotations map[stri
 		t.Fatal(err)
 	}
 	return string(out)
+}
+
+// edited returns a pod's manifest after a change.
+func edited(t *testing.T, manifest string, edit func(app, spec map[string]any)) string {
+	t.Helper()
+	p := map[string]any{}
+	if err := yaml.Unmarshal([]byte(manifest), &p); err != nil {
+		t.Fatal(err)
+	}
+	spec := p["spec"].(map[string]any)
+	edit(spec["containers"].([]any)[0].(map[string]any), spec)
+	out, err := yaml.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// listenLocally has the app serve on 127.0.0.1 alone.
+func listenLocally(app, _ map[string]any) {
+	app["args"] = []any{"-http=127.0.0.1:8080"}
 }
 
 // bePatient lets every probe below a value take five seconds and fail three times, which a
@@ -353,10 +398,11 @@ func (m manifests) pod(t *testing.T) string {
 	if !m.variant.rewritten {
 		return m.original
 	}
-	input := m.original
-	if !m.variant.unseen {
-		input = m.around + "---\n" + input
+	input := m.around
+	if m.variant.unseen {
+		input = m.sidecar
 	}
+	input += "---\n" + m.original
 	out := rewrite(t, input, "--config", filepath.Join(root, "test/e2e/pods/config/default.yaml"))
 	all, err := objects(out)
 	if err != nil {
