@@ -87,41 +87,90 @@ func TestAnAppThatStopsListeningIsRestarted(t *testing.T) {
 	}
 }
 
-func TestAPreStopHookIsAskedBeforeTheAppEnds(t *testing.T) {
+// How long the hook of the draining pods takes, and how long their apps may take in all.
+const (
+	drains = 2 * time.Second
+	grace  = 5 * time.Second
+)
+
+func TestAPreStopHookDrainsTheAppWithinAGraceOfFiveSeconds(t *testing.T) {
 	t.Parallel()
-	hook := "/hook/pre-stop kube-lifecycle/" + minorVersion()
 	for _, v := range variants {
-		t.Run(v.title, func(t *testing.T) {
-			t.Parallel()
-			namespace, name := start(t, "pre-stop", "drains", v)
-			remove(t, namespace, name)
-			want := []string{"started", hook, "terminated"}
-			if v.noRewriting {
-				want = []string{"started", "terminated"} // lost without a word
+		for _, ordinary := range []bool{false, true} {
+			title := v.title
+			if ordinary {
+				if !v.rewritten {
+					continue // Istio's agent may end before the hook, and what is not rewritten has the same end
+				}
+				title += ", ordinary sidecar"
 			}
-			got, err := events(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if v == istioRewrites && len(got) > 1 { // Istio's agent says nothing of the kubelet
-				got[1], want[1] = strings.Fields(got[1])[0], "/hook/pre-stop"
-			}
-			if !slices.Equal(got, want) {
-				t.Errorf("the app saw %q, and must see %q", got, want)
-			}
-			note(t, strings.Join(want, ", "), strings.Join(got, ", "))
-		})
+			t.Run(title, func(t *testing.T) {
+				t.Parallel()
+				drainsInTime(t, row{pod: "pre-stop", mode: strictMode, ordinary: ordinary}, v)
+			})
+		}
 	}
 }
 
-// events returns what the app of a pod has written down.
-func events(pod string) ([]string, error) {
-	text, err := os.ReadFile(node.Dir + "/log/" + pod)
-	var all []string
-	for line := range strings.Lines(string(text)) {
-		all = append(all, strings.Join(strings.Fields(line)[1:], " "))
+// drainsInTime runs a pod, removes it, and compares what the app saw.
+func drainsInTime(t *testing.T, r row, v variant) {
+	m := manifestsOf(t, r, v)
+	m.original = edited(t, m.original, drainInTime)
+	if err := applyPod(m.pod(t)); err != nil {
+		t.Fatal(err)
 	}
-	return all, err
+	name := r.key(v)
+	if err := podReady(name); err != nil {
+		t.Fatal(err)
+	}
+	remove(t, m.namespace, name)
+	want := []string{"started", "/hook/pre-stop kube-lifecycle/" + minorVersion(), "terminated"}
+	if v.noRewriting {
+		want = []string{"started", "terminated"} // lost without a word
+	}
+	got, at, err := events(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v == istioRewrites && len(got) > 1 { // Istio's agent says nothing of the kubelet
+		got[1], want[1] = strings.Fields(got[1])[0], "/hook/pre-stop"
+	}
+	saw := strings.Join(got, ", ")
+	if !slices.Equal(got, want) {
+		t.Fatalf("the app saw %q, and must see %q", got, want)
+	}
+	if !v.noRewriting {
+		took := at[2].Sub(at[1])
+		if took < drains || took >= grace {
+			t.Errorf("the app was terminated %s after its hook began, and must be after %s and before %s", took, drains, grace)
+		}
+		saw += fmt.Sprintf(" %.1f s later", took.Seconds())
+	}
+	note(t, strings.Join(want, ", "), saw)
+}
+
+func drainInTime(app, spec map[string]any) {
+	spec["terminationGracePeriodSeconds"] = int64(grace.Seconds())
+	hook := app["lifecycle"].(map[string]any)["preStop"].(map[string]any)["httpGet"].(map[string]any)
+	hook["path"] = fmt.Sprintf("%s?for=%s", hook["path"], drains)
+}
+
+// events returns what the app of a pod has written down, and when.
+func events(pod string) (all []string, at []time.Time, err error) {
+	text, err := os.ReadFile(node.Dir + "/log/" + pod)
+	if err != nil {
+		return nil, nil, err
+	}
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		when, err := time.Parse(time.RFC3339Nano, fields[0])
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, strings.Join(fields[1:], " "))
+		at = append(at, when)
+	}
+	return all, at, nil
 }
 
 // minorVersion returns 1.37 of v1.37.0.
