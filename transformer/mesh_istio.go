@@ -88,10 +88,10 @@ func (d istio) optOut(v *view, said membership, open *world.Facts, report func(F
 	if said.off != nil && (isNever || v.opts.AnsweredBy != AnsweredByProbeProxy) {
 		return said.off
 	}
-	isBound := func(s *site) bool {
-		return v.inbound(s.port).IsBound
+	mayBind := func(s *site) bool {
+		return v.inbound(s.port).Binds != certain.Never
 	}
-	if mode, key := istioMode(v.annotations()); mode == "NONE" && !slices.ContainsFunc(v.sites, isBound) {
+	if mode, key := istioMode(v.annotations()); mode == "NONE" && !slices.ContainsFunc(v.sites, mayBind) {
 		return new(v.annotationFinding(reason.InterceptionNone, key, "turns off Istio's redirection, so the mesh captures no connection to this pod"))
 	}
 	if f := d.passesProbes(v, said.injected); f != nil {

@@ -200,19 +200,24 @@ func istioMode(annotations field.KeyValues) (mode, key string) {
 	return istioConfigField(annotations.Get(istioProxyConfig), "interceptionMode"), istioProxyConfig
 }
 
-// captures: on a port where a Sidecar has Envoy listen, everything comes to Envoy. If
+// captures: on a port where a Sidecar has Envoy listen, or may have, everything comes to Envoy. If
 // includeInboundPorts lists ports, Istio captures those and ignores
 // exclusions. If the status server has moved away from 15020, istio-init captures
 // that port like any other; Istio's CNI plugin does not.
 func (istio) captures(v *view, annotations field.KeyValues) func(int) bool {
+	redirects := istioRedirects(v, annotations)
+	return func(port int) bool {
+		return v.inbound(port).Binds != certain.Never || redirects(port)
+	}
+}
+
+// istioRedirects reports whether the connections to a port are redirected to Envoy.
+func istioRedirects(v *view, annotations field.KeyValues) func(int) bool {
 	ports, _ := istioInitPorts(v, annotations)
 	listed := listsPorts(ports)
 	status := istioStatusIn(v, annotations)
 	mode, _ := istioMode(annotations)
 	return func(port int) bool {
-		if v.inbound(port).IsBound {
-			return true
-		}
 		if mode == "NONE" {
 			return false
 		}
@@ -400,6 +405,7 @@ func (d istio) outcomes(v *view, f world.Facts) func(*site) (world.Fate, string)
 	}
 	worlds := f.Worlds()
 	captures := d.captures(v, now)
+	redirects := istioRedirects(v, now)
 	_, path := istioInitPorts(v, nil) // with an istio-init, Istio's CNI plugin does nothing
 	notInjected := v.notInjectedElsewhere(f.Injected)
 	return func(s *site) (world.Fate, string) {
@@ -430,6 +436,12 @@ func (d istio) outcomes(v *view, f world.Facts) func(*site) (world.Fate, string)
 			if !w.Injected || !captures(port) {
 				foretell(world.WorldFate{World: w})
 				continue
+			}
+			if !redirects(port) && v.inbound(port).Binds == certain.Maybe { // or the Sidecar is about other pods
+				foretell(world.WorldFate{
+					World:   w,
+					Unbound: true,
+				})
 			}
 			mayBeEarly := !w.Native && path == nil && s.needsStart()
 			refusal := v.refusal(s, port, rewritten)

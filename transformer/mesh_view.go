@@ -278,10 +278,21 @@ func (v *view) lateIn(f *world.Facts, s *site, a answerer) string {
 // inbound returns what the Sidecars of Istio's say of a port.
 func (v *view) inbound(port int) surroundings.Inbound {
 	if v.mesh.name != istioData.name || port == 0 {
-		return surroundings.Inbound{}
+		return surroundings.Inbound{Binds: certain.Never}
 	}
 	mode, _ := istioMode(v.annotations())
 	return v.in.Around.Inbound(v.opts.Istio.RootNamespace, v.pods(), port, mode != "NONE")
+}
+
+// localAddress returns the first address of the loopback interface where, by a Sidecar, an app listens for a probe
+// or hook; "" if all listen on the pod's own. It is what the one probe-proxy of the pod asks.
+func (v *view) localAddress(sites []*site) string {
+	for _, s := range sites {
+		if local := v.inbound(s.port).Local; local != "" && s.original.Dials() {
+			return local
+		}
+	}
+	return ""
 }
 
 // mtls returns the modes of mutual TLS that may hold for a port.

@@ -258,6 +258,27 @@ func localOnly(k *knowledge, s *site) leave {
 		fix("Set `answeredBy: %s`, which asks there", AnsweredByProbeProxy)
 }
 
+// twoAddresses refuses a probe whose app listens on another address of the loopback interface than that of a probe
+// before it: the pod has one probe-proxy, which asks one of them.
+func twoAddresses(k *knowledge, s *site) leave {
+	in := k.inbound(s.port)
+	first := k.localAddress(k.sites)
+	if in.Local == "" || in.Local == first {
+		return leave{}
+	}
+	f := containerFinding(
+		reason.AppElsewhere,
+		s.in("port"),
+		s.container.Name,
+		"Not rewritten: the app listens on %s, and probe-proxy asks %s",
+		in.Local,
+		first,
+	).
+		Why("%s has two addresses of the pod, and probe-proxy asks one", in.By).
+		Fix("Write the same address into each `defaultEndpoint`")
+	return leave{reason.AppElsewhere, &f}
+}
+
 // beyondEnvoy leaves alone what an Envoy in Open Service Mesh's form cannot answer.
 func beyondEnvoy(s *site) leave {
 	what := "a " + s.original.Kind() + " probe"

@@ -82,6 +82,13 @@ var siteCases = map[string]siteCase{
 		o.AnsweredBy = AnsweredByIstioProxy
 		listening("127.0.0.1:8080")(o, in)
 	}, "proxy-cannot-answer"},
+	"an app at two addresses": {twoAddresses, func(o *Options, in *Input) {
+		sidecar := surroundings.Sidecar{Listeners: []surroundings.InboundListener{
+			{Port: 8080, Endpoint: "127.0.0.1:8080"}, {Port: 9090, Endpoint: "[::1]:9090"},
+		}}
+		in.Around.Sidecars = func() []surroundings.Sidecar { return []surroundings.Sidecar{sidecar} }
+		in.Template.Spec.Containers[0].ReadinessProbe = &pod.Probe{Handler: pod.Handler{TCPSocket: &pod.TCPSocket{Port: field.Number(9090)}}}
+	}, "app-elsewhere"},
 	"a probe that istio-proxy cannot make": {newerThanProxy, func(o *Options, in *Input) {
 		o.AnsweredBy = AnsweredByIstioProxy
 		in.Template.Spec.Containers[0].LivenessProbe.HTTPGet.Protocol = "HTTP2"

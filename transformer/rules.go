@@ -11,7 +11,7 @@ var siteRules = []siteRule{
 }
 
 // answererRules are asked about what is left then, unless the app itself answers.
-var answererRules = []siteRule{newerThanProxy, localOnly}
+var answererRules = []siteRule{newerThanProxy, localOnly, twoAddresses}
 
 // restoreRules are those of a template that is restored.
 var restoreRules = []siteRule{isLost, notRewritten}

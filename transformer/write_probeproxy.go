@@ -120,17 +120,6 @@ func (w *draft) probeProxy(originals string, toRewrite []*site) field.Map {
 	return m
 }
 
-// localAddress returns the address of the loopback interface that probe-proxy must ask for the originals;
-// "" if they are at the pod's own.
-func (k *knowledge) localAddress(sites []*site) string {
-	for _, s := range sites {
-		if local := k.inbound(s.port).Local; local != "" {
-			return local
-		}
-	}
-	return ""
-}
-
 // livenessTimeout is in seconds: a node that is short of CPU must not make the
 // kubelet restart a probe-proxy that is well.
 const livenessTimeout = 10

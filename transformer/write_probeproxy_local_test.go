@@ -56,6 +56,43 @@ func TestProbeProxy_asksWhereTheAppListens(t *testing.T) {
 	}
 }
 
+// A declared istio-proxy does not answer for an app that listens on 127.0.0.1 alone, whose pod gets
+// probe-proxy beside it. Without the Sidecar it does.
+func TestADeclaredProxyDoesNotAskALocalApp(t *testing.T) {
+	const sidecar = "apiVersion: networking.istio.io/v1\nkind: Sidecar\nmetadata: {name: s, namespace: n}\nspec:\n" +
+		"  ingress: [{port: {number: 8001, protocol: HTTP, name: http}, defaultEndpoint: \"127.0.0.1:8001\"}]\n"
+	const native = "annotations: {sidecar.istio.io/nativeSidecar: \"true\"}\n"
+	text := inNamespace(podOf(native, app(httpProbe)+"- name: istio-proxy\n  image: auto\n")) + "\n---\n" + namespace("istio-injection: enabled", "")
+	for around, by := range map[string]string{"": "istio-proxy", sidecar: "probe-proxy"} {
+		p := planNear(t, text+around, answeredBy("auto"))
+		edits := fmt.Sprint(p.Edits)
+		asksLocally := strings.Contains(edits, "{name probe-proxy}") && strings.Contains(edits, "{name POD_IP} {value 127.0.0.1}")
+		if p.Answer.By != by || len(p.Findings) > 0 || asksLocally != (by == "probe-proxy") {
+			t.Errorf("%+v, %v, %s", p.Answer, p.Findings, edits)
+		}
+	}
+}
+
+// A Sidecar that may be about the pod may have Envoy listen on a port of a pod whose connections are not
+// redirected: the probe may fail, and is rewritten. One that certainly is makes it fail.
+func TestAListenerOfASidecarThatMayApply(t *testing.T) {
+	const text = "\n---\napiVersion: networking.istio.io/v1\nkind: Sidecar\nmetadata: {name: s, namespace: n}\nspec:\n" +
+		"  workloadSelector: {labels: {%s}}\n" +
+		"  ingress: [{port: {number: 8001, protocol: HTTP, name: http}, bind: 0.0.0.0, defaultEndpoint: \"127.0.0.1:8001\"}]\n"
+	const none = "labels: {app: web}\nannotations: {sidecar.istio.io/interceptionMode: NONE}\n"
+	around := "\n---\n" + strings.TrimSuffix(namespace("istio-injection: enabled", ""), "---\n")
+	for labels, isOpen := range map[string]bool{"app: web": false, "pod-template-hash: x": true} {
+		p := planNear(t, inNamespace(podOf(none, app(httpProbe)))+around+fmt.Sprintf(text, labels))
+		if v := p.Probes[0]; v.StrictTLS != world.Fails || strings.Contains(v.If, "the Sidecar is about the pod") != isOpen || !strings.Contains(fmt.Sprint(p.Edits), "{name POD_IP} {value 127.0.0.1}") {
+			t.Errorf("%s: %+v, %v", labels, v, p.Edits)
+		}
+	}
+	p := planNear(t, inNamespace(podOf(none, app(httpProbe)))+around+fmt.Sprintf(text, "app: other"))
+	if v := p.Probes[0]; v.StrictTLS != world.Unaffected || len(p.Edits) > 0 {
+		t.Errorf("of another pod: %+v, %v", v, p.Edits)
+	}
+}
+
 // Where Envoy has the port of a probe to itself, no answerer can ask the app there.
 func TestAProbeOfAPortThatIsEnvoysAloneIsRefused(t *testing.T) {
 	sidecar := func(port, ingress string) string {

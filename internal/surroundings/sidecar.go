@@ -46,9 +46,9 @@ type Inbound struct {
 	// Elsewhere is where Envoy sends what comes to the port, if that is another port or a socket: the
 	// app may not listen on the port at all. "" if no Sidecar says so.
 	Elsewhere string
-	// IsBound says that Envoy itself certainly listens on the port, so that it need not be captured.
-	IsBound bool
-	By      string // the Sidecar behind Local or Elsewhere
+	// Binds says whether Envoy itself listens on the port, so that it need not be captured.
+	Binds certain.Certainty
+	By    string // the Sidecar behind Local or Elsewhere
 }
 
 // Inbound returns what the Sidecars that may be about pods say of a port of theirs. redirects says that the
@@ -58,8 +58,8 @@ type Inbound struct {
 // selector wins over one of the namespace, and that over one of the root namespace; there is no merging), and of
 // buildInboundClustersFromSidecar in pilot/pkg/networking/core/cluster.go.
 func (s *Surroundings) Inbound(rootNamespace string, pods *Pods, port int, redirects bool) (in Inbound) {
-	applying := s.sidecarsOf(rootNamespace, pods)
-	in.IsBound = len(applying) > 0
+	applying, isSure := s.sidecarsOf(rootNamespace, pods)
+	binding := 0
 	for i := range applying {
 		isBound := false
 		for _, l := range applying[i].Listeners {
@@ -72,7 +72,17 @@ func (s *Surroundings) Inbound(rootNamespace string, pods *Pods, port int, redir
 			}
 			isBound = isBound || l.Port == port && l.isBound(redirects)
 		}
-		in.IsBound = in.IsBound && isBound
+		if isBound {
+			binding++
+		}
+	}
+	switch {
+	case binding == 0:
+		in.Binds = certain.Never
+	case isSure && binding == len(applying):
+		in.Binds = certain.Always
+	default:
+		in.Binds = certain.Maybe
 	}
 	return in
 }
@@ -113,8 +123,8 @@ func (l *InboundListener) isBound(redirects bool) bool {
 }
 
 // sidecarsOf returns the Sidecars of which one is about the pods: those of the first rank that has a
-// certain one, and all that may come before it.
-func (s *Surroundings) sidecarsOf(rootNamespace string, pods *Pods) (applying []Sidecar) {
+// certain one, and all that may come before it. Without a certain one it may be that none is, and isSure is false.
+func (s *Surroundings) sidecarsOf(rootNamespace string, pods *Pods) (applying []Sidecar, isSure bool) {
 	ranks := []func(*Sidecar) bool{
 		func(c *Sidecar) bool {
 			return c.Namespace == pods.Namespace && c.HasSelector
@@ -127,7 +137,6 @@ func (s *Surroundings) sidecarsOf(rootNamespace string, pods *Pods) (applying []
 		},
 	}
 	for _, isOf := range ranks {
-		isSure := false
 		for _, c := range listed(s.Sidecars) {
 			if selects := pods.selects(c.MatchLabels); isOf(&c) && selects != certain.Never {
 				applying = append(applying, c)
@@ -138,7 +147,7 @@ func (s *Surroundings) sidecarsOf(rootNamespace string, pods *Pods) (applying []
 			break
 		}
 	}
-	return applying
+	return applying, isSure
 }
 
 func (c *Sidecar) words() string {

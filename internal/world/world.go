@@ -115,6 +115,9 @@ type WorldFate struct {
 	Refused string
 	// uncaptured is set if the probe comes through an interface that the mesh excludes.
 	Uncaptured bool
+	// Unbound is set if Envoy does not listen on the probe's port, since a Sidecar that may have it listen is
+	// not about the pod.
+	Unbound bool
 	Fate
 }
 
@@ -162,6 +165,8 @@ func (f *Facts) questions(mode string) []question {
 			func(w WorldFate) bool { return w.Rewrites }},
 		{"the kubelet's connections come through no excluded interface", "the kubelet's connections come through an excluded interface", onlyTheCluster,
 			func(w WorldFate) bool { return !w.Uncaptured }},
+		{"the Sidecar is about the pod", "the Sidecar is not about the pod", onlyTheCluster,
+			func(w WorldFate) bool { return !w.Unbound }},
 		{"mTLS is strict for its port", "mTLS is not strict for its port", mode,
 			func(w WorldFate) bool { return w.MTLS.Mode == surroundings.MTLSStrict }},
 		{"the policy and its rule are about it", "", onlyTheCluster,

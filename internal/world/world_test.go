@@ -131,6 +131,8 @@ func TestTheVerdictNamesTheFactThatDecides(t *testing.T) {
 			"mTLS is strict for its port (unknown: set the namespace, here and in the PeerAuthentications, or `istio.mtls`)"},
 		{"the interface decides", []WorldFate{mtls(surroundings.MTLSStrict, fails), {World: plain, Uncaptured: true, Fate: Spared}}, fails,
 			"the kubelet's connections come through no excluded interface (unknown: look in the cluster)"},
+		{"the Sidecar decides", []WorldFate{mtls(surroundings.MTLSStrict, fails), {World: plain, Unbound: true, Fate: Spared}}, fails,
+			"the Sidecar is about the pod (unknown: look in the cluster)"},
 		{"nothing decides alone", []WorldFate{in(native, fails), in(held, Spared), in(plain, fails), in(out, fails), in(does, fails), mtls(surroundings.MTLSStrict, fails), {World: held, Uncaptured: true, Fate: fails}, in(native, Spared), in(plain, Spared), in(out, Spared), in(does, Spared), mtls(surroundings.MTLSStrict, Spared), {World: held, Uncaptured: true, Fate: Spared}}, fails,
 			"the mesh is set up in one way and not in another"},
 	} {
