@@ -39,7 +39,8 @@ Exit codes:
 	}
 	judge := func(r *report.Report) {
 		isUnreleased := func(m report.Message) bool { return m.Reason.Doc().OfOutput } // nothing is written
-		r.Messages = append(slices.DeleteFunc(r.Messages, isUnreleased), pipeline.Check(r)...)
+		before := slices.DeleteFunc(r.Messages, isUnreleased)
+		r.Messages = slices.Insert(pipeline.Check(r), 0, before...) // not appended: that copies very many
 	}
 	show := func(r *report.Report, format string) error {
 		switch format {

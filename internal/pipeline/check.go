@@ -32,6 +32,7 @@ const (
 // it alone. It also returns the mistakes in a template that a new run would repair.
 func Check(r *report.Report) []report.Message {
 	var found []report.Message
+	known := make(texts)
 	for _, t := range r.Templates {
 		for _, f := range t.Repairs {
 			m := report.NewMessage(f.Reason, f.Text)
@@ -55,6 +56,7 @@ func Check(r *report.Report) []report.Message {
 			case p.If != "":
 				key, text = words.possible, possibleText(&t, &p, words.text)
 			}
+			text.What, text.Why = known.once(text.What), known.once(text.Why)
 			m := report.NewMessage(key, text)
 			m.Container = p.Container
 			m.Object, m.Line, m.Field, m.If = t.Object, t.Line(i), p.Field, p.If
@@ -62,6 +64,17 @@ func Check(r *report.Report) []report.Message {
 		}
 	}
 	return found
+}
+
+// texts are the parts of messages. Very many probes have the same, and it is kept once.
+type texts map[string]string
+
+func (t texts) once(s string) string {
+	if known, found := t[s]; found {
+		return known
+	}
+	t[s] = s
+	return s
 }
 
 // isHarmfulOptOut reports whether somebody has taken a probe out of the rewriting that certainly
