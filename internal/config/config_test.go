@@ -123,9 +123,9 @@ func TestWhatIsWrongIsNamedWithWhatIsAllowed(t *testing.T) {
 		{"empty selector", typed + "spec: {select: {}}", "`spec.select`: must have"},
 		{"bad label selector", typed + "spec: {select: {labelSelector: \"a in b\"}}", "`spec.select.labelSelector`: \"a in b\" must be made of a=b, a!=b, "},
 		{"bad pattern", typed + "spec: {exclude: {names: [\"[\"]}}", "`spec.exclude.names[0]`: \"[\" must be"},
-		{"a class in a pattern", typed + "spec: {exclude: {namespaces: [\"[ab]*\"]}}", "`spec.exclude.namespaces[0]`: \"[ab]*\" must be a name in which * and ? match"},
+		{"a class in a pattern", typed + "spec: {exclude: {namespaces: [\"[ab]*\"]}}", "`spec.exclude.namespaces[0]`: \"[ab]*\" must be a name, where * and ? match"},
 		{"an escape in a pattern", typed + "spec: {select: {names: ['a\\*']}}", `"a\\*" must be`},
-		{"a class in a namespace of Istio's", typed + "spec: {istio: {injectedNamespaces: [\"shop]\"]}}", "`spec.istio.injectedNamespaces[0]`: \"shop]\" must be a name in which * and ? match"},
+		{"a class in a namespace of Istio's", typed + "spec: {istio: {injectedNamespaces: [\"shop]\"]}}", "`spec.istio.injectedNamespaces[0]`: \"shop]\" must be a name, where * and ? match"},
 		{"other version", "apiVersion: rewrite-probes.io/v1\nkind: RewriteProbes\n", "must be a ConfigMap (v1) or a RewriteProbes (rewrite-probes.io/v1alpha1)"},
 		{"ConfigMap key", "apiVersion: v1\nkind: ConfigMap\ndata: {prot: \"1\"}", "`data.prot`: unknown key; did you mean port?"},
 		{"ConfigMap number", "apiVersion: v1\nkind: ConfigMap\ndata: {port: many}", "`data.port`: \"many\" must be a number"},
@@ -197,7 +197,7 @@ func TestEverythingThatIsWrongIsShownAtOnce(t *testing.T) {
 config.yaml:6: functionConfig: ` + "`spec.strict`" + `: must be true or false, not the string "perhaps"
 config.yaml:8: functionConfig: ` + "`spec.probeProxy.name`" + `: "X" must be a container name: lower-case letters, digits and dashes, at most 63
 config.yaml:9: functionConfig: ` + "`spec.probeProxy.nmae`" + `: unknown field "nmae": did you mean name?
-config.yaml:11: functionConfig: ` + "`spec.istio.injectedNamespaces[0]`" + `: "[" must be a name in which * and ? match as in a shell
+config.yaml:11: functionConfig: ` + "`spec.istio.injectedNamespaces[0]`" + `: "[" must be a name, where * and ? match as in a shell
 config.yaml:12: functionConfig: ` + "`spec.istio.rootNamespace`" + `: "" must be the name of a namespace: lower-case letters, digits and dashes, at most 63`},
 		"fields that do not fit each other": {typed + "spec:\n  mesh: linkerd\n  answeredBy: istio\n  port: 4143\n  probeProxy:\n    image: A\n", `config.yaml:6: functionConfig: ` + "`spec.answeredBy`" + `: "istio" must be ` + field.Enumerate(config.Answerers(), "or") + `
 config.yaml:7: functionConfig: ` + "`spec.port`" + `: "4143" is one of Linkerd's own ports (4140, 4143, 4190, 4191) and must be another
@@ -205,7 +205,7 @@ config.yaml:9: functionConfig: ` + "`spec.probeProxy.image`" + `: "A" must be an
 		"ConfigMap": {"apiVersion: v1\nkind: ConfigMap\ndata:\n  port: many\n  mesh: nomad\n  rewrite: httpGet,http\n  injected-namespaces: 'a,['\n", `config.yaml:4: functionConfig: ` + "`data.port`" + `: "many" must be a number from 1 to 65535
 config.yaml:5: functionConfig: ` + "`data.mesh`" + `: "nomad" must be auto, istio, linkerd, kuma, consul, osm or fsm
 config.yaml:6: functionConfig: ` + "`data.rewrite`" + `: "http" must be httpGet, tcpSocket, grpc or lifecycle
-config.yaml:7: functionConfig: ` + "`data.injected-namespaces`" + `: "[" must be a name in which * and ? match as in a shell`},
+config.yaml:7: functionConfig: ` + "`data.injected-namespaces`" + `: "[" must be a name, where * and ? match as in a shell`},
 	} {
 		if _, err := decode(t, c.text); err == nil || err.Error() != c.want {
 			t.Errorf("%s: error is\n%v\nwant\n%s", name, err, c.want)

@@ -68,7 +68,7 @@ func TestSettingsGoOverTheFunctionConfig(t *testing.T) {
 		{"", []Setting{{"rewrite", ""}}, "--rewrite: must name at least one of httpGet, tcpSocket, grpc, lifecycle"},
 		{"", []Setting{{"rewrite", "grpc,x"}}, "--rewrite: \"x\" must be httpGet, tcpSocket, grpc or lifecycle"},
 		{"", []Setting{{"strict", "x"}}, "--strict: \"x\" must be \"true\" or \"false\""},
-		{"", []Setting{{"injected-namespaces", "a,["}}, "--injected-namespaces: \"[\" must be a name in which * and ? match as in a shell"},
+		{"", []Setting{{"injected-namespaces", "a,["}}, "--injected-namespaces: \"[\" must be a name, where * and ? match as in a shell"},
 		{typedHead + "spec:\n  port: 0\n", []Setting{{"name", "A"}}, "--name: \"A\" must be a container name: lower-case letters, digits and dashes, at most 63\nconfig.yaml:5: functionConfig: `spec.port`: \"0\" must be a number from 1 to 65535"},
 		{mapHead + "data: {mesh: x}\n", []Setting{{"mesh", "y"}}, "--mesh: \"y\" must be auto, istio, linkerd, kuma, consul, osm or fsm"},
 		{typedHead + "spec: {mesh: osm}\n", []Setting{{"answered-by", "istio-proxy"}}, "--answered-by: \"istio-proxy\" must be auto, probe-proxy, envoy or app with `mesh: osm`"},

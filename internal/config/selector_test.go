@@ -84,8 +84,8 @@ func TestWhatASelectorMustHave(t *testing.T) {
 	}{
 		{nil, ""}, {&Selector{}, must}, {&Selector{Kinds: []string{}, Names: []string{}}, must},
 		{&Selector{Kinds: []string{"Pod"}}, ""}, {&Selector{Names: []string{"a*"}}, ""}, {&Selector{Namespaces: []string{"a?"}}, ""}, {&Selector{LabelSelector: "a"}, ""},
-		{&Selector{Names: []string{"a", "[b"}}, "functionConfig: `spec.select.names[1]`: \"[b\" must be a name in which * and ? match as in a shell"},
-		{&Selector{Names: []string{"a"}, Namespaces: []string{"[c"}, LabelSelector: "a b"}, "functionConfig: `spec.select.namespaces[0]`: \"[c\" must be a name in which * and ? match as in a shell\n" +
+		{&Selector{Names: []string{"a", "[b"}}, "functionConfig: `spec.select.names[1]`: \"[b\" must be a name, where * and ? match as in a shell"},
+		{&Selector{Names: []string{"a"}, Namespaces: []string{"[c"}, LabelSelector: "a b"}, "functionConfig: `spec.select.namespaces[0]`: \"[c\" must be a name, where * and ? match as in a shell\n" +
 			"functionConfig: `spec.select.labelSelector`: \"a b\" must be made of a=b, a!=b, a in (b,c), a notin (b,c), a and !a, joined by commas"},
 		{&Selector{Kinds: []string{"Pod"}, LabelSelector: "a,b c"}, "functionConfig: `spec.select.labelSelector`: \"a,b c\" must be made of a=b, a!=b, a in (b,c), a notin (b,c), a and !a, joined by commas"},
 	} {

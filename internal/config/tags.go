@@ -134,7 +134,7 @@ var forms = map[string]func(string) error{
 	"namespace":     must(isDNSLabel, "the name of a namespace: lower-case letters, digits and dashes, at most 63"),
 	"image":         must(isImage, imageWords),
 	"imageOrAuto":   must(isImage, "auto or "+imageWords),
-	"pattern":       must(isPattern, "a name in which * and ? match as in a shell"),
+	"pattern":       must(isPattern, "a name, where * and ? match as in a shell"),
 	"labelSelector": must(isLabelSelector, "made of a=b, a!=b, a in (b,c), a notin (b,c), a and !a, joined by commas"),
 	"registry":      CheckRegistry,
 	"path": func(s string) error {
