@@ -468,7 +468,7 @@ func (d istio) outcomes(v *view, f world.Facts) func(*site) (world.Fate, string)
 					})
 				}
 			}
-			if now.Get(istioExcludeInterfaces) != "" {
+			if now.Get(istioExcludeInterfaces) != "" && v.inbound(port).Binds != certain.Always {
 				// It may name the interface of the kubelet's connections.
 				foretell(world.WorldFate{World: w, Uncaptured: true})
 				if mayBeEarly {
@@ -533,6 +533,10 @@ func (istio) capturedFate(v *view, s *site, w world.WorldFate, running bool) wor
 	kind := s.current.Kind()
 	port := s.dialed()
 	switch {
+	case s.gates() &&
+		!running &&
+		v.inbound(port).Binds == certain.Always:
+		return world.Failing("istio-proxy listens there instead of the app, and does not run yet")
 	case s.at.Init &&
 		s.gates() &&
 		!w.Native &&

@@ -1,8 +1,10 @@
 package transformer
 
 import (
+	"fmt"
 	"slices"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 )
 
@@ -28,9 +30,9 @@ func (d *decision) excludePorts() {
 			continue
 		}
 		at := s.in("port")
-		if in := d.inbound(s.port); in.Local != "" {
-			d.addFinding(containerFinding(reason.AppElsewhere, at, s.container.Name, "Not rewritten: the kubelet cannot reach port %d", s.port).
-				Why("The app listens on %s, by %s", in.Local, in.By).
+		if why := d.unreachable(s.port); why != "" {
+			d.addFinding(containerFinding(reason.AppElsewhere, at, s.container.Name, "Not rewritten: the kubelet cannot reach the app on port %d", s.port).
+				Why("%s", why).
 				Fix("Set `answeredBy: %s`", AnsweredByProbeProxy))
 			continue
 		}
@@ -52,4 +54,16 @@ func (d *decision) excludePorts() {
 			d.excluded = append(d.excluded, s.port)
 		}
 	}
+}
+
+// unreachable returns why, by a Sidecar, the kubelet does not reach the app on a port that the mesh does not capture; ""
+// if it does.
+func (d *decision) unreachable(port int) string {
+	switch in := d.inbound(port); {
+	case in.Local != "":
+		return fmt.Sprintf("The app listens on %s, by %s", in.Local, in.By)
+	case in.Binds != certain.Never:
+		return in.By + " has Envoy listen there, also if the port is excluded"
+	}
+	return ""
 }

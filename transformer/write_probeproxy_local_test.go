@@ -93,6 +93,25 @@ func TestAListenerOfASidecarThatMayApply(t *testing.T) {
 	}
 }
 
+// An interface that the mesh excludes, or a start before istio-proxy's, does not bring the kubelet to the app where Envoy
+// listens instead.
+func TestAListenerIsThereWhateverIsRedirected(t *testing.T) {
+	const sidecar = "\n---\napiVersion: networking.istio.io/v1\nkind: Sidecar\nmetadata: {name: s, namespace: n}\nspec:\n" +
+		"  ingress: [{port: {number: 8001, protocol: HTTP, name: http}, captureMode: %s, defaultEndpoint: \"127.0.0.1:8001\"}]\n"
+	around := "\n---\n" + strings.TrimSuffix(namespace("istio-injection: enabled", ""), "---\n")
+	const excluded = "annotations: {traffic.sidecar.istio.io/excludeInterfaces: eth0}\n"
+	gate := "initContainers:\n- name: db\n  image: db\n  restartPolicy: Always\n  startupProbe: {httpGet: {port: 8001}}\ncontainers: [{name: app, image: app}]\n"
+	for name, pod := range map[string]string{"an excluded interface": podOf(excluded, app(httpProbe)), "a gate": podOf("", gate)} {
+		for captureMode, isCertain := range map[string]bool{"NONE": true, "IPTABLES": false} {
+			p := planNear(t, inNamespace(pod)+around+fmt.Sprintf(sidecar, captureMode))
+			v := p.Probes[0]
+			if v.StrictTLS != world.Fails || (v.If == "") != isCertain {
+				t.Errorf("%s, %s: %+v", name, captureMode, v)
+			}
+		}
+	}
+}
+
 // Where Envoy has the port of a probe to itself, no answerer can ask the app there.
 func TestAProbeOfAPortThatIsEnvoysAloneIsRefused(t *testing.T) {
 	sidecar := func(port, ingress string) string {
@@ -112,6 +131,8 @@ func TestAProbeOfAPortThatIsEnvoysAloneIsRefused(t *testing.T) {
 		"a socket":                                 {"", sidecar("8001", "defaultEndpoint: unix:///run/app.sock"), "auto", reason.AppElsewhere, "Write an exec probe"},
 		"the app is local":                         {"", sidecar("8001", "defaultEndpoint: 127.0.0.1:8001"), "app", reason.AppElsewhere, "The app listens on 127.0.0.1"},
 		"istio-proxy, and local":                   {"", sidecar("8001", "defaultEndpoint: 127.0.0.1:8001"), "istio-proxy", reason.ProxyCannotAnswer, "the app listens on 127.0.0.1"},
+		"Envoy listens, and the app":               {"", sidecar("8001", "captureMode: NONE"), "app", reason.AppElsewhere, "has Envoy listen there"},
+		"nothing is redirected, and the app":       {none, sidecar("8001", "bind: 0.0.0.0"), "app", reason.AppElsewhere, "has Envoy listen there"},
 		"nothing is redirected, and Envoy listens": {none, sidecar("8001", "bind: 0.0.0.0, defaultEndpoint: 127.0.0.1:8001"), "auto", reason.None, "{name POD_IP} {value 127.0.0.1}"},
 		"nothing is redirected, and it does not":   {none, sidecar("9", "bind: 0.0.0.0, defaultEndpoint: 127.0.0.1:9"), "auto", reason.InterceptionNone, "turns off Istio's redirection"},
 		"it listens on the loopback interface":     {none, sidecar("8001", "bind: 127.0.0.1, defaultEndpoint: 127.0.0.1:8001"), "auto", reason.InterceptionNone, "turns off Istio's redirection"},

@@ -157,7 +157,7 @@ var docs = [...]Doc{
 	},
 	AppElsewhere: {
 		Name: "app-elsewhere", Of: Plan, Severity: Error,
-		Cause: "By a Sidecar of Istio, the app does not listen where the probe would ask. Envoy sends what comes to the port to another port or to a socket. Or the app listens on 127.0.0.1, and with `answeredBy: app` the kubelet asks the pod's IP. Or the pod has apps on 127.0.0.1 and on [::1].",
+		Cause: "By a Sidecar of Istio, the app does not listen where the probe would ask. Envoy sends what comes to the port to another port or to a socket. Or the app listens on 127.0.0.1, or Envoy on the port, and with `answeredBy: app` the kubelet asks the pod's IP. Or the pod has apps on 127.0.0.1 and on [::1].",
 		Fix:   "Set the port of the probe to the app's own, or set `answeredBy: probe-proxy`.",
 	},
 	ConsulUID: {

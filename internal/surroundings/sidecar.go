@@ -48,7 +48,7 @@ type Inbound struct {
 	Elsewhere string
 	// Binds says whether Envoy itself listens on the port, so that it need not be captured.
 	Binds certain.Certainty
-	By    string // the Sidecar behind Local or Elsewhere
+	By    string // the Sidecar behind Local, Elsewhere or Binds
 }
 
 // Inbound returns what the Sidecars that may be about pods say of a port of theirs. redirects says that the
@@ -74,6 +74,7 @@ func (s *Surroundings) Inbound(rootNamespace string, pods *Pods, port int, redir
 		}
 		if isBound {
 			binding++
+			in.by(&applying[i])
 		}
 	}
 	switch {
@@ -98,8 +99,13 @@ func (in *Inbound) local(address string, by *Sidecar) {
 	if in.Local == "" {
 		in.Local = address
 	}
+	in.by(by)
+}
+
+// by notes who says something first.
+func (in *Inbound) by(c *Sidecar) {
 	if in.By == "" {
-		in.By = by.words()
+		in.By = c.words()
 	}
 }
 

@@ -206,6 +206,7 @@ type knowledge struct {
 	policies       []policy
 	authorizations []authorization
 	services       []service
+	sidecars       []sidecar
 	owner          generator.Workload // whose controller adds labels
 	twice          bool               // of two policies about the same pods one is older
 	open           bool               // a selector has a label that some of the pods may have
@@ -705,6 +706,9 @@ func manifests(w *generator.Workload, k *knowledge) ([]byte, error) {
 			port["appProtocol"] = s.appProtocol
 		}
 		add("v1", "Service", w.Namespace, s.name, nil, map[string]any{"selector": s.selector, "ports": []any{port}})
+	}
+	for _, c := range k.sidecars {
+		add("networking.istio.io/v1", "Sidecar", c.namespace, c.name, nil, c.spec())
 	}
 	return []byte(b.String()), err
 }

@@ -24,6 +24,7 @@ type world struct {
 	labelled               bool // the pods have the label that only some of them have
 	matches                bool // what only the cluster knows of the kubelet is as a policy says
 	moved                  bool // the mesh has moved the status port, which a functionConfig must say
+	local                  bool // the app listens where a Sidecar says, and nowhere else
 }
 
 func (w world) String() string {
@@ -35,7 +36,7 @@ func (w world) String() string {
 		words[1] = "native"
 	}
 	for word, on := range map[string]bool{"CNI": w.early, "held": w.hold, "injector rewrites": w.rewrites, "interface not captured": w.uncaptured, "the second PeerAuthentication is older": w.reversed,
-		"with the label": w.labelled, "as the policy asks": w.matches, "status port moved": w.moved} {
+		"the app listens locally": w.local, "with the label": w.labelled, "as the policy asks": w.matches, "status port moved": w.moved} {
 		if on {
 			words = append(words, word)
 		}
@@ -70,8 +71,11 @@ func (k *knowledge) worlds(pod *corev1.Pod, namespace string, check bool) []worl
 		injected = both
 	}
 	var all []world
+	local := mayBe(!check && k.mayListenLocally())
 	if slices.Contains(injected, false) {
-		all = append(all, world{})
+		for _, isLocal := range local {
+			all = append(all, world{local: isLocal})
+		}
 	}
 	if !slices.Contains(injected, true) {
 		return all
@@ -80,8 +84,10 @@ func (k *knowledge) worlds(pod *corev1.Pod, namespace string, check bool) []worl
 		for _, hold := range k.hold(pod, native, check) {
 			for _, rewrites := range k.rewrites(pod, check) {
 				for _, early := range early(pod, native) {
-					w := world{injected: true, native: native, hold: hold, rewrites: rewrites, early: early, moved: k.statusPort}
-					all = append(all, k.around(pod, w)...)
+					for _, isLocal := range local {
+						w := world{injected: true, native: native, hold: hold, rewrites: rewrites, early: early, moved: k.statusPort, local: isLocal}
+						all = append(all, k.around(pod, w)...)
+					}
 				}
 			}
 		}
@@ -502,6 +508,7 @@ func (k *knowledge) protocol(pod *corev1.Pod) func(int) string {
 func (k *knowledge) model(pod *corev1.Pod, namespace string, w world) model.World {
 	return model.World{
 		MTLS: k.mtls(namespace, w), Protocol: k.protocol(pod), Denied: k.denied(pod, namespace, w),
+		Local: k.local(w), Bound: k.bound,
 		Early: w.early, Uncaptured: w.uncaptured,
 	}
 }

@@ -93,7 +93,7 @@ func (s setting) values() []string {
 
 // arrive creates a pod in a world.
 func (c *cluster) arrive(pod *corev1.Pod, key string, w world) arrival {
-	w.early, w.uncaptured, w.reversed, w.labelled, w.matches = false, false, false, false, false // nothing to the injector
+	w.early, w.uncaptured, w.reversed, w.labelled, w.matches, w.local = false, false, false, false, false, false // nothing to the injector
 	key = fmt.Sprint(w, key)
 	if a, seen := c.injected[key]; seen {
 		return a
@@ -745,6 +745,7 @@ func (r *result) template(t *testing.T, c *cluster, seed uint64) {
 // one draws what is known of a workload, and judges the case.
 func (r *result) one(c *cluster, g *source, w generator.Workload, number uint64) error {
 	k := g.knowledge(&w)
+	(&source{rand.New(rand.NewPCG(w.Seed, 4000+number))}).sidecars(&k, &w)
 	text, err := manifests(&w, &k)
 	if err != nil {
 		return err

@@ -32,7 +32,12 @@ type World struct {
 	MTLS     func(port int) string // STRICT, PERMISSIVE or DISABLE
 	Protocol func(port int) string // as what a Service declares the port: http, http2, tcp; "" if none does
 	// Denied reports whether AuthorizationPolicies refuse a request of the kubelet's.
-	Denied     func(port int, h corev1.ProbeHandler, isHook bool) bool
+	Denied func(port int, h corev1.ProbeHandler, isHook bool) bool
+	// Local returns the address of the loopback interface where the app listens on a port and nowhere
+	// else; "" if it listens on the pod's IP too.
+	Local func(port int) string
+	// Bound reports whether Envoy itself listens on the pod's IP and a port, in a pod with istio-init or without.
+	Bound      func(port int, redirects bool) bool
 	Early      bool // Istio's CNI plugin redirects, and no istio-init
 	Uncaptured bool // the kubelet comes over an interface that is not captured
 }
@@ -90,6 +95,12 @@ type entry struct {
 // Judge returns what becomes of a pod as it runs. asked has what the authors of its
 // containers want to be asked.
 func Judge(pod *corev1.Pod, asked map[Site]corev1.ProbeHandler, w World) Life {
+	if w.Local == nil {
+		w.Local = func(int) string { return "" }
+	}
+	if w.Bound == nil {
+		w.Bound = func(int, bool) bool { return false }
+	}
 	j := &judge{World: w, pod: pod, all: containers(pod), asked: asked, sidecars: make(map[string]int), apps: make(map[int]map[string]bool), entries: make(map[string]map[string]entry)}
 	for i, c := range j.all {
 		j.meet(i, c)
@@ -239,8 +250,12 @@ func Redirected(args []string) func(port int) bool {
 // captured. Rule: without istio-init (interceptionMode NONE has none) nothing is
 // captured. Rule: under containers istio-proxy's istio-init is the last of the init
 // containers, so what gates a native sidecar before it is over by then. Rule: Istio's CNI
-// plugin has redirected the ports before any container starts.
+// plugin has redirected the ports before any container starts. Rule: where Envoy itself listens on the
+// pod's IP, the app does not, so that everything comes to Envoy, whatever is redirected.
 func (j *judge) captured(at Site, port int) bool {
+	if j.position(IstioProxy) >= 0 && j.Bound(port, j.init != nil) {
+		return true
+	}
 	if j.init == nil || j.Uncaptured {
 		return false
 	}
@@ -312,6 +327,8 @@ func (j *judge) fate(at Site, h corev1.ProbeHandler) (Fate, string) {
 	switch {
 	case len(j.apps[n]) == 0:
 		return Fails, fmt.Sprintf("nobody listens on %d", n)
+	case j.Local(n) != "" && !j.captured(at, n): // Rule: Envoy asks the app where the Sidecar says, the kubelet at the pod's IP.
+		return Fails, "the app listens on " + j.Local(n) + " alone"
 	case !reflect.DeepEqual(h, j.asked[at]):
 		return Fails, "the app is not asked what its author wants"
 	}
@@ -354,10 +371,28 @@ func (j *judge) bySidecar(name string, at Site, h corev1.ProbeHandler) (Fate, st
 		return Fails, name + " has no entry " + h.HTTPGet.Path
 	case h.HTTPGet.Path != at.key() || !reflect.DeepEqual(asked(name, e.ProbeHandler), asked(name, j.asked[at])):
 		return Fails, name + " asks something else"
+	case j.asksElsewhere(name, at):
+		return Fails, name + " does not ask where the app listens"
 	case name == IstioProxy && e.GRPC != nil && e.Timeout == 0: // Rule: Istio's agent has no default there.
 		return Fails, name + " gives grpc no time"
 	}
 	return Answered, "through " + name
+}
+
+// asksElsewhere reports whether the app listens where a sidecar does not ask. Rule: Istio's agent asks the pod's IP.
+// Rule: probe-proxy asks its env var POD_IP, which is the pod's IP unless it has a value.
+func (j *judge) asksElsewhere(sidecar string, at Site) bool {
+	port, host, _ := Target(j.asked[at])
+	local := j.Local(port.IntValue())
+	if local == "" || host != "" {
+		return false
+	}
+	for _, e := range j.all[j.position(sidecar)].Env {
+		if e.Name == "POD_IP" && e.Value == local {
+			return sidecar == IstioProxy
+		}
+	}
+	return true
 }
 
 // asked returns what a sidecar asks. Rule: Istio's agent dials the pod, whatever host a tcpSocket has.
