@@ -778,6 +778,7 @@ var least = map[string]int{
 	"worlds: container":                                              20000,
 	"worlds: native":                                                 10000,
 	"worlds: held":                                                   10000,
+	"worlds: the app listens locally":                                4000,
 	"worlds: injector rewrites":                                      15000,
 	"worlds: interface not captured":                                 1000,
 	"worlds: the second PeerAuthentication is older":                 1500,
