@@ -432,6 +432,12 @@ func (d istio) outcomes(v *view, f world.Facts) func(*site) (world.Fate, string)
 			rewritten := w.Rewrites && s.holder == nil
 			if rewritten {
 				port = istioStatusIn(v, now)
+				if v.inbound(s.dialed()).Local != "" {
+					foretell(world.WorldFate{
+						World: w,
+						Local: true,
+					})
+				}
 			}
 			if !w.Injected || !captures(port) {
 				foretell(world.WorldFate{World: w})
@@ -579,6 +585,10 @@ func (istio) injectorsFate(v *view, s *site, w world.WorldFate, running bool) wo
 		return world.Failing("Istio's injector sends it to its own port of that host")
 	case why != "":
 		return world.Failing("Istio's injector sends it to istio-proxy without its original, since " + why + ", and istio-proxy answers 400")
+	case s.current.GRPC != nil && s.current.GRPC.Mode == prober.GRPCTLS:
+		return world.Failing("Istio's injector sends it to istio-proxy, which does not know `grpc.mode` and asks without TLS")
+	case w.Local:
+		return world.Failing("Istio's injector sends it to istio-proxy, which asks the pod's IP and not where " + v.inbound(s.dialed()).By + " says")
 	case badIstioStatus(v.annotations()):
 		return world.Failing("Istio's injector sends it to no port of istio-proxy's status server (annotation `" + istioStatusPort + "`)")
 	case listens != status:

@@ -73,6 +73,22 @@ func TestADeclaredProxyDoesNotAskALocalApp(t *testing.T) {
 	}
 }
 
+// Istio's agent, to which the injector sends the probes, asks the pod's IP: an app that listens on 127.0.0.1 alone does
+// not answer. Where it listens is not known.
+func TestTheInjectorsAgentDoesNotAskALocalApp(t *testing.T) {
+	const sidecar = "\n---\napiVersion: networking.istio.io/v1\nkind: Sidecar\nmetadata: {name: s, namespace: n}\nspec:\n" +
+		"  ingress: [{port: {number: 8001, protocol: HTTP, name: http}, defaultEndpoint: \"%s:8001\"}]\n"
+	around := "\n---\n" + strings.TrimSuffix(namespace("istio-injection: enabled", ""), "---\n")
+	for host, want := range map[string]world.Outcome{"127.0.0.1": world.Fails, "0.0.0.0": world.Unaffected} {
+		p := planNear(t, inNamespace(podOf("", app(httpProbe)))+around+fmt.Sprintf(sidecar, host), injectorRewrites)
+		v := p.Probes[0]
+		asksApp := v.If == "the app listens on the loopback interface alone (unknown: look at the app)"
+		if v.StrictTLS != want || asksApp != (want == world.Fails) {
+			t.Errorf("%s: %+v", host, v)
+		}
+	}
+}
+
 // A Sidecar that may be about the pod may have Envoy listen on a port of a pod whose connections are not
 // redirected: the probe may fail, and is rewritten. One that certainly is makes it fail.
 func TestAListenerOfASidecarThatMayApply(t *testing.T) {

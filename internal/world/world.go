@@ -118,6 +118,8 @@ type WorldFate struct {
 	// Unbound is set if Envoy does not listen on the probe's port, since a Sidecar that may have it listen is
 	// not about the pod.
 	Unbound bool
+	// Local is set if the app listens where a Sidecar says, on the loopback interface, and nowhere else.
+	Local bool
 	Fate
 }
 
@@ -167,6 +169,8 @@ func (f *Facts) questions(mode string) []question {
 			func(w WorldFate) bool { return !w.Uncaptured }},
 		{"the Sidecar is about the pod", "the Sidecar is not about the pod", onlyTheCluster,
 			func(w WorldFate) bool { return !w.Unbound }},
+		{"the app listens on the loopback interface alone", "", "look at the app",
+			func(w WorldFate) bool { return w.Local }},
 		{"mTLS is strict for its port", "mTLS is not strict for its port", mode,
 			func(w WorldFate) bool { return w.MTLS.Mode == surroundings.MTLSStrict }},
 		{"the policy and its rule are about it", "", onlyTheCluster,

@@ -133,6 +133,8 @@ func TestTheVerdictNamesTheFactThatDecides(t *testing.T) {
 			"the kubelet's connections come through no excluded interface (unknown: look in the cluster)"},
 		{"the Sidecar decides", []WorldFate{mtls(surroundings.MTLSStrict, fails), {World: plain, Unbound: true, Fate: Spared}}, fails,
 			"the Sidecar is about the pod (unknown: look in the cluster)"},
+		{"the app decides", []WorldFate{in(does, Spared), {World: does, Local: true, Fate: fails}}, fails,
+			"the app listens on the loopback interface alone (unknown: look at the app)"},
 		{"nothing decides alone", []WorldFate{in(native, fails), in(held, Spared), in(plain, fails), in(out, fails), in(does, fails), mtls(surroundings.MTLSStrict, fails), {World: held, Uncaptured: true, Fate: fails}, in(native, Spared), in(plain, Spared), in(out, Spared), in(does, Spared), mtls(surroundings.MTLSStrict, Spared), {World: held, Uncaptured: true, Fate: Spared}}, fails,
 			"the mesh is set up in one way and not in another"},
 	} {

@@ -64,16 +64,16 @@ func (k *knowledge) rule(words string) {
 
 // worlds returns every world that a pod and what is known leave open. check says that they are
 // those of check, which counts on no rewriting that is not declared, and takes a pod's own label
-// at its word.
+// at its word. To check, an app listens where it is asked, unless Istio's injector has it asked elsewhere.
 func (k *knowledge) worlds(pod *corev1.Pod, namespace string, check bool) []world {
 	injected := k.injection(pod, namespace)
 	if !check && k.mayBeRevoked(pod, namespace) {
 		injected = both
 	}
 	var all []world
-	local := mayBe(!check && k.mayListenLocally())
+	mayBeLocal := k.mayListenLocally()
 	if slices.Contains(injected, false) {
-		for _, isLocal := range local {
+		for _, isLocal := range mayBe(mayBeLocal && !check) {
 			all = append(all, world{local: isLocal})
 		}
 	}
@@ -84,7 +84,7 @@ func (k *knowledge) worlds(pod *corev1.Pod, namespace string, check bool) []worl
 		for _, hold := range k.hold(pod, native, check) {
 			for _, rewrites := range k.rewrites(pod, check) {
 				for _, early := range early(pod, native) {
-					for _, isLocal := range local {
+					for _, isLocal := range mayBe(mayBeLocal && (!check || rewrites)) {
 						w := world{injected: true, native: native, hold: hold, rewrites: rewrites, early: early, moved: k.statusPort, local: isLocal}
 						all = append(all, k.around(pod, w)...)
 					}

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -148,6 +150,21 @@ func (c *client) deploymentReady(namespace, name string, limit time.Duration) er
 			return fmt.Errorf("the Deployment %s/%s is not ready: %+v", namespace, name, s)
 		}
 		return nil
+	})
+}
+
+// serviceAnswers waits until a Service takes connections.
+func (c *client) serviceAnswers(namespace, name string, port int, limit time.Duration) error {
+	return testutil.Eventually(limit, func() error {
+		s, err := c.CoreV1().Services(namespace).Get(context.Background(), name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		conn, err := net.DialTimeout("tcp", net.JoinHostPort(s.Spec.ClusterIP, strconv.Itoa(port)), time.Second)
+		if err != nil {
+			return err
+		}
+		return conn.Close()
 	})
 }
 

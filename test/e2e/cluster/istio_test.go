@@ -81,6 +81,10 @@ func installIstio(images <-chan error) error {
 		if err := api.deploymentReady("istio-system", name, 3*time.Minute); err != nil {
 			return err
 		}
+		// kube-proxy learns of a ready pod a moment after the Deployment.
+		if err := api.serviceAnswers("istio-system", name, 443, time.Minute); err != nil {
+			return err
+		}
 	}
 	// Now istiod judges Istio's own objects, by a webhook.
 	return testutil.Eventually(time.Minute, func() error { return api.apply(strict) })
