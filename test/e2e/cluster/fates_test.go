@@ -134,7 +134,7 @@ var rows = []row{
 	{pod: "http", mode: strictMode, fates: but(all(verdict.Ready), map[string]fate{"as-it-is": refused})},
 	{pod: "https", mode: strictMode, fates: but(all(verdict.Ready), map[string]fate{"as-it-is": refused})},
 	{pod: "grpc", mode: strictMode, fates: but(all(verdict.Ready), map[string]fate{"as-it-is": refused})},
-	{pod: "grpc-tls", mode: strictMode, fates: but(all(verdict.Ready), map[string]fate{"istio": unsupported, "as-it-is": refused})},
+	{pod: "grpc-tls", mode: strictMode, fates: but(all(verdict.Ready), map[string]fate{"istio": refused, "as-it-is": refused})},
 	{pod: "h2c", mode: strictMode, fates: but(all(verdict.Ready), map[string]fate{"istio": unsupported, "as-it-is": refused})},
 	{pod: "tcp", mode: strictMode, fates: but(all(verdict.Ready), map[string]fate{"as-it-is": {is: verdict.Ready, said: falselyPasses}})},
 	{pod: "tcp-dead", mode: strictMode, fates: but(all(verdict.NeverReady), map[string]fate{"as-it-is": liar})},
@@ -168,9 +168,9 @@ var rows = []row{
 		but(all(verdict.Ready), map[string]fate{"as-it-is": refused}), "no-mesh", "istio", "auto")},
 	{pod: "https", mode: portClosed, fates: without(all(verdict.Ready), "no-mesh", "istio", "auto")},
 	{pod: "http", mode: localStrict, fates: without(
-		but(all(verdict.Ready), map[string]fate{"istio": unsupported, "as-it-is": refused}), "no-mesh")},
+		but(all(verdict.Ready), map[string]fate{"istio": refused, "as-it-is": refused}), "no-mesh")},
 	{pod: "http", mode: localPermissive, fates: without(
-		but(all(verdict.Ready), map[string]fate{"istio": unsupported}), "no-mesh")},
+		but(all(verdict.Ready), map[string]fate{"istio": refused}), "no-mesh")},
 }
 
 // key names a cell of the tables, and the pod.
