@@ -205,7 +205,11 @@ func istioMode(annotations field.KeyValues) (mode, key string) {
 // exclusions. If the status server has moved away from 15020, istio-init captures
 // that port like any other; Istio's CNI plugin does not.
 func (istio) captures(v *view, annotations field.KeyValues) func(int) bool {
-	redirects := istioRedirects(v, annotations)
+	return istioCaptures(v, istioRedirects(v, annotations))
+}
+
+// istioCaptures adds the ports where Envoy listens, or may, to those that are redirected.
+func istioCaptures(v *view, redirects func(port int) bool) func(port int) bool {
 	return func(port int) bool {
 		return v.inbound(port).Binds != certain.Never || redirects(port)
 	}
@@ -404,8 +408,8 @@ func (d istio) outcomes(v *view, f world.Facts) func(*site) (world.Fate, string)
 		f.Rewrites.Is = certain.Never
 	}
 	worlds := f.Worlds()
-	captures := d.captures(v, now)
 	redirects := istioRedirects(v, now)
+	captures := istioCaptures(v, redirects)
 	_, path := istioInitPorts(v, nil) // with an istio-init, Istio's CNI plugin does nothing
 	notInjected := v.notInjectedElsewhere(f.Injected)
 	return func(s *site) (world.Fate, string) {

@@ -262,8 +262,11 @@ func localOnly(k *knowledge, s *site) leave {
 // before it: the pod has one probe-proxy, which asks one of them.
 func twoAddresses(k *knowledge, s *site) leave {
 	in := k.inbound(s.port)
+	if in.Local == "" {
+		return leave{}
+	}
 	first := k.localAddress(k.sites)
-	if in.Local == "" || in.Local == first {
+	if in.Local == first {
 		return leave{}
 	}
 	f := containerFinding(
