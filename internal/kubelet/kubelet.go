@@ -9,7 +9,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/netip"
 	"net/textproto"
 	"strings"
 	"sync"
@@ -36,7 +38,7 @@ type Call struct {
 	Early func(status int)
 	Meter wire.Meter // of what the app's answers take
 
-	open   net.Conn    // to the app
+	open   io.Closer   // the connection to the app
 	closes *closes     // of the target of open
 	stop   func() bool // ends the watch of the context for it
 }
@@ -48,7 +50,8 @@ func (c *Call) Close() {
 	if c.open == nil {
 		return
 	}
-	if tcp, ok := c.open.(*net.TCPConn); ok && !c.closes.usual(time.Now()) {
+	tcp, ok := c.open.(interface{ SetLinger(seconds int) error })
+	if ok && !c.closes.usual(time.Now()) {
 		_ = tcp.SetLinger(0)
 	}
 	_ = c.open.Close() // the kubelet ignores such errors too
@@ -105,6 +108,20 @@ func (t *Target) dial(ctx context.Context, call *Call, port string) (net.Conn, e
 		_ = conn.SetDeadline(time.Now())
 	})
 	return conn, nil
+}
+
+// reach opens a connection to a port of the app, to send nothing.
+func (t *Target) reach(ctx context.Context, call *Call, port string) error {
+	call.Close()
+	address, err := netip.ParseAddrPort(net.JoinHostPort(t.host, port))
+	if err == nil && address.Addr().Zone() == "" && ctx.Err() == nil {
+		if conn, ok := connectNow(address); ok {
+			call.open, call.closes = conn, &t.closes
+			return nil
+		}
+	}
+	_, err = t.dial(ctx, call, port)
+	return err
 }
 
 // earlyAfter is how long a body may take before the status is passed on alone.
@@ -193,7 +210,7 @@ func NewTarget(host string, probeType prober.ProbeType, p *prober.Original) (*Ta
 		return nil, errors.New("hook must be httpGet: the kubelet supports no other")
 	case p.TCPSocket != nil:
 		t.probe = func(ctx context.Context, call *Call) *Answer {
-			if _, err := t.dial(ctx, call, p.TCPSocket.Port.String()); err != nil {
+			if err := t.reach(ctx, call, p.TCPSocket.Port.String()); err != nil {
 				return t.failed(ctx, err)
 			}
 			return &Answer{Status: 200}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"net/textproto"
 	"strconv"
 	"syscall"
@@ -153,5 +154,43 @@ func TestATCPProbeEndsItsConnection(t *testing.T) {
 	defer c.Close()
 	if n, err := c.Read(make([]byte, 1)); err != io.EOF {
 		t.Errorf("app read %d, %v; want the connection's end", n, err)
+	}
+}
+
+// TestNoConnectionToItself: from time to time the kernel gives a connection the port that it is to
+// reach, and so connects it with itself. As many tries as there are such ports meet that. They are
+// even (__inet_hash_connect), and those of listeners are not.
+func TestNoConnectionToItself(t *testing.T) {
+	address := netip.MustParseAddrPort("127.0.0.1:40000")
+	for {
+		l, err := net.Listen("tcp", address.String())
+		if err == nil {
+			l.Close()
+			break
+		}
+		address = netip.AddrPortFrom(address.Addr(), address.Port()+2)
+	}
+	for range 100_000 {
+		if conn, ok := connectNow(address); ok {
+			conn.Close()
+			t.Fatalf("connected to %s, where nothing listens", address)
+		}
+	}
+}
+
+func TestConnectsAtOnce(t *testing.T) {
+	for _, host := range []string{"127.0.0.1", "[::1]", "[::ffff:127.0.0.1]"} {
+		l, err := net.Listen("tcp", host+":0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		address := netip.MustParseAddrPort(host + ":" + strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
+		conn, ok := connectNow(address)
+		if !ok {
+			t.Errorf("%s: not connected at once", address)
+			continue
+		}
+		conn.Close()
 	}
 }
