@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -37,11 +36,6 @@ Exit codes:
   kustomize build . --enable-alpha-plugins --enable-exec | rewrite-probes check -
   rewrite-probes check -o sarif deploy/ >findings.sarif`,
 	}
-	judge := func(r *report.Report) {
-		isUnreleased := func(m report.Message) bool { return m.Reason.Doc().OfOutput } // nothing is written
-		before := slices.DeleteFunc(r.Messages, isUnreleased)
-		r.Messages = slices.Insert(pipeline.Check(r), 0, before...) // not appended: that copies very many
-	}
 	show := func(r *report.Report, format string) error {
 		switch format {
 		case "json":
@@ -56,8 +50,12 @@ Exit codes:
 		return nil
 	}
 	t.inspects(cmd, inspection{
-		mode:    pipeline.Judge,
-		judge:   judge,
+		mode: func(format string) pipeline.Mode {
+			if format == "json" || format == "junit" { // which have all probes
+				return pipeline.Judge
+			}
+			return pipeline.Gate
+		},
 		show:    show,
 		usage:   "`FORMAT` of the findings: text on stderr; or json, sarif or junit on stdout",
 		formats: []string{"text", "json", "sarif", "junit"},
@@ -98,8 +96,7 @@ kustomizations that are not built. --allow-empty accepts them.`,
 		return r.Explain(t.out, t.verbose, t.colorOf(t.out))
 	}
 	t.inspects(cmd, inspection{
-		mode:    pipeline.Inspect,
-		judge:   func(*report.Report) {}, // it explains all that was found
+		mode:    func(string) pipeline.Mode { return pipeline.Inspect },
 		show:    show,
 		usage:   "`FORMAT`: text, json, html (a page for a browser) or markdown (for a pull request's comment)",
 		formats: []string{"text", "json", "html", "markdown"},
@@ -109,23 +106,21 @@ kustomizations that are not built. --allow-empty accepts them.`,
 
 // An inspection is what a command does with what a run has found.
 type inspection struct {
-	mode    pipeline.Mode
-	judge   func(r *report.Report)
+	mode    func(format string) pipeline.Mode
 	show    func(r *report.Report, format string) error
 	usage   string   // of the flag for the format
 	formats []string // the first is the default
 }
 
-// inspects makes a command look at all that it is given, change nothing, judge it, and show
-// what it found in one of the formats.
+// inspects makes a command look at all that it is given, change nothing, and show what it
+// found in one of the formats.
 func (t *tool) inspects(cmd *cobra.Command, its inspection) {
 	var format choice
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		p, r, err := t.runPipeline(cmd, its.mode, args)
+		p, r, err := t.runPipeline(cmd, its.mode(format.value), args)
 		if err != nil {
 			return err
 		}
-		its.judge(r)
 		if !t.allowEmpty {
 			addUnseen(p, r)
 		}

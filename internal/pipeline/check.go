@@ -3,6 +3,7 @@ package pipeline
 import (
 	"slices"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
@@ -26,56 +27,45 @@ const (
 	patchedFix  = runFix + " again. If something patches the pod template after rewrite-probes, run rewrite-probes last"
 )
 
-// Check returns an error for every probe of an inspected report that behaves
-// differently in the mesh than without one, and a warning if it does so in some of the
-// cases that manifests and functionConfig leave open, unless somebody has asked to leave
-// it alone. It also returns the mistakes in a template that a new run would repair.
-func Check(r *report.Report) []report.Message {
-	var found []report.Message
-	known := make(texts)
-	for _, t := range r.Templates {
-		for _, f := range t.Repairs {
-			m := report.NewMessage(f.Reason, f.Text)
-			m.Text.Fix = runFix
-			m.Container = f.Container
-			m.Object, m.Line, m.Field = t.Object, t.Object.Line, f.Field
-			found = append(found, m)
-		}
-		for i, p := range t.Probes {
-			words, wrong := outcomeWords[p.StrictTLS]
-			onPurpose := p.State == transformer.LeftAlone && p.Reason.Doc().OnPurpose
-			if !wrong || onPurpose && !isHarmfulOptOut(&p) {
-				continue
-			}
-			key, text := words.certain, certainText(&t, &p, words.text)
-			switch {
-			case onPurpose:
-				key = reason.OptedOut
-				text.Fix = ""
-				text.What += ", and an opt-out leaves it alone"
-			case p.If != "":
-				key, text = words.possible, possibleText(&t, &p, words.text)
-			}
-			text.What, text.Why = known.once(text.What), known.once(text.Why)
-			m := report.NewMessage(key, text)
-			m.Container = p.Container
-			m.Object, m.Line, m.Field, m.If = t.Object, t.Line(i), p.Field, p.If
-			found = append(found, m)
-		}
+// judge reports every probe of a template that behaves differently in the mesh than without one: as
+// an error, or as a warning if it does so in some of the cases that manifests and functionConfig leave
+// open, unless somebody has asked to leave it alone. It also reports the mistakes in the template
+// that a new run would repair.
+func (r *run) judge(t *report.Template) {
+	for _, f := range t.Repairs {
+		m := report.NewMessage(f.Reason, f.Text)
+		m.Text.Fix = runFix
+		m.Container = f.Container
+		m.Object, m.Line, m.Field = t.Object, t.Object.Line, f.Field
+		r.judged = append(r.judged, m)
 	}
-	return found
+	for i := range t.Probes {
+		p := &t.Probes[i]
+		words, wrong := outcomeWords[p.StrictTLS]
+		onPurpose := p.State == transformer.LeftAlone && p.Reason.Doc().OnPurpose
+		if !wrong || onPurpose && !isHarmfulOptOut(p) {
+			continue
+		}
+		key, text := words.certain, certainText(t, p, words.text)
+		switch {
+		case onPurpose:
+			key = reason.OptedOut
+			text.Fix = ""
+			text.What += ", and an opt-out leaves it alone"
+		case p.If != "":
+			key, text = words.possible, possibleText(t, p, words.text)
+		}
+		text.What, text.Why = r.sharedText(text.What), r.sharedText(text.Why)
+		m := report.NewMessage(key, text)
+		m.Object, m.Line = t.Object, t.Line(i)
+		m.Container, m.If = p.Container, r.sharedText(p.If)
+		m.Field = r.shared(p.Field.String(), p.Field).(field.Path)
+		r.judged = append(r.judged, m)
+	}
 }
 
-// texts are the parts of messages. Very many probes have the same, and it is kept once.
-type texts map[string]string
-
-func (t texts) once(s string) string {
-	if known, found := t[s]; found {
-		return known
-	}
-	t[s] = s
-	return s
-}
+// sharedText is shared for a text.
+func (r *run) sharedText(s string) string { return r.shared(s, s).(string) }
 
 // isHarmfulOptOut reports whether somebody has taken a probe out of the rewriting that certainly
 // fails or passes falsely.

@@ -29,12 +29,18 @@ const (
 	Rewrite Mode = iota // plan and apply the rewriting
 	Restore             // plan and apply its inverse
 	Inspect             // plan the rewriting, change nothing
-	Judge               // as Inspect, for a report that shows no edits
+	Judge               // as Inspect, and say what fails in the mesh; the report has no edits
+	Gate                // as Judge, for a report that shows no templates
 )
 
 // looks reports whether nothing is changed.
 func (m Mode) looks() bool {
-	return m == Inspect || m == Judge
+	return m == Inspect || m.judges()
+}
+
+// judges reports whether messages say what fails in the mesh.
+func (m Mode) judges() bool {
+	return m == Judge || m == Gate
 }
 
 // Run takes the streams of one run through the pipeline. They are one package:
@@ -72,6 +78,7 @@ func (r *run) finish() *report.Report {
 	r.reportIdlePaths()
 	r.reportReleases()
 	r.reportUnreleased()
+	r.out.Messages = append(r.out.Messages, r.judged...)
 	report.Sort(r.out.Messages)
 	out := r.out // a pointer into the run would keep all that it found around the objects: 5 MB for 50,000
 	return &out
@@ -85,6 +92,7 @@ func (r *run) reportUnreleased() {
 	if released ||
 		!r.injects ||
 		r.mode == Restore ||
+		r.mode.judges() ||
 		r.spec.ProbeProxy.Image != "" {
 		return
 	}
@@ -110,12 +118,14 @@ type run struct {
 	releases []foundRelease               // see noteRelease
 	injects  bool                         // a plan writes a probe-proxy
 	patching *patching                    // what Patches makes; nil in every other run
-	texts    map[string]any               // see shared
+	shares   map[string]any               // see shared
 	byName   map[maker][]*manifest.Object // see makers
 
 	index int            // of the current object in its stream
 	ref   *report.Object // the current object, once a message or a template has named it
 	out   report.Report
+
+	judged []report.Message // see judge
 }
 
 func newRun(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) *run {
@@ -129,7 +139,7 @@ func newRun(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) *run
 		spec:    &c.Spec,
 		selects: c.Spec.Selection(),
 		streams: streams,
-		texts:   make(map[string]any),
+		shares:  make(map[string]any),
 	}
 	for _, t := range c.Spec.PodTemplates {
 		pattern, _ := field.Parse(t.Path) // validated with the config
@@ -166,9 +176,11 @@ func Recover(err *error) {
 // it is: whoever wrote it must not be able to stop the run for the others.
 func (r *run) protected(o *manifest.Object) {
 	first := len(r.out.Messages)
+	judged := len(r.judged)
 	defer func() {
 		if p := recover(); p != nil {
 			r.out.Messages = r.out.Messages[:first]
+			r.judged = r.judged[:judged]
 			o.Forget()
 			r.addFinding(o, transformer.NewFinding(reason.InternalError, nil, "internal error: %v. The object was not changed", p))
 		}
@@ -254,13 +266,14 @@ func (r *run) rewrite(o *manifest.Object, class workload.Class, meta *field.Meta
 	}
 }
 
-// keep counts a planned template, and keeps of it what the report of the run shows: nothing of a rewriting, and no edits
-// of a judgement, which take most of the memory where there are very many templates.
+// keep counts a planned template, judges it, and keeps of it what the report of the run shows. Where
+// there are very many templates, that takes most of the memory.
 func (r *run) keep(o *manifest.Object, planned report.Template) {
-	if r.mode == Judge {
+	if r.mode.judges() {
+		r.judge(&planned)
 		planned.Edits, planned.Findings = nil, nil
 	}
-	r.out.Add(o.Stream().Name(), planned, r.mode.looks())
+	r.out.Add(o.Stream().Name(), planned, r.mode == Inspect || r.mode == Judge)
 }
 
 // apply makes the edits of the plans, and reports whether it could. The messages about the
@@ -463,9 +476,9 @@ func (r *run) reportNotice(o *manifest.Object, n manifest.Notice) {
 // messages about the probes of a large package differ little, and are many. Without
 // it a list of 40,000 Deployments takes 1.7 times the CPU.
 func (r *run) shared(text string, v any) any {
-	first, known := r.texts[text]
+	first, known := r.shares[text]
 	if !known {
-		r.texts[text] = v
+		r.shares[text] = v
 		return v
 	}
 	return first

@@ -169,7 +169,7 @@ func randomTree(rnd *rand.Rand) (own, other tree) {
 // A look is what a run makes of the workload of a tree.
 type look struct {
 	text     string              // after rewriting
-	messages []string            // of the rewriting, and of check but for what becomes of the probe
+	messages []string            // of the rewriting and of check, but for what becomes of the probe
 	verdict  transformer.Verdict // on its probe
 }
 
@@ -192,7 +192,7 @@ func (l look) severity() reason.Severity {
 
 func lookAt(t *testing.T, c *config.RewriteProbes, trees ...tree) (l look) {
 	t.Helper()
-	for _, mode := range []pipeline.Mode{pipeline.Inspect, pipeline.Rewrite} {
+	for _, mode := range []pipeline.Mode{pipeline.Judge, pipeline.Rewrite} {
 		var streams []*manifest.Stream
 		var web *manifest.Stream
 		for _, files := range trees {
@@ -208,19 +208,16 @@ func lookAt(t *testing.T, c *config.RewriteProbes, trees ...tree) (l look) {
 			}
 		}
 		r := pipeline.Run(streams, c, mode)
-		if mode == pipeline.Inspect {
-			l.verdict = r.Templates[0].Probes[0]
-			for _, m := range pipeline.Check(r) {
-				if isOf(m, "a/app/web.yaml") && !slices.Contains(fates, m.Reason) {
-					l.messages = append(l.messages, words(m))
-				}
-			}
-			continue
-		}
 		for _, m := range r.Messages {
-			if m.Reason != reason.PortExposedElsewhere && isOf(m, "a/app/web.yaml") {
+			if m.Reason != reason.PortExposedElsewhere &&
+				isOf(m, "a/app/web.yaml") &&
+				!slices.Contains(fates, m.Reason) {
 				l.messages = append(l.messages, words(m))
 			}
+		}
+		if mode == pipeline.Judge {
+			l.verdict = r.Templates[0].Probes[0]
+			continue
 		}
 		out, err := web.Text()
 		if err != nil {

@@ -61,21 +61,17 @@ func said(t *testing.T, c *config.RewriteProbes, f txtar.File) string {
 		}
 		modes[line] += mode
 	}
-	for i, mode := range []pipeline.Mode{pipeline.Rewrite, pipeline.Restore, pipeline.Inspect} {
+	for i, mode := range []pipeline.Mode{pipeline.Rewrite, pipeline.Restore, pipeline.Inspect, pipeline.Gate} {
 		_, r := runWith(t, c, f.Name, slices.Clone(f.Data), mode)
-		letter := "wri"[i : i+1]
+		letter := "wric"[i : i+1]
 		for _, m := range r.Messages {
 			say(letter, words(m))
 		}
-		say(letter, r.Summary(mode != pipeline.Inspect))
-		if mode == pipeline.Inspect {
-			found := pipeline.Check(r)
-			for _, m := range found {
-				say("c", words(m))
-			}
-			r.Messages = append(r.Messages, found...)
-			say("c", r.CheckSummary())
+		if mode == pipeline.Gate {
+			say(letter, r.CheckSummary())
+			continue
 		}
+		say(letter, r.Summary(mode != pipeline.Inspect))
 	}
 	var b strings.Builder
 	for _, line := range all {

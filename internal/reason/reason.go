@@ -66,8 +66,6 @@ type Doc struct {
 	LetThrough bool
 	// SameFix: there can be very many such messages, and the first says it all.
 	SameFix bool
-	// OfOutput: the message is about what is written, so check does not report it.
-	OfOutput bool
 	// MayBeBuilt: the message is about a probe as it is before the build of a kustomization, which
 	// may rewrite it.
 	MayBeBuilt bool

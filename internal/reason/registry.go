@@ -629,9 +629,8 @@ var docs = [...]Doc{
 	},
 	UnreleasedImage: {
 		Name: "unreleased-image", Of: Run, Severity: Warning,
-		Cause:    "This build is not a release, so it writes the image of the next release. Pods cannot start until that exists.",
-		Fix:      "Set `probeProxy.image`, or install a release.",
-		OfOutput: true,
+		Cause: "This build is not a release, so it writes the image of the next release. Pods cannot start until that exists.",
+		Fix:   "Set `probeProxy.image`, or install a release.",
 	},
 	UnseenProbe: {
 		Name: "unseen-probe", Of: Run, Severity: Warning,

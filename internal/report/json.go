@@ -1,8 +1,12 @@
 package report
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
+	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
@@ -49,12 +53,12 @@ func (r *Report) JSON(w io.Writer, summary string) error {
 		Line     int     `json:"line,omitempty"`
 		Field    string  `json:"field,omitempty"`
 	}
-	out := struct {
-		Config    string     `json:"config,omitempty"` // which functionConfig the run has
-		Templates []template `json:"templates"`
-		Messages  []message  `json:"messages"`
-		Summary   string     `json:"summary"`
-	}{Config: r.Config, Templates: []template{}, Messages: []message{}, Summary: summary}
+	out := newJSONStream(w)
+	out.begin("", '{')
+	if r.Config != "" {
+		out.put("config", r.Config) // which functionConfig the run has
+	}
+	out.begin("templates", '[')
 	for _, t := range r.Templates {
 		row := template{
 			Object: t.Object,
@@ -91,10 +95,12 @@ func (r *Report) JSON(w io.Writer, summary string) error {
 				Line:          t.Line(i),
 			})
 		}
-		out.Templates = append(out.Templates, row)
+		out.put("", row)
 	}
+	out.end(']')
+	out.begin("messages", '[')
 	for _, m := range r.Messages {
-		out.Messages = append(out.Messages, message{
+		out.put("", message{
 			Severity: string(m.Severity),
 			Reason:   m.Reason.String(),
 			Message:  m.What(),
@@ -105,12 +111,76 @@ func (r *Report) JSON(w io.Writer, summary string) error {
 			Field:    m.Field.String(),
 		})
 	}
-	return writeJSON(w, out)
+	out.end(']')
+	out.put("summary", summary)
+	out.end('}')
+	return out.flush()
 }
 
-func writeJSON(w io.Writer, value any) error {
-	e := json.NewEncoder(w)
+// A jsonStream writes an indented value of which it holds an element of a list at a time.
+type jsonStream struct {
+	w       *bufio.Writer
+	depth   int
+	inside  bool // an element was written at this depth
+	element bytes.Buffer
+}
+
+func newJSONStream(w io.Writer) *jsonStream {
+	return &jsonStream{w: bufio.NewWriter(w)}
+}
+
+// begin begins an object or a list: the value of a key, or, without one, an element.
+func (s *jsonStream) begin(key string, bracket byte) {
+	s.next(key)
+	s.w.WriteByte(bracket)
+	s.depth++
+	s.inside = false
+}
+
+// end ends what was begun last.
+func (s *jsonStream) end(bracket byte) {
+	s.depth--
+	if s.inside {
+		s.w.WriteByte('\n')
+		s.w.WriteString(s.indent())
+	}
+	s.w.WriteByte(bracket)
+	s.inside = true
+}
+
+// put writes a value: that of a key, or, without one, an element. It must be one that can be
+// encoded.
+func (s *jsonStream) put(key string, v any) {
+	s.next(key)
+	s.element.Reset()
+	e := json.NewEncoder(&s.element)
 	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(value)
+	e.SetIndent(s.indent(), "  ")
+	if err := e.Encode(v); err != nil {
+		panic(err)
+	}
+	s.w.Write(bytes.TrimSuffix(s.element.Bytes(), []byte("\n")))
+	s.inside = true
+}
+
+// next writes what comes before a value.
+func (s *jsonStream) next(key string) {
+	if s.inside {
+		s.w.WriteByte(',')
+	}
+	if s.depth > 0 {
+		s.w.WriteByte('\n')
+		s.w.WriteString(s.indent())
+	}
+	if key != "" {
+		fmt.Fprintf(s.w, "%q: ", key)
+	}
+}
+
+func (s *jsonStream) indent() string { return strings.Repeat("  ", s.depth) }
+
+// flush ends the text, and returns the first error of writing it.
+func (s *jsonStream) flush() error {
+	s.w.WriteByte('\n')
+	return s.w.Flush()
 }

@@ -23,6 +23,7 @@ type Report struct {
 	Unwritten int        // files, or stdout, that could not be written
 	Config    string     // which functionConfig the run has; "" if none
 
+	first    *Object // the first with a pod template; nil if none has one
 	counts   map[counted]int
 	withheld map[string]bool // the sources whose changes are not written
 }
@@ -55,8 +56,7 @@ func (r *Report) number(noun string, state transformer.State) (sum int) {
 	return sum
 }
 
-// Add counts a pod template of a source, and keeps it if the report is to
-// show it.
+// Add counts a pod template of a source, and keeps it if the report is to show it.
 func (r *Report) Add(source string, t Template, keep bool) {
 	noun := "pod template"
 	if t.IsWorkloadGroup {
@@ -70,6 +70,7 @@ func (r *Report) Add(source string, t Template, keep bool) {
 		}
 		r.count(counted{source, noun, t.Probes[i].State})
 	}
+	r.first = cmp.Or(r.first, t.Object)
 	if keep {
 		r.Templates = append(r.Templates, t)
 	}

@@ -26,6 +26,7 @@ func sample() *Report {
 	stdin := &Object{APIVersion: "v1", Kind: "Pod", Name: "db", File: "<stdin>"}
 	return &Report{
 		Templates: []Template{{Object: web}, {Object: stdin}},
+		first:     web,
 		Messages: []Message{
 			{Severity: transformer.Error, Reason: reason.WouldFail, Text: reason.Text{What: "fails & <how>"}, Object: web, Line: 7},
 			{Severity: transformer.Warning, Reason: reason.PortUnresolved, Text: reason.Text{What: "names \"htpp\""}, Object: stdin},
@@ -51,7 +52,7 @@ func TestSARIFHasAPlaceForAMessageAboutTheRun(t *testing.T) {
 	for file, want := range map[string]string{"web.yaml": `"uri": "web.yaml"`, "": `"results": [`} {
 		r := &Report{Messages: []Message{{Severity: transformer.Info, Reason: reason.NoManifest, Text: reason.Text{What: "about the whole run"}}}}
 		if file != "" {
-			r.Templates = []Template{{Object: &Object{Kind: "Pod", File: file}}}
+			r.Add("", Template{Object: &Object{Kind: "Pod", File: file}}, false)
 		}
 		var b bytes.Buffer
 		if err := r.SARIF(&b, "v1.2.3", sampleReasons); err != nil || !strings.Contains(b.String(), want) || file == "" && strings.Contains(b.String(), "uri\": \"w") {

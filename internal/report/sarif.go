@@ -19,12 +19,10 @@ var sarifLevels = map[transformer.Severity]string{
 // on the lines of a change. It has the part of the format that code scanning reads.
 // The reason keys are its rules.
 func (r *Report) SARIF(w io.Writer, version string, reasons []reason.Doc) error {
-	results := field.List{}
 	rules := field.List{}
 	used := make(map[string]bool) // by name
 	for i := range r.Messages {
 		used[r.Messages[i].Reason.String()] = true
-		results = append(results, r.sarifResult(&r.Messages[i]))
 	}
 	for _, d := range reasons {
 		if used[d.Name] {
@@ -41,17 +39,25 @@ func (r *Report) SARIF(w io.Writer, version string, reasons []reason.Doc) error 
 		{Key: "version", Value: version},
 		{Key: "rules", Value: rules},
 	}
-	run := field.Map{
-		{Key: "tool", Value: field.Map{{Key: "driver", Value: driver}}},
-		{Key: "results", Value: results},
+	out := newJSONStream(w)
+	out.begin("", '{')
+	out.put("$schema", "https://json.schemastore.org/sarif-2.1.0.json")
+	out.put("version", "2.1.0")
+	out.begin("runs", '[')
+	out.begin("", '{')
+	out.put("tool", ordered(field.Map{{Key: "driver", Value: driver}}))
+	out.begin("results", '[')
+	for i := range r.Messages {
+		out.put("", ordered(r.sarifResult(&r.Messages[i])))
 	}
-	log := field.Map{
-		{Key: "$schema", Value: "https://json.schemastore.org/sarif-2.1.0.json"},
-		{Key: "version", Value: "2.1.0"},
-		{Key: "runs", Value: field.List{run}},
+	for _, bracket := range []byte("]}]}") {
+		out.end(bracket)
 	}
-	return writeJSON(w, json.RawMessage(field.AppendJSON(nil, log)))
+	return out.flush()
 }
+
+// ordered returns a mapping for an encoder, which keeps its order.
+func ordered(m field.Map) json.RawMessage { return field.AppendJSON(nil, m) }
 
 func sarifText(s string) field.Map {
 	return field.Map{{Key: "text", Value: s}}
@@ -64,8 +70,8 @@ func (r *Report) sarifResult(m *Message) field.Map {
 		{Key: "message", Value: sarifText(m.Sentence())},
 	}
 	file := m.about().File
-	if file == "" && len(r.Templates) > 0 {
-		file = r.Templates[0].Object.File // code scanning requires a place for every result
+	if file == "" && r.first != nil {
+		file = r.first.File // code scanning requires a place for every result
 	}
 	if file == "" {
 		return result

@@ -41,6 +41,7 @@ func (b *bench) cases() []namedCase {
 	})
 	add("dense", b.dense)
 	add("again", b.again)
+	add("check", b.checkDense)
 	add("growth", b.growth)
 	add("pipe behind kustomize build", b.pipe)
 	return cases
@@ -142,6 +143,19 @@ var denseDeployments = generator{form: listing, objects: 20_000, dense: true}
 
 func (b *bench) dense() ([]row, error) {
 	return b.generatedList("dense", denseDeployments, 2*denseDeployments.objects, rival{program: b.sdk, cpu: atLeast(1.75), showPeak: true})
+}
+
+// checkDense measures the memory of `rewrite-probes check`, with a finding for each of very many probes.
+func (b *bench) checkDense() ([]row, error) {
+	g := denseDeployments
+	g.form = stream
+	file, err := b.generated("dense stream", g)
+	if err != nil {
+		return nil, err
+	}
+	return b.measure(trial{name: "check of dense", input: file, ours: b.check, part: true, runs: b.runs, rivals: []rival{
+		{program: b.oursOnStream, peak: atMost(1.1)},
+	}})
 }
 
 // again measures the next run over the same package: its input is what ours

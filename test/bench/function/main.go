@@ -82,7 +82,7 @@ type bench struct {
 	gate   bool
 	log    io.Writer
 
-	ours, oursOnStream, patches, sdk, kio, cat program
+	ours, oursOnStream, patches, check, sdk, kio, cat program
 }
 
 // newBench returns a bench that is yet to measure. Where the env var CI is set, it must
@@ -105,6 +105,7 @@ func newBench(root, corpus string, runs int, log io.Writer) (*bench, error) {
 		ours:         program{"rewrite-probes", []string{filepath.Join(bin, "rewrite-probes")}},
 		oursOnStream: program{"rewrite-probes", []string{filepath.Join(bin, "rewrite-probes"), "-"}},
 		patches:      program{"rewrite-probes patches", []string{filepath.Join(bin, "rewrite-probes"), "patches", "--config", "none", "-o", "argocd", "-"}},
+		check:        program{"rewrite-probes check", []string{filepath.Join(bin, "rewrite-probes"), "check", "--config", "none", "-v", "-"}},
 		sdk:          program{"kpt SDK no-op", []string{filepath.Join(bin, "bench", "sdknoop")}},
 		kio:          program{"kyaml no-op", []string{filepath.Join(bin, "bench", "kionoop")}},
 		cat:          program{"cat", []string{"/bin/cat"}},
@@ -118,7 +119,7 @@ type trial struct {
 	input  string
 	ours   program
 	probes int  // paths that ours must have rewritten, else the run is worth nothing
-	part   bool // ours writes what it changes, and not all of the input
+	part   bool // ours does not write all of the input
 	rivals []rival
 	runs   int
 }

@@ -98,9 +98,9 @@ func process(t *testing.T, text string, c *config.RewriteProbes, mode pipeline.M
 // checkGroup returns the keys of what check finds wrong with a group.
 func checkGroup(t *testing.T, text string, c *config.RewriteProbes) []string {
 	t.Helper()
-	_, r := process(t, text, c, pipeline.Inspect)
+	_, r := process(t, text, c, pipeline.Judge)
 	var keys []string
-	for _, m := range append(r.Messages, pipeline.Check(r)...) {
+	for _, m := range r.Messages {
 		if m.Severity == transformer.Error || m.Reason.String() == "dangling" {
 			keys = append(keys, m.Reason.String())
 		}

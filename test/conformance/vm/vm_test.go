@@ -319,9 +319,9 @@ func TestIstiosAgentMakesTheMistakesThatAreReported(t *testing.T) {
 		{"vm-probe-works", "{failureThreshold: 1, exec: {command: [\"true\"]}}", "healthy"},
 	} {
 		text := head + "spec:\n  template: {}\n  probe: " + a.fill(tt.probe) + "\n"
-		_, r := run(t, text, pipeline.Inspect)
+		_, r := run(t, text, pipeline.Judge)
 		var keys []string
-		for _, m := range append(r.Messages, pipeline.Check(r)...) {
+		for _, m := range r.Messages {
 			keys = append(keys, m.Reason.String())
 		}
 		if p := r.Templates[0].Probes; len(p) > 0 && p[0].State == transformer.LeftAlone && len(keys) == 0 {

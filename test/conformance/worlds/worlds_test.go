@@ -286,11 +286,11 @@ func check(text []byte, others map[string]string, spec rewriting.Settings) ([]re
 	if err != nil {
 		return nil, nil, err
 	}
-	_, r, err := rewriting.RunIn(rewriting.Folder{Name: here, Others: others}, text, c, pipeline.Inspect)
+	_, r, err := rewriting.RunIn(rewriting.Folder{Name: here, Others: others}, text, c, pipeline.Judge)
 	if err != nil {
 		return nil, nil, err
 	}
-	return append(slices.Clone(r.Messages), pipeline.Check(r)...), r, nil
+	return r.Messages, r, nil
 }
 
 // judge holds a case against its worlds. g draws the patches of its output: what is known of the next

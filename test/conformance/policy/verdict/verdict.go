@@ -28,7 +28,7 @@ func Check(pod *corev1.Pod, namespace *corev1.Namespace, c *config.RewriteProbes
 	if err != nil {
 		return nil, nil, err
 	}
-	_, r, err = rewriting.Run(slices.Concat(first, []byte("---\n"), second), c, pipeline.Inspect)
+	_, r, err = rewriting.Run(slices.Concat(first, []byte("---\n"), second), c, pipeline.Judge)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -38,7 +38,7 @@ func Check(pod *corev1.Pod, namespace *corev1.Namespace, c *config.RewriteProbes
 			byField[p.Field.String()] = p.Container + ": " + p.ProbeType.Field()
 		}
 	}
-	for _, m := range pipeline.Check(r) {
+	for _, m := range r.Messages {
 		if m.Reason == reason.WouldFail || m.Reason == reason.WouldFalselyPass {
 			findings = append(findings, byField[m.Field.String()]+" ["+m.Reason.String()+"]")
 		}
