@@ -105,7 +105,7 @@ func newBench(root, corpus string, runs int, log io.Writer) (*bench, error) {
 		ours:         program{"rewrite-probes", []string{filepath.Join(bin, "rewrite-probes")}},
 		oursOnStream: program{"rewrite-probes", []string{filepath.Join(bin, "rewrite-probes"), "-"}},
 		patches:      program{"rewrite-probes patches", []string{filepath.Join(bin, "rewrite-probes"), "patches", "--config", "none", "-o", "argocd", "-"}},
-		check:        program{"rewrite-probes check", []string{filepath.Join(bin, "rewrite-probes"), "check", "--config", "none", "-v", "-"}},
+		check:        program{"rewrite-probes check", []string{filepath.Join(bin, "rewrite-probes"), "check", "--config", "none", "-o", "sarif", "-"}},
 		sdk:          program{"kpt SDK no-op", []string{filepath.Join(bin, "bench", "sdknoop")}},
 		kio:          program{"kyaml no-op", []string{filepath.Join(bin, "bench", "kionoop")}},
 		cat:          program{"cat", []string{"/bin/cat"}},
