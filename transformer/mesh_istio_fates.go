@@ -589,8 +589,8 @@ func (istio) injectorsFate(v *view, s *site, w world.WorldFate, running bool) wo
 		return world.Failing("Istio's injector sends it to its own port of that host")
 	case why != "":
 		return world.Failing("Istio's injector sends it to istio-proxy without its original, since " + why + ", and istio-proxy answers 400")
-	case s.current.GRPC != nil && s.current.GRPC.Mode == prober.GRPCTLS:
-		return world.Failing("Istio's injector sends it to istio-proxy, which does not know `grpc.mode` and asks without TLS")
+	case s.current.Newer(s.name.IsHook()) != "":
+		return world.Failing("Istio's injector sends it to istio-proxy, which does not support `" + s.current.Newer(s.name.IsHook()) + "`")
 	case w.Local:
 		return world.Failing("Istio's injector sends it to istio-proxy, which asks the pod's IP and not where " + v.inbound(s.dialed()).By + " says")
 	case badIstioStatus(v.annotations()):

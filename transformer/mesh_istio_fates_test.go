@@ -425,6 +425,8 @@ func TestAVerdictSaysOnWhatItDepends(t *testing.T) {
 		{"the injector does so where nothing is redirected too", podOf(injected+"annotations: {sidecar.istio.io/interceptionMode: NONE}", sidecar), []option{injectorRewrites, nativeSidecars(false)}, world.Fails, ""},
 		{"the injector rewrites what may start before its agent", podOf(injected, sidecar), []option{injectorRewrites}, world.Fails, "Istio's sidecar is not native (unknown: set `istio.nativeSidecars`)"},
 		{"the injector's agent asks gRPC without TLS", podOf(injected, app("livenessProbe: {grpc: {port: 80, mode: TLS}}\n")), []option{injectorRewrites}, world.Fails, ""},
+		{"the injector's agent speaks no HTTP/2", podOf(injected, app("livenessProbe: {httpGet: {port: 80, protocol: HTTP2}}\n")), []option{injectorRewrites}, world.Fails, ""},
+		{"nor does the kubelet in a hook", podOf(injected, app("lifecycle: {preStop: {httpGet: {port: 80, protocol: HTTP2}}}\n")), []option{injectorRewrites, nativeSidecars(true)}, world.Unaffected, ""},
 		{"the injector keeps a host", podOf(injected, app("livenessProbe: {httpGet: {port: 80, host: example.com}}")), []option{injectorRewrites}, world.Fails, ""},
 		{"a host without it", podOf(injected, app("livenessProbe: {httpGet: {port: 80, host: example.com}}")), nil, world.Unaffected, ""},
 	} {

@@ -125,9 +125,6 @@ func without(fates map[string]fate, names ...string) map[string]fate {
 var (
 	refused = fate{is: verdict.NeverReadyAndRestarted, said: fails}
 	liar    = fate{is: verdict.Ready, lies: true, said: falselyPasses}
-
-	// Istio's injector rewrites it to what its agent cannot answer.
-	unsupported = fate{is: verdict.NeverReadyAndRestarted}
 )
 
 var rows = []row{
@@ -135,7 +132,7 @@ var rows = []row{
 	{pod: "https", mode: strictMode, fates: but(all(verdict.Ready), map[string]fate{"as-it-is": refused})},
 	{pod: "grpc", mode: strictMode, fates: but(all(verdict.Ready), map[string]fate{"as-it-is": refused})},
 	{pod: "grpc-tls", mode: strictMode, fates: but(all(verdict.Ready), map[string]fate{"istio": refused, "as-it-is": refused})},
-	{pod: "h2c", mode: strictMode, fates: but(all(verdict.Ready), map[string]fate{"istio": unsupported, "as-it-is": refused})},
+	{pod: "h2c", mode: strictMode, fates: but(all(verdict.Ready), map[string]fate{"istio": refused, "as-it-is": refused})},
 	{pod: "tcp", mode: strictMode, fates: but(all(verdict.Ready), map[string]fate{"as-it-is": {is: verdict.Ready, said: falselyPasses}})},
 	{pod: "tcp-dead", mode: strictMode, fates: but(all(verdict.NeverReady), map[string]fate{"as-it-is": liar})},
 	{pod: "hooks", mode: strictMode, fates: but(all(verdict.Ready), map[string]fate{"as-it-is": {is: verdict.HookFails, said: fails}})},
