@@ -28,6 +28,7 @@ func TestWhatIsSaidOfManifests(t *testing.T) {
 	}
 	a.Files = slices.DeleteFunc(a.Files, func(f txtar.File) bool { return f.Name == "said" })
 	var out []txtar.File
+	own := golden.Sentences{} // of this package, and not of a plan
 	c := config.Default()
 	for _, f := range a.Files {
 		out = append(out, f)
@@ -41,16 +42,19 @@ func TestWhatIsSaidOfManifests(t *testing.T) {
 			}
 			continue
 		}
-		out = append(out, txtar.File{Name: "said", Data: []byte(said(t, c, f))})
+		out = append(out, txtar.File{Name: "said", Data: []byte(said(t, c, f, own))})
 		c = config.Default()
 	}
 	a.Files = out
 	golden.Compare(t, file, txtar.Format(a))
+	if err := own.Compare(); err != nil {
+		t.Error(err)
+	}
 }
 
 // said returns what is said of a manifest: each line behind the modes that say it, rewrite (w),
-// restore (r), inspect (i) and check (c).
-func said(t *testing.T, c *config.RewriteProbes, f txtar.File) string {
+// restore (r), inspect (i) and check (c). Messages that are not of a plan are noted.
+func said(t *testing.T, c *config.RewriteProbes, f txtar.File, own golden.Sentences) string {
 	t.Helper()
 	c.Spec.ProbeProxy.Image = "example.com/probe-proxy:v1"
 	var all []string
@@ -66,6 +70,9 @@ func said(t *testing.T, c *config.RewriteProbes, f txtar.File) string {
 		letter := "wric"[i : i+1]
 		for _, m := range r.Messages {
 			say(letter, words(m))
+			if !m.InPlan {
+				own.Say(m.Reason.String(), m.Reason.Complete(m.Text).String())
+			}
 		}
 		if mode == pipeline.Gate {
 			say(letter, r.CheckSummary())
