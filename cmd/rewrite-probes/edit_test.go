@@ -11,6 +11,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 // TestNothingIsWrittenThatDoesNotReadBackAsPlanned has a comment of the second of three
@@ -50,6 +51,53 @@ func TestNothingIsWrittenThatDoesNotReadBackAsPlanned(t *testing.T) {
 			isWritten := f.write && filepath.Base(s.Name()) != "b.yaml"
 			if text, err := os.ReadFile(s.Name()); err != nil || (string(text) == before[s.Name()]) == isWritten {
 				t.Errorf("%+v: %s is %q now, %v", f, s.Name(), text, err)
+			}
+		}
+	}
+}
+
+// TestAFailureOfTheWholeRunWithholdsEveryFile has messages about one file, about the whole run, and
+// of all severities.
+func TestAFailureOfTheWholeRunWithholdsEveryFile(t *testing.T) {
+	const pod = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n"
+	about := func(source string, s transformer.Severity) *report.Report {
+		m := report.Message{Severity: s}
+		if source != "" {
+			m.Object = &report.Object{Source: source}
+		}
+		return &report.Report{Messages: []report.Message{m}}
+	}
+	strict := about("", transformer.Warning)
+	strict.Strict = true
+	for _, c := range []struct {
+		name            string
+		r               *report.Report
+		files, toStdout string
+	}{
+		{"nothing", &report.Report{}, "a b", "a b same"},
+		{"a warning of the run", about("", transformer.Warning), "a b", "a b same"},
+		{"a warning of a strict run", strict, "", ""},
+		{"an error of the run", about("", transformer.Error), "", ""},
+		{"an error of a file", about("a", transformer.Error), "b", ""},
+		{"an error of an unread file", about("c", transformer.Error), "a b", ""},
+	} {
+		for toStdout, want := range map[bool]string{false: c.files, true: c.toStdout} {
+			p := &pkg{}
+			for _, name := range []string{"a", "b", "same"} {
+				p.add(file{path: name}, []byte(pod))
+			}
+			for _, s := range p.streams[:2] {
+				edit := field.Edit{Op: field.Set, Path: field.NewPath("metadata", "namespace"), Value: "n"}
+				if err := s.Objects()[0].Apply([]field.Edit{edit}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var names []string
+			for _, s := range choose(p, c.r, toStdout) {
+				names = append(names, s.Name())
+			}
+			if got := strings.Join(names, " "); got != want {
+				t.Errorf("%s, to stdout %t: %q, want %q", c.name, toStdout, got, want)
 			}
 		}
 	}

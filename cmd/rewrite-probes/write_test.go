@@ -33,6 +33,21 @@ func TestAReadOnlyFileIsNotReplaced(t *testing.T) {
 	}
 }
 
+// TestAFileThatItsGroupMayWriteIsNotReadOnly: only its mode would say so, which root need not obey.
+func TestAFileThatItsGroupMayWriteIsNotReadOnly(t *testing.T) {
+	path := podFile(t, 0o460)
+	got := output(t, "", "-w", path)
+	if os.Getuid() != 0 {
+		if !strings.Contains(got, path+" was not changed: permission denied\n") {
+			t.Errorf("output:\n%s", got)
+		}
+		return
+	}
+	if read(t, path) == podWithProbe || strings.Contains(got, "read-only") {
+		t.Errorf("output:\n%s\nfile:\n%s", got, read(t, path))
+	}
+}
+
 func TestOtherNamesOfAFileSeeWhatIsWritten(t *testing.T) {
 	path := podFile(t, 0o640)
 	other := path + ".link"
