@@ -38,3 +38,24 @@ func TestAFolderThatCannotBeReadIsAnErrorOfThatFolder(t *testing.T) {
 		t.Errorf("exit %d, stderr %q, stdout %q", code, &errs, &out)
 	}
 }
+
+// What is no text says so, even with the braces of a template, and whether it was walked to or named.
+func TestAFileThatIsNoTextIsNoTemplate(t *testing.T) {
+	for name, text := range map[string]string{
+		"Latin-1": "apiVersion: v1\nkind: Pod\nmetadata: {name: {{ x }}}\n# caf\xe9\n", "UTF-16": "\xff\xfek\x00:\x00{\x00{\x00",
+		"binary": "kind: {{ x }}\n\x00", "gzip": "\x1f\x8b{{ x }}",
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "odd.yaml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, given := range []string{dir, path} {
+			got := output(t, "", "-v", "-l", given)
+			saysText := strings.Contains(got, "odd.yaml: Not checked: this is not a text in UTF-8") || strings.Contains(got, "ust be UTF-8 text")
+			if !saysText || strings.Contains(got, "a template") {
+				t.Errorf("%s: %s", name, got)
+			}
+		}
+	}
+}
