@@ -188,16 +188,20 @@ func serve(o *options, stderr io.Writer) int {
 	return exitOK
 }
 
-// listen serves on all ports of the form. The port for which `wait` waits is the last.
-func listen(s *sidecar.Server, o *options, probers map[string]*prober.Original) error {
-	var ports []int
+// ports returns the ports of the form, each once. The port for which `wait` waits is the last.
+func (o *options) ports() (ports []int) {
 	if o.form == formOSM {
 		ports = slices.DeleteFunc(
 			prober.OSMPorts(),
 			func(port int) bool { return port == o.port },
 		)
 	}
-	for _, port := range append(ports, o.port) {
+	return append(ports, o.port)
+}
+
+// listen serves on all ports of the form.
+func listen(s *sidecar.Server, o *options, probers map[string]*prober.Original) error {
+	for _, port := range o.ports() {
 		l, err := sidecar.Listen(port)
 		if err != nil {
 			return listenError(port, err)

@@ -313,6 +313,20 @@ func TestItIsSmall(t *testing.T) {
 	}
 }
 
+// The pod's own port may be one of Open Service Mesh's.
+func TestItListensOnEachPortOnceAndOnItsOwnLast(t *testing.T) {
+	for port, want := range map[int]string{
+		15099: "[15901 15902 15903 15904 15099]", 15901: "[15902 15903 15904 15901]", 15903: "[15901 15902 15904 15903]",
+	} {
+		if got := fmt.Sprint((&options{port: port, form: formOSM}).ports()); got != want {
+			t.Errorf("%d: %s, want %s", port, got, want)
+		}
+		if got := fmt.Sprint((&options{port: port, form: formIstio}).ports()); got != fmt.Sprint([]int{port}) {
+			t.Errorf("%d: %s, want it alone", port, got)
+		}
+	}
+}
+
 func TestWhyItCannotListenIsSaid(t *testing.T) {
 	for err, want := range map[error]string{
 		syscall.EACCES:     "cannot listen on port 80: permission denied",

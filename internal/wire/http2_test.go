@@ -98,6 +98,7 @@ func TestALargeHeadIsSentInSeveralFrames(t *testing.T) {
 func TestAPeerThatDidNotProcessARequestIsToldFromOthers(t *testing.T) {
 	const (
 		refused     = "\x00\x00\x04\x03\x00\x00\x00\x00\x01\x00\x00\x00\x07"
+		protocolErr = "\x00\x00\x04\x03\x00\x00\x00\x00\x01\x00\x00\x00\x01"
 		cancelled   = "\x00\x00\x04\x03\x00\x00\x00\x00\x01\x00\x00\x00\x08"
 		goesAway    = "\x00\x00\x08\x07\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 		goesAwayErr = "\x00\x00\x08\x07\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02"
@@ -108,6 +109,9 @@ func TestAPeerThatDidNotProcessARequestIsToldFromOthers(t *testing.T) {
 		again, notHTTP2 bool
 	}{
 		"refused":                       {sent: settings + refused, again: true},
+		"refused, gRPC":                 {sent: settings + refused, grpc: true, again: true},
+		"protocol error":                {sent: settings + protocolErr, again: true},
+		"protocol error, gRPC":          {sent: settings + protocolErr, grpc: true},
 		"cancelled":                     {sent: settings + cancelled},
 		"goes away":                     {sent: settings + goesAway, again: true},
 		"goes away with an error":       {sent: settings + goesAwayErr},
