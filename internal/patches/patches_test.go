@@ -1,0 +1,239 @@
+package patches_test
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/patches"
+)
+
+// kustomize reads each number as a float64, which has 53 bits.
+func TestTheNumbersThatKustomizeKeeps(t *testing.T) {
+	for _, n := range []int{0, 8080, -1, 1 << 53, -1 << 53, 1<<53 + 1, -1<<53 - 1, 1<<53 + 2, 1 << 54, math.MaxInt64, math.MinInt64 + 1} {
+		want := int64(n) >= -1<<53 && int64(n) <= 1<<53
+		for _, v := range []field.Value{n, field.List{"a", n}, field.Map{{Key: "a"}, {Key: "b", Value: field.List{field.Map{{Key: "c", Value: n}}}}}} {
+			if got := patches.IsExact(v); got != want {
+				t.Errorf("%v: %t, want %t", v, got, want)
+			}
+		}
+	}
+	for v, want := range map[field.Value]bool{1.5: true, 1e300: false, -1e300: false, "9007199254740993": true, true: true, nil: true} {
+		if got := patches.IsExact(v); got != want {
+			t.Errorf("%v: %t, want %t", v, got, want)
+		}
+	}
+}
+
+// applies reports whether all tests hold for a value.
+func applies(tests []field.Operation, v field.Value) bool {
+	for _, o := range tests {
+		if _, err := o.Apply(v); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+func named(names ...string) field.Value {
+	list := field.List{}
+	for _, name := range names {
+		item := field.Map{{Key: "image", Value: "x"}}
+		if name != "" {
+			item = append(item, field.Entry{Key: "name", Value: name})
+		}
+		list = append(list, item)
+	}
+	return field.Map{{Key: "spec", Value: field.Map{{Key: "list", Value: list}}}}
+}
+
+// An item more or less, in any place, another name and another order are found; another field is not.
+func TestAListWhoseNamesWereReadMustKeepThem(t *testing.T) {
+	path := field.NewPath("spec", "list")
+	for _, names := range [][]string{{}, {"a"}, {"a", "b"}, {"a", "b", "c"}, {"a", "b", "a"}, {"", "b"}} {
+		tests := patches.Reading{Names: []field.Path{path}}.Tests(named(names...))
+		if !applies(tests, named(names...)) {
+			t.Errorf("%q: the tests fail on the list itself: %v", names, tests)
+		}
+		var others [][]string
+		for i := range len(names) + 1 {
+			others = append(others, slices.Insert(slices.Clone(names), i, "new"))
+			if i < len(names) {
+				renamed := slices.Clone(names)
+				renamed[i] = "other"
+				others = append(others, renamed, slices.Delete(slices.Clone(names), i, i+1))
+			}
+			if i > 0 && i < len(names) && names[i] != names[i-1] {
+				swapped := slices.Clone(names)
+				swapped[i], swapped[i-1] = names[i-1], names[i]
+				others = append(others, swapped)
+			}
+		}
+		for _, other := range others {
+			if applies(tests, named(other...)) {
+				t.Errorf("%q: no test finds that they are %q now", names, other)
+			}
+		}
+	}
+}
+
+// read returns the object of a text.
+func read(t *testing.T, text string) *manifest.Object {
+	t.Helper()
+	s, err := manifest.Read("in", []byte(text))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return s.Objects()[0]
+}
+
+func applied(t *testing.T, o *manifest.Object, edits []field.Edit) string {
+	t.Helper()
+	if err := o.Apply(edits); err != nil {
+		t.Fatal(err)
+	}
+	text, err := o.Stream().Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(bytes.Clone(text))
+}
+
+func aSet() *patches.Set {
+	web := patches.Target{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "shop", Name: "web"}
+	return &patches.Set{
+		Known:   []patches.Target{web},
+		Guarded: [][]patches.GroupKind{{{Group: "apps", Kind: "Deployment"}}},
+		Patches: []patches.Patch{{Target: web, Comment: "c", Operations: []field.Operation{{Op: field.OpTest, Path: field.NewPath("spec"), Value: 1}}}},
+	}
+}
+
+// homes have places for patches: with nothing there, with an empty list's beginning, with patches of others.
+var homes = []string{
+	"apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a]\n",
+	"apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a]\npatches:\n- path: other.yaml\n",
+	"apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches:\n- path: one.yaml\n- path: two.yaml\n",
+	"apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\nspec:\n  source:\n    repoURL: x\n    path: y\n",
+	"apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\nspec:\n  source:\n    path: y\n    kustomize:\n      images: [a]\n",
+	"apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: a}\nspec:\n  path: y\n",
+	"apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: a}\nspec:\n  interval: 1m\n",
+	"apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: a}\nspec:\n  postRenderers:\n  - kustomize:\n      images: [{name: a}]\n  - kustomize:\n      patches:\n      - patch: x\n",
+}
+
+func TestWhatIsWrittenIsFoundReplacedAndRemoved(t *testing.T) {
+	for _, before := range homes {
+		o := read(t, before)
+		if patches.Holds(o) || patches.Removal(o) != nil {
+			t.Errorf("has patches before they are written:\n%s", before)
+		}
+		edits, changes, err := aSet().Into(o)
+		if err != nil || len(edits) == 0 || len(changes) == 0 {
+			t.Fatalf("%v %v %v\n%s", edits, changes, err, before)
+		}
+		with := applied(t, o, edits)
+		o = read(t, with)
+		if edits, _, err := aSet().Into(o); !patches.Holds(o) || len(edits) > 0 || err != nil {
+			t.Errorf("the same set changes it again: %v, %v\n%s", edits, err, with)
+		}
+		other := aSet()
+		other.Patches[0].Operations[0].Value = 2
+		edits, changes, err = other.Into(o)
+		if err != nil || len(changes) != 1 || !strings.Contains(changes[0], `"value":2}, was {`) {
+			t.Errorf("another set: %q, %v\n%s", changes, err, with)
+		}
+		replaced := applied(t, o, edits)
+		if want := strings.Replace(with, `"value":1`, `"value":2`, 1); replaced != want {
+			t.Errorf("got\n%s\nwant\n%s", replaced, want)
+		}
+		o = read(t, replaced)
+		if got := applied(t, o, patches.Removal(o)); got != before {
+			t.Errorf("removed, it is\n%s\nand was\n%s", got, before)
+		}
+	}
+}
+
+// What Argo CD has in a source, if nothing but the patches, stays a source.
+func TestTheSourceOfAnApplicationStays(t *testing.T) {
+	o := read(t, "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\nspec:\n  source: {}\n")
+	edits, _, err := aSet().Into(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o = read(t, applied(t, o, edits))
+	if got := applied(t, o, patches.Removal(o)); !strings.Contains(got, "source:") || strings.Contains(got, "kustomize") {
+		t.Errorf("removed, it is\n%s", got)
+	}
+}
+
+func TestADollarIsUnfitWhereFluxSubstitutes(t *testing.T) {
+	for value, substituted := range map[string]bool{"a": false, "$a": false, "$$": true, "${A}": true, "a$": false, "$${A}": true} {
+		set := aSet()
+		set.Patches[0].Operations[0].Value = value
+		for _, form := range patches.Forms() {
+			isFlux := form == string(patches.HelmRelease) || form == string(patches.FluxKustomization)
+			if why := set.Unfit(patches.Form(form), nil); (why != "") != (isFlux && substituted) {
+				t.Errorf("%s in %s: %q", value, form, why)
+			}
+		}
+		for _, kind := range []string{"annotations", "labels"} {
+			o := read(t, "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: a, "+kind+": {kustomize.toolkit.fluxcd.io/substitute: disabled}}\n")
+			if why := set.Unfit(patches.HelmRelease, o); why != "" {
+				t.Errorf("%s, with %s: %s", value, kind, why)
+			}
+		}
+	}
+}
+
+func TestWhetherTheHooksOfAChartArePatched(t *testing.T) {
+	for strategy, want := range map[string]string{
+		"": "true", "combined": "true", "nohooks": "false", "separate": "error", "null": "true",
+	} {
+		text := "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: a}\nspec:\n  interval: 1m\n"
+		if strategy != "" {
+			text += "  postRenderStrategy: " + strategy + "\n"
+		}
+		sends, err := patches.SendsHooks(read(t, text))
+		got := fmt.Sprint(sends)
+		if err != nil {
+			got = "error"
+		}
+		if got != want {
+			t.Errorf("%q: %s (%v), want %s", strategy, got, err, want)
+		}
+	}
+}
+
+// The text of marks and guards, by kind and namespace. A Namespace is in none.
+func TestWhatASetKnowsIsMarkedByKindAndNamespace(t *testing.T) {
+	target := func(group, kind, namespace, name string) patches.Target {
+		return patches.Target{Group: group, Version: "v1", Kind: kind, Namespace: namespace, Name: name}
+	}
+	set := &patches.Set{Known: []patches.Target{
+		target("apps", "Deployment", "shop", "b"), target("apps", "Deployment", "", "c"), target("apps", "Deployment", "shop", "a.x"),
+		target("apps", "Deployment", "bank", "a"), target("apps", "StatefulSet", "shop", "a"), target("", "Namespace", "", "shop"),
+		target("extensions", "Deployment", "shop", "a"),
+	}}
+	text := string(set.Text(patches.Component, ""))
+	var got []string
+	for _, item := range strings.Split(text, "- target:\n")[1:] {
+		var words []string
+		for line := range strings.Lines(item) {
+			if key, value, ok := strings.Cut(strings.TrimSpace(line), ": "); ok && slices.Contains([]string{"group", "kind", "name", "namespace"}, key) {
+				words = append(words, strings.Trim(value, `"'`))
+			}
+		}
+		got = append(got, strings.Join(words, " "))
+	}
+	want := []string{
+		"^$ Namespace shop", "apps Deployment c default", "apps Deployment a bank", `apps Deployment a\.x|b shop`,
+		"apps StatefulSet a shop", "extensions Deployment a shop", "",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%q\nwant\n%q\n%s", got, want, text)
+	}
+}
