@@ -1,0 +1,181 @@
+package envoy_test
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/envoy"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+)
+
+// A filterChain is what is read of one: the routes of HTTP, or the cluster that gets TLS.
+type filterChain struct {
+	Match   map[string]string `yaml:"filter_chain_match"`
+	Filters []struct {
+		Config struct {
+			Cluster string
+			Routes  struct {
+				Hosts []struct {
+					Routes []struct {
+						Match   struct{ Path string }
+						Route   struct{ Cluster, Timeout, Prefix_rewrite string }
+						Removed []string `yaml:"response_headers_to_remove"`
+					}
+				} `yaml:"virtual_hosts"`
+			} `yaml:"route_config"`
+		} `yaml:"typed_config"`
+	}
+}
+
+type static struct {
+	Resources struct {
+		Clusters []struct {
+			Name    string
+			Timeout string         `yaml:"connect_timeout"`
+			Options map[string]any `yaml:"typed_extension_protocol_options"`
+			Load    struct {
+				Name      string `yaml:"cluster_name"`
+				Endpoints []struct {
+					LB []struct {
+						Endpoint struct {
+							Address struct {
+								Socket struct {
+									Port string `yaml:"port_value"`
+								} `yaml:"socket_address"`
+							}
+						}
+					} `yaml:"lb_endpoints"`
+				}
+			} `yaml:"load_assignment"`
+		}
+		Listeners []struct {
+			Name    string
+			Filters []any         `yaml:"listener_filters"`
+			Chains  []filterChain `yaml:"filter_chains"`
+		}
+	} `yaml:"static_resources"`
+}
+
+// answers says what an Envoy does with a configuration: a line for each route and each port of TLS,
+// with what answers there.
+func answers(t *testing.T, text string) (lines []string) {
+	t.Helper()
+	var s static
+	if err := yaml.Unmarshal([]byte(text), &s); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	clusters := make(map[string]string)
+	for _, c := range s.Resources.Clusters {
+		if clusters[c.Name] != "" || c.Load.Name != c.Name {
+			t.Errorf("cluster %s is there twice, or has the endpoints of %s:\n%s", c.Name, c.Load.Name, text)
+		}
+		protocol := ""
+		if c.Options != nil {
+			protocol = " HTTP2"
+		}
+		clusters[c.Name] = c.Load.Endpoints[0].LB[0].Endpoint.Address.Socket.Port + " within " + c.Timeout + protocol
+	}
+	for _, l := range s.Resources.Listeners {
+		port := strings.TrimPrefix(l.Name, "probes_")
+		if len(l.Chains) == 2 != (len(l.Filters) == 1) {
+			t.Errorf("%d filter chains, and %d filters of the listener:\n%s", len(l.Chains), len(l.Filters), text)
+		}
+		for _, chain := range l.Chains {
+			f := chain.Filters[0].Config
+			protocol := chain.Match["transport_protocol"]
+			if f.Cluster != "" {
+				if protocol != "tls" && len(l.Chains) == 2 {
+					t.Errorf("TLS is told by %q:\n%s", protocol, text)
+				}
+				lines = append(lines, fmt.Sprintf("%s TLS: %s %s", port, f.Cluster, clusters[f.Cluster]))
+				continue
+			}
+			if protocol != "raw_buffer" && len(l.Chains) == 2 {
+				t.Errorf("HTTP is told by %q:\n%s", protocol, text)
+			}
+			for _, r := range f.Routes.Hosts[0].Routes {
+				if !slices.Equal(r.Removed, []string{"location"}) {
+					t.Errorf("%s keeps the Location:\n%s", r.Match.Path, text)
+				}
+				lines = append(lines, fmt.Sprintf("%s%s: %s %s %s within %s", port, r.Match.Path, r.Route.Prefix_rewrite, r.Route.Cluster, clusters[r.Route.Cluster], r.Route.Timeout))
+			}
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// TestEachRouteLeadsToItsProbe compares the configuration with the routes of Open Service Mesh's
+// form, for random probes of a pod.
+func TestEachRouteLeadsToItsProbe(t *testing.T) {
+	for seed := range uint64(300) {
+		rnd := rand.New(rand.NewPCG(seed, 0))
+		originals := make(map[string]*prober.Original)
+		for range rnd.IntN(6) {
+			key := fmt.Sprintf("/app-health/%s/%s", []string{"a", "b", "c"}[rnd.IntN(3)], []string{"livez", "readyz", "startupz"}[rnd.IntN(3)])
+			o := &prober.Original{TimeoutSeconds: rnd.IntN(3)}
+			switch port := field.Number(80 + rnd.IntN(3)); rnd.IntN(5) {
+			case 0:
+				o.TCPSocket = &prober.TCPSocket{Port: port}
+			case 1:
+				o.HTTPGet = &prober.HTTPGet{Port: port, Scheme: "HTTPS", Path: "/s"}
+			case 2:
+				o.HTTPGet = &prober.HTTPGet{Port: port, Protocol: prober.HTTP2, Path: "h?a=b"}
+			default:
+				o.HTTPGet = &prober.HTTPGet{Port: port, Scheme: "HTTP", Path: "/p%zz"}
+			}
+			originals[key] = o
+		}
+		var want []string
+		first := make(map[int]string) // the key of the TLS of a port
+		for key, routes := range prober.OSMRoutes(originals) {
+			for _, r := range routes {
+				if r.IsTLS() && (first[r.Port] == "" || key < first[r.Port]) {
+					first[r.Port] = key
+				}
+			}
+		}
+		for key, routes := range prober.OSMRoutes(originals) {
+			container, probeType, _ := prober.ParseKey(key)
+			for _, r := range routes {
+				if r.TCPPort != "" || r.IsTLS() && first[r.Port] != key {
+					continue
+				}
+				o := originals[key]
+				timeout := fmt.Sprintf("%ds", cmp.Or(o.TimeoutSeconds, 1))
+				to := fmt.Sprintf("%s_%s %s within %s", container, probeType.Name(), o.HTTPGet.Port, timeout)
+				if o.HTTPGet.Protocol == prober.HTTP2 {
+					to += " HTTP2"
+				}
+				if r.IsTLS() {
+					want = append(want, fmt.Sprintf("%d TLS: %s", r.Port, to))
+				} else {
+					path := map[string]string{"h?a=b": "/h?a=b", "/p%zz": "/p%25zz"}[o.HTTPGet.Path]
+					want = append(want, fmt.Sprintf("%d%s: %s %s within %s", r.Port, r.Path, path, to, timeout))
+				}
+			}
+		}
+		slices.Sort(want)
+		text := envoy.Config(originals)
+		if len(want) == 0 {
+			if text != "" {
+				t.Errorf("seed %d: no route, and the configuration\n%s", seed, text)
+			}
+			continue
+		}
+		if got := answers(t, text); !slices.Equal(got, want) {
+			t.Errorf("seed %d: got\n%s\nwant\n%s\n%s", seed, strings.Join(got, "\n"), strings.Join(want, "\n"), text)
+			return
+		}
+		if again := envoy.Config(originals); again != text {
+			t.Errorf("seed %d: another text the second time:\n%s\n%s", seed, text, again)
+		}
+	}
+}
