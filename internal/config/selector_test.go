@@ -177,3 +177,92 @@ func TestEveryFormThatATagNamesIsThere(t *testing.T) {
 		t.Errorf("the tags name %q, and there are %q", got, want)
 	}
 }
+
+// randomSelector returns a selector of some parts, or none.
+func randomSelector(rnd *rand.Rand) *Selector {
+	some := func(of ...string) (chosen []string) {
+		for range max(rnd.IntN(4)-1, 0) {
+			chosen = append(chosen, of[rnd.IntN(len(of))])
+		}
+		return chosen
+	}
+	if rnd.IntN(4) == 0 {
+		return nil
+	}
+	s := &Selector{
+		Kinds:         some("Pod", "Job"),
+		Names:         some("a", "b*", "?c"),
+		Namespaces:    some("shop", "s*", "x"),
+		LabelSelector: []string{"", "", "app", "app=a", "tier!=b", "!app,tier in (a,b)"}[rnd.IntN(6)],
+	}
+	if len(s.Kinds)+len(s.Names)+len(s.Namespaces)+len(s.LabelSelector) == 0 {
+		s.Kinds = []string{"Pod"}
+	}
+	return s
+}
+
+// TestAnObjectIsRewrittenIfSelectedAndNotExcluded compares each object of a few kinds, names, namespaces
+// and labels with what the reference says, and what is said of kinds and labels alone with that.
+func TestAnObjectIsRewrittenIfSelectedAndNotExcluded(t *testing.T) {
+	var objects []field.Metadata
+	for _, name := range []string{"a", "bx", "cc", "d"} {
+		for _, namespace := range []string{"", "shop", "x"} {
+			for _, own := range []field.KeyValues{nil, {{Key: "app", Value: "a"}}, {{Key: "tier", Value: "b"}}, {{Key: "app", Value: "b"}, {Key: "tier", Value: "a"}}} {
+				objects = append(objects, field.Metadata{Name: name, Namespace: namespace, Labels: own})
+			}
+		}
+	}
+	matchesOne := func(patterns []string, name string) bool {
+		return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool {
+			before, after, _ := strings.Cut(p, "*")
+			return name == p || strings.Contains(p, "*") && strings.HasPrefix(name, before) && strings.HasSuffix(name, after) || p == "?c" && len(name) == 2 && name[1] == 'c'
+		})
+	}
+	matches := func(s *Selector, kind string, m field.Metadata) bool {
+		judge, err := labels.Parse(s.LabelSelector)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set := labels.Set{}
+		for _, e := range m.Labels {
+			set[e.Key] = e.Value
+		}
+		return (len(s.Kinds) == 0 || slices.Contains(s.Kinds, kind)) && matchesOne(s.Names, m.Name) && matchesOne(s.Namespaces, m.Namespace) && judge.Matches(set)
+	}
+	both := 0
+	for seed := range uint64(500) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		s := &Spec{Select: randomSelector(rnd), Exclude: randomSelector(rnd)}
+		selects := s.Selection()
+		decide := s.SelectingLabels()
+		for _, kind := range []string{"Pod", "Job", "CronJob"} {
+			for _, m := range objects {
+				want := (s.Select == nil || matches(s.Select, kind, m)) && !(s.Exclude != nil && matches(s.Exclude, kind, m))
+				if got := selects(kind, &m); got != want {
+					t.Errorf("seed %d: %s %+v: %t, want %t with %+v and %+v", seed, kind, m, got, want, s.Select, s.Exclude)
+				}
+				if want && !s.MaySelect(kind) {
+					t.Errorf("seed %d: no %s may be selected, and %+v is", seed, kind, m)
+				}
+				if s.Select != nil && s.Exclude != nil && want {
+					both++
+				}
+				for _, key := range []string{"app", "tier"} {
+					other := m
+					other.Labels = m.Labels.Without(key)
+					if selects(kind, &other) != want && !slices.Contains(decide, key) {
+						t.Errorf("seed %d: the label %s decides, and is not among %q", seed, key, decide)
+					}
+				}
+			}
+			isNamed := func(x *Selector) bool { return x != nil && slices.Contains(x.Kinds, kind) }
+			onlyKinds := s.Exclude != nil && len(s.Exclude.Names)+len(s.Exclude.Namespaces)+len(s.Exclude.LabelSelector) == 0
+			if never := s.Select != nil && len(s.Select.Kinds) > 0 && !isNamed(s.Select) || onlyKinds && isNamed(s.Exclude); s.MaySelect(kind) == never {
+				t.Errorf("seed %d: %s may be selected: %t, with %+v and %+v", seed, kind, !never, s.Select, s.Exclude)
+			}
+		}
+	}
+	if both < 500 {
+		t.Errorf("only %d objects are selected in spite of an exclude", both)
+	}
+}
