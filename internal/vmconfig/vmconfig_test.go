@@ -120,6 +120,8 @@ func TestWhatCannotBeUsedIsAnErrorThatNamesTheField(t *testing.T) {
 		{`"name": "X-Probe"`, `"name": "X_Probe"`, "`probe.httpGet.httpHeaders[0].name`: \"X_Probe\" must have only letters, digits and `-`, and at least one"},
 		{`"value": "yes"`, `"valeu": "yes"`, form + `field "valeu"` + notKnown},
 		{`"name": "X-Probe",`, `"name": "X"}, {"names": "Y",`, form + `field "names"` + notKnown},
+		{`"value": "yes"`, `"value": "a\u0000b"`, "`probe.httpGet.httpHeaders[0].value`: \"a\\x00b\" must have no line break and no NUL"},
+		{`"value": "yes"`, `"value": "a\nb"`, "`probe.httpGet.httpHeaders[0].value`: \"a\\nb\" must have no line break and no NUL"},
 		{`"value": "yes"`, `"value": "a\r\nb"`, "`probe.httpGet.httpHeaders[0].value`: \"a\\r\\nb\" must have no line break and no NUL"},
 	} {
 		if n := strings.Count(full, tt.from); n != 1 {
@@ -169,5 +171,17 @@ func checkError(t *testing.T, text, want string) {
 	c, err := vmconfig.Decode([]byte(text))
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, %v, want %s, of\n%s", c, err, want, text)
+	}
+}
+
+// The handlers are shared with the object that the probe was read from.
+func TestDefaultsDoNotChangeTheHandlerThatLacksThem(t *testing.T) {
+	p := vmconfig.Probe{HTTPGet: &prober.HTTPGet{Port: field.Number(1)}, GRPC: &prober.GRPC{Port: field.Number(2)}, SuccessThreshold: 7}
+	got := p.WithDefaults()
+	if p.HTTPGet.Path != "" || p.HTTPGet.Scheme != "" || p.GRPC.Service != nil || p.PeriodSeconds != 0 {
+		t.Errorf("was changed: %+v %+v %+v", p, p.HTTPGet, p.GRPC)
+	}
+	if got.HTTPGet.Path != "/" || got.HTTPGet.Scheme != "HTTP" || got.GRPC.Service == nil || got.SuccessThreshold != 7 || got.FailureThreshold != 3 {
+		t.Errorf("got %+v %+v %+v", got, got.HTTPGet, got.GRPC)
 	}
 }
