@@ -42,6 +42,16 @@ func TestAnOperationDoesWhatKustomizesLibraryDoes(t *testing.T) {
 		{"a key is removed", field.Operation{Op: "remove", Path: a.Key("b")}, `{"a":{"null":null},"l":["x",{"n":"y"}]}`},
 		{"an item is removed", field.Operation{Op: "remove", Path: l.Index(0)}, `{"a":{"b":1,"null":null},"l":[{"n":"y"}]}`},
 		{"what is not there is not removed", field.Operation{Op: "remove", Path: l.Index(2)}, ""},
+		{"a key that is not there is not removed", field.Operation{Op: "remove", Path: a.Key("c")}, ""},
+		{"an item at the index of the end", field.Operation{Op: "add", Path: l.Index(2), Value: 2}, `{"a":{"b":1,"null":null},"l":["x",{"n":"y"},2]}`},
+		{"a key in an item at the end", field.Operation{Op: "add", Path: l.Index(2).Key("n"), Value: 2}, ""},
+		{"a key in an item behind all", field.Operation{Op: "add", Path: l.Join(field.Path{field.End, {Key: "n"}}), Value: 2}, ""},
+		{"an item at the end is not replaced", field.Operation{Op: "replace", Path: l.Index(2), Value: 2}, ""},
+		{"an item at the end is not tested", field.Operation{Op: "test", Path: l.Index(2)}, ""},
+		{"an item before the first", field.Operation{Op: "test", Path: l.Index(-3)}, ""},
+		{"a key of a list", field.Operation{Op: "add", Path: l.Key("n"), Value: 2}, ""},
+		{"an item of a mapping", field.Operation{Op: "add", Path: a.Index(0), Value: 2}, ""},
+		{"a key of a text", field.Operation{Op: "add", Path: l.Index(0).Key("n"), Value: 2}, ""},
 	} {
 		before := value(t, object)
 		got, err := c.op.Apply(before)
