@@ -19,6 +19,11 @@ func TestTimesAndAddressesMakeNoOtherError(t *testing.T) {
 		{"denied (gRPC status 7)", true},
 		{"denied (gRPC status 16)", true},
 		{"denied (gRPC status 7)", true},
+		{"enrolment: denied", true}, // a word that only ends in a colon counts
+		{"renewal: denied", true},
+		{"renewal; denied", true},
+		{"dial tcp [::1]:15012: denied", true},
+		{"dial tcp [::2]:15012: denied", false},
 	} {
 		if got := text.Another(c.text); got != c.want {
 			t.Errorf("%q is another: %t, want %t", c.text, got, c.want)

@@ -26,8 +26,8 @@ func TestAMappingGoesThroughJSONInItsOrder(t *testing.T) {
 }
 
 func TestWithWholeNumbers(t *testing.T) {
-	before := field.Map{{Key: "a", Value: 1e3}, {Key: "b", Value: field.Map{{Key: "c", Value: 8080.0}, {Key: "d", Value: 1.5}}}, {Key: "e", Value: "1e3"}}
-	want := field.Map{{Key: "a", Value: 1000}, {Key: "b", Value: field.Map{{Key: "c", Value: 8080}, {Key: "d", Value: 1.5}}}, {Key: "e", Value: "1e3"}}
+	before := field.Map{{Key: "a", Value: 1e3}, {Key: "b", Value: field.Map{{Key: "c", Value: 8080.0}, {Key: "d", Value: 1.5}}}, {Key: "e", Value: "1e3"}, {Key: "f", Value: -1e3}, {Key: "g", Value: -1.5}, {Key: "h", Value: 0.0}}
+	want := field.Map{{Key: "a", Value: 1000}, {Key: "b", Value: field.Map{{Key: "c", Value: 8080}, {Key: "d", Value: 1.5}}}, {Key: "e", Value: "1e3"}, {Key: "f", Value: -1000}, {Key: "g", Value: -1.5}, {Key: "h", Value: 0}}
 	if d := cmp.Diff(want, field.WithWholeNumbers(before)); d != "" || before[0].Value != 1e3 {
 		t.Errorf("-want +got\n%s", d)
 	}

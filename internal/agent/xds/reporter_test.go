@@ -161,6 +161,35 @@ func TestIstiodThatEndsTheStreamIsReached(t *testing.T) {
 	})
 }
 
+// The stream ends before the next one has begun: that was to come, and is nothing to log.
+func TestAStreamMayEndOnceIstiodSaidSo(t *testing.T) {
+	for _, after := range []time.Duration{time.Second, time.Minute} { // too short, and long enough for a success
+		synctest.Test(t, func(t *testing.T) {
+			i := newIstiod()
+			a := start(t, i, time.Hour)
+			a.states <- nil
+			time.Sleep(after)
+			i.take()
+			connect := a.Connect
+			a.Connect = func(ctx context.Context) (net.Conn, error) {
+				time.Sleep(300 * time.Millisecond)
+				return connect(ctx)
+			}
+			i.shutdown()
+			synctest.Wait()
+			i.set(func() { i.streams[1]() })
+			time.Sleep(10 * time.Second)
+			if got := i.take(); strings.Count(got, "2: "+node) != 1 || !strings.HasSuffix(got, "2: healthy") || i.connections() != 2 {
+				t.Errorf("after %s: %d connections:\n%s", after, i.connections(), got)
+			}
+			if strings.Contains(a.log.String(), "WARN") {
+				t.Errorf("after %s: %s", after, a.log.String())
+			}
+			a.end()
+		})
+	}
+}
+
 func TestIstiodThatGoesAwayAtOnceIsNotPressed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newIstiod()
