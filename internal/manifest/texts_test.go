@@ -285,3 +285,23 @@ func TestWhatIsRefusedHasNoTexts(t *testing.T) {
 		}
 	}
 }
+
+// A mapping whose merge key is written out comes back with it, unless its text is longer than a small pod.
+func TestTheTextOfAMappingWithAMergeKeyIsKept(t *testing.T) {
+	for _, size := range []int{100, 200, 500, 900, 1024, 1025, 2000} {
+		const start = "c:\n  <<: *d\n  pad: \""
+		const end = "\""
+		pad := strings.Repeat("p", size-len(start)-len(end))
+		linked := start + pad + end
+		in := "d: &d\n  image: x\n  probe: {path: /a}\n" + linked + "\nz: 1\n"
+		path := field.NewPath("c", "probe", "path")
+		s := mustRead(t, []byte(in))
+		o := s.Objects()[0]
+		edits := []field.Edit{{Op: field.Set, Path: path, Value: "/b"}}
+		texts := o.Texts(edits)
+		has := slices.ContainsFunc(texts, func(x field.Text) bool { return x.Text == linked })
+		if want := size <= 1024; has != want {
+			t.Errorf("%d bytes: the text is kept: %t, want %t: %q", size, has, want, texts)
+		}
+	}
+}

@@ -526,6 +526,34 @@ func TestIstiodIsVerified(t *testing.T) {
 	}
 }
 
+// TLS before 1.2 is refused, even with HTTP/2 in it.
+func TestIstiodMustSpeakANewTLS(t *testing.T) {
+	f := newFixture(t)
+	for version, wanted := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
+		l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
+			Certificates: f.server.TLS.Certificates, NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS10, MaxVersion: version,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			if conn, err := l.Accept(); err == nil {
+				_ = conn.(*tls.Conn).Handshake()
+			}
+		}()
+		d := *f.Dialer
+		d.Address = l.Addr().String()
+		conn, err := d.Dial(t.Context(), nil)
+		if (err == nil) != wanted || err != nil && !strings.Contains(err.Error(), "protocol version") {
+			t.Errorf("%s: %v", tls.VersionName(version), err)
+		}
+		if err == nil {
+			_ = conn.Close()
+		}
+		_ = l.Close()
+	}
+}
+
 func TestFilesAreReadOnEveryConnection(t *testing.T) {
 	f := newFixture(t)
 	if _, err := f.Certificate(t.Context()); err != nil {
