@@ -1,6 +1,7 @@
 package sidecar
 
 import (
+	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -289,5 +290,33 @@ func TestAnAppHasAtMostHalfOfTheBudget(t *testing.T) {
 		if taken != maxAppBytes/2 {
 			t.Errorf("one app takes %d bytes of %d", taken, maxAppBytes)
 		}
+	})
+}
+
+// A handshake waits for its turn as long as its call may take, and no longer.
+func TestATurnIsWaitedForUntilTheCallIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, s := newBudget(), new(share)
+		b.divide(maxProbes, []*share{s})
+		within := func(d time.Duration) (got bool, took time.Duration) {
+			ctx, cancel := context.WithTimeout(t.Context(), d)
+			defer cancel()
+			start := time.Now()
+			got = s.turn(ctx)
+			return got, time.Since(start)
+		}
+		expect := func(what string, d time.Duration, want bool, wantTook time.Duration) {
+			t.Helper()
+			if got, took := within(d); got != want || took != wantTook {
+				t.Errorf("%s: %t after %s, want %t after %s", what, got, took, want, wantTook)
+			}
+		}
+		expect("nobody has the turn", time.Second, true, 0)
+		expect("another has it", time.Second, false, time.Second)
+		s.pauseTLS(3 * time.Second)
+		expect("the pause is longer", 2*time.Second, false, 2*time.Second)
+		expect("the pause ends", 2*time.Second, true, time.Second)
+		s.pauseTLS(0)
+		expect("no pause", time.Second, true, 0)
 	})
 }

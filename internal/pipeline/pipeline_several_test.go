@@ -1,0 +1,166 @@
+package pipeline_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
+)
+
+// about returns the messages that have a reason.
+func about(r *report.Report, key reason.Key) (found []report.Message) {
+	for _, m := range r.Messages {
+		if m.Reason == key {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+func TestAMessageNamesTwentyReleasesAndCountsTheRest(t *testing.T) {
+	for n, more := range map[int]string{1: "", 2: "", 19: "", 20: "", 21: ", 1 more", 45: ", 25 more"} {
+		var text, names strings.Builder
+		for i := range n {
+			fmt.Fprintf(&text, "---\napiVersion: helm.cattle.io/v1\nkind: HelmChart\nmetadata: {name: r%d}\nspec: {chart: c}\n", i)
+			if i < 20 {
+				fmt.Fprintf(&names, ", HelmChart r%d", i)
+			}
+		}
+		_, r := run(t, "in", []byte(text.String()), pipeline.Gate)
+		found := about(r, reason.Release)
+		are := "releases are"
+		if n == 1 {
+			are = "release is"
+		}
+		if want := fmt.Sprintf("Probes not checked: %d %s not rendered: %s%s", n, are, names.String()[2:], more); len(found) != 1 || found[0].Text.What != want {
+			t.Errorf("got %v, want %s", found, want)
+		}
+	}
+}
+
+// The repository is the one that the release names, wherever it is in the input.
+func TestTheCommandHasTheRepositoryOfTheRelease(t *testing.T) {
+	const release = "---\napiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web}\nspec: {chart: {spec: {chart: web, sourceRef: {kind: HelmRepository, name: %s}}}}\n"
+	const repository = "---\napiVersion: %s\nkind: %s\nmetadata: {name: %s}\nspec: {url: '%s'}\n"
+	const flux = "source.toolkit.fluxcd.io/v1"
+	all := fmt.Sprintf(repository, flux, "HelmRepository", "first", "https://example.com/first") + fmt.Sprintf(repository, flux, "GitRepository", "second", "https://example.com/git") +
+		fmt.Sprintf(repository, "example.com/v1", "HelmRepository", "second", "https://example.com/other") + fmt.Sprintf(repository, flux, "HelmRepository", "second", "https://example.com/second") +
+		fmt.Sprintf(repository, flux, "HelmRepository", "slash", "oci://example.com/charts/") + fmt.Sprintf(repository, flux, "HelmRepository", "oci", "oci://example.com/charts")
+	for name, want := range map[string]string{
+		"first": "helm template web web --repo https://example.com/first |", "second": "helm template web web --repo https://example.com/second |", "third": "helm template web web --repo URL |",
+		"slash": "helm template web oci://example.com/charts/web |", "oci": "helm template web oci://example.com/charts/web |",
+	} {
+		own := fmt.Sprintf(release, name)
+		for _, text := range []string{own + all, all + own} {
+			_, r := run(t, "in", []byte(text), pipeline.Gate)
+			if found := about(r, reason.Release); len(found) != 1 || !strings.Contains(found[0].Text.Fix, "`"+want) {
+				t.Errorf("%s: %v, want %s", name, found, want)
+			}
+		}
+	}
+}
+
+const readyPod = "{spec: {containers: [{name: web, readinessProbe: {httpGet: {port: 80}}}]}}"
+
+// Whichever of the templates has a probe: the checksum is over the whole object.
+func TestAnEncryptedObjectOfSeveralTemplatesStays(t *testing.T) {
+	const bare = "{spec: {containers: [{name: web}]}}"
+	for _, templates := range [][2]string{{readyPod, bare}, {bare, readyPod}, {readyPod, readyPod}, {bare, bare}} {
+		in := "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata: {name: a}\nspec: {leaderWorkerTemplate: {leaderTemplate: " +
+			templates[0] + ", workerTemplate: " + templates[1] + "}}\nsops: {mac: x}\n"
+		s, r := run(t, "in", []byte(in), pipeline.Rewrite)
+		probes := strings.Count(in, "readinessProbe")
+		if out := string(written(t, s)); out != in || len(about(r, reason.Encrypted)) != probes || r.Changed != 0 {
+			t.Errorf("%v\n%s", r.Messages, out)
+		}
+	}
+}
+
+func TestAPathIsIdleIfItFindsNothingInAnyObject(t *testing.T) {
+	c := configOf(t, "podTemplates: [{group: example.com, kind: App, path: spec.pod}, {group: example.com, kind: None, path: spec.pod}]")
+	const with = "---\napiVersion: example.com/v1\nkind: App\nmetadata: {name: with}\nspec: {pod: " + readyPod + "}\n"
+	const without = "---\napiVersion: example.com/v1\nkind: App\nmetadata: {name: without}\nspec: {}\n"
+	for text, want := range map[string]int{with: 0, without: 1, with + without: 0, without + with: 0, without + without: 1, without + with + without: 0} {
+		_, r := runWith(t, c, "in", []byte(text), pipeline.Rewrite)
+		if found := about(r, reason.PathFindsNothing); len(found) != want {
+			t.Errorf("%v, want %d\n%s", found, want, text)
+		}
+	}
+}
+
+// A Pod belongs to its controller, in its namespace; other owners do not make it.
+func TestOnlyAControllerInTheInputOwnsAPod(t *testing.T) {
+	const owner = "---\napiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db, namespace: %s}\nspec: {template: " + readyPod + "}\n"
+	const pod = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: db-0, namespace: shop, ownerReferences: [%s]}\nspec: {containers: [{name: web, readinessProbe: {httpGet: {port: 80}}}]}\n"
+	for _, c := range []struct {
+		namespace, refs string
+		owned           bool
+	}{
+		{"shop", "{kind: StatefulSet, name: db, controller: true}", true}, {"bank", "{kind: StatefulSet, name: db, controller: true}", false},
+		{"shop", "{kind: StatefulSet, name: db, controller: false}", false}, {"shop", "{kind: StatefulSet, name: db}", false},
+		{"shop", "{kind: StatefulSet, name: other, controller: true}", false}, {"shop", "{kind: Deployment, name: db, controller: true}", false},
+		{"shop", "{kind: Foo, name: db}, {kind: StatefulSet, name: db, controller: true}", true}, {"shop", "", false},
+	} {
+		text := fmt.Sprintf(owner, c.namespace) + fmt.Sprintf(pod, c.refs)
+		for _, mode := range []pipeline.Mode{pipeline.Rewrite, pipeline.Gate} {
+			if _, r := run(t, "in", []byte(text), mode); (r.Subjects() == 1) != c.owned {
+				t.Errorf("%d pod templates, want the pod owned: %t\n%s", r.Subjects(), c.owned, text)
+			}
+		}
+	}
+}
+
+// A port has 16 bits; what is none is called PORT.
+func TestAnObsoleteEntryNamesItsPort(t *testing.T) {
+	for port, want := range map[string]string{"8080": "8080", "65535": "65535", "65536": "PORT", "http": "PORT", "-1": "PORT", "": "PORT"} {
+		_, r := run(t, "in", []byte("apiVersion: v1\nkind: Service\nmetadata: {name: web, annotations: {auth.istio.io/"+port+": NONE}}\nspec: {}\n"), pipeline.Gate)
+		if found := about(r, reason.ObsoleteIstio); len(found) != 1 || !strings.Contains(found[0].Text.Fix, "{"+want+": {mode: PERMISSIVE}}") {
+			t.Errorf("%q: %v", port, found)
+		}
+	}
+}
+
+// A group takes its probe from one workload: several of a name are none.
+func TestAGroupsWorkloadMustBeOne(t *testing.T) {
+	const group = "apiVersion: networking.istio.io/v1\nkind: WorkloadGroup\nmetadata: {name: vm, namespace: shop, annotations: {rewrite-probes.io/probe-from: Deployment/web}}\nspec: {template: {}}\n"
+	const web = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec: {template: " + readyPod + "}\n"
+	for n, want := range []string{"and has 0", "", "and has 2", "and has 3"} {
+		s, err := manifest.Read("in", []byte(group+strings.Repeat(web, n)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := pipeline.AgentConfig([]*manifest.Stream{s}, config.Default(), "vm")
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) || err == nil && c.Probe.HTTPGet == nil {
+			t.Errorf("%d workloads: %v, %+v", n, err, c)
+		}
+	}
+}
+
+func TestAnEnvoysWorkloadIsChosenByName(t *testing.T) {
+	const web = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: %s, namespace: %s}\nspec: {template: {spec: {containers: [{name: %s, livenessProbe: {httpGet: {path: /, port: 80}}}]}}}\n"
+	text := fmt.Sprintf(web, "z", "shop", "one") + fmt.Sprintf(web, "a", "shop", "two") + fmt.Sprintf(web, "a", "bank", "three")
+	for _, c := range []struct{ name, config, want string }{
+		{"", "", "several workloads have such probes: bank/a, shop/a, shop/z. Choose one with --workload"},
+		{"a", "", "several workloads have such probes: bank/a, shop/a. Choose one with --workload"},
+		{"z", "", "one_liveness"}, {"shop/z", "", "one_liveness"}, {"shop/a", "", "two_liveness"}, {"bank/a", "", "three_liveness"},
+		{"bank/z", "", `no workload "bank/z" in the input has an httpGet probe`},
+		{"shop/z", "rewrite: [tcpSocket]", `no workload "shop/z" in the input has an httpGet probe`},
+	} {
+		s, err := manifest.Read("in", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := pipeline.EnvoyConfig([]*manifest.Stream{s}, configOf(t, c.config), c.name)
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%q, %q: %s, want %s", c.name, c.config, got, c.want)
+		}
+	}
+}
