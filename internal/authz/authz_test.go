@@ -125,6 +125,23 @@ func TestAllOfASourceAndOneOfAListMatches(t *testing.T) {
 	}
 }
 
+// Istio has Envoy ignore the case of hosts, not that of a header.
+func TestAHostHasNoCase(t *testing.T) {
+	q := probe()
+	q.Host = Known("Web.Shop:80")
+	for _, c := range []struct {
+		key, value string
+		want       certain.Certainty
+	}{
+		{"hosts", "web.shop:80", certain.Always}, {"hosts", "WEB.*", certain.Always}, {"hosts", "*.sHOP:80", certain.Always}, {"hosts", "web.shop", certain.Never},
+		{"request.headers[host]", "Web.Shop:80", certain.Always}, {"request.headers[Host]", "web.shop:80", certain.Never},
+	} {
+		if got := q.condition(c.key, field.List{c.value}, false); got != c.want {
+			t.Errorf("%s: [%q]: %v, want %v", c.key, c.value, got, c.want)
+		}
+	}
+}
+
 // RFC 3986, 5.2.4 and 6.2.2.2, as Envoy's normalize_path does it.
 func TestPathsAreNormalised(t *testing.T) {
 	for path, want := range map[string]string{

@@ -52,9 +52,10 @@ func (s *Surroundings) Declared(pods *Pods, port int) (all []Protocol) {
 			continue
 		}
 		for _, p := range v.Ports {
+			declared := v.declared(&p)
 			if p.leadsTo(pods.Spec, port) &&
-				!slices.Contains(all, p.declared()) {
-				all = append(all, p.declared())
+				!slices.Contains(all, declared) {
+				all = append(all, declared)
 			}
 		}
 	}
@@ -154,6 +155,21 @@ const (
 	HTTP2 // gRPC too
 	TCP   // and TLS
 )
+
+// serverSpeaksFirst are the ports of SMTP, DNS, MySQL and MongoDB. If a Service declares nothing of
+// them, Istio does not have Envoy wait for what the client sends.
+var serverSpeaksFirst = []int{25, 53, 3306, 27017}
+
+// declared returns the protocol of one of the Service's ports.
+func (v *Service) declared(p *ServicePort) Protocol {
+	declared := p.declared()
+	if declared == Sniffed &&
+		!v.IsEntry &&
+		slices.Contains(serverSpeaksFirst, p.Port) {
+		return TCP
+	}
+	return declared
+}
 
 // declared returns the protocol of the port, by appProtocol, or else by what precedes the first
 // dash of the name (ConvertProtocol in Istio's pkg/config/kube/conversion.go, Parse in

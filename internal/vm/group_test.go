@@ -257,6 +257,7 @@ func TestOnlyTheFirstRunRepairsAMistake(t *testing.T) {
 		{"a probe of localhost", group("", local), "vm-https-verified"},
 		{"a probe of localhost that is rewritten already", localRewritten, ""},
 		{"a probe of localhost whose variable was removed since", strings.Replace(localRewritten, localhostEnv, "OTHER", 1), "vm-config-invalid"},
+		{"a probe of localhost whose variable was switched off since", strings.Replace(localRewritten, localhostEnv+": \"true\"", localhostEnv+": \"false\"", 1), "vm-config-invalid"},
 		{"a probe of the machine's address needs no variable", group(rewrittenAnnotation+rewrittenRecord, rewritten), ""},
 		{"a probe that is taken from a workload", group("  annotations: {rewrite-probes.io/probe-from: Pod/a}\n", ""), ""},
 		{"a probe that works", group("", "{failureThreshold: 3, tcpSocket: {port: 1}}"), ""},

@@ -135,6 +135,12 @@ func TestTheVerdictNamesTheFactThatDecides(t *testing.T) {
 			"the Sidecar is about the pod (unknown: look in the cluster)"},
 		{"the app decides", []WorldFate{in(does, Spared), {World: does, Local: true, Fate: fails}}, fails,
 			"the app listens on the loopback interface alone (unknown: look at the app)"},
+		{"another folder decides", []WorldFate{in(plain, fails), {World: plain, Elsewhere: "Namespace x", Fate: Spared}, {World: native, Elsewhere: "Namespace x", Fate: Spared}}, fails,
+			"Namespace x is about another cluster (unknown: it is in another folder; run on one stream of all that you apply together)"},
+		{"another folder does not decide alone", []WorldFate{in(plain, fails), {World: native, Elsewhere: "Namespace x", Fate: Spared}, in(native, Spared)}, fails,
+			"Istio's sidecar is not native (unknown: set `istio.nativeSidecars`)"},
+		{"what fails because of another folder does not decide", []WorldFate{{World: plain, Elsewhere: "Namespace x", Fate: fails}, in(native, Spared)}, fails,
+			"Istio's sidecar is not native (unknown: set `istio.nativeSidecars`)"},
 		{"nothing decides alone", []WorldFate{in(native, fails), in(held, Spared), in(plain, fails), in(out, fails), in(does, fails), mtls(surroundings.MTLSStrict, fails), {World: held, Uncaptured: true, Fate: fails}, in(native, Spared), in(plain, Spared), in(out, Spared), in(does, Spared), mtls(surroundings.MTLSStrict, Spared), {World: held, Uncaptured: true, Fate: Spared}}, fails,
 			"the mesh is set up in one way and not in another"},
 	} {
