@@ -19,6 +19,16 @@ func say(b *strings.Builder, kind string, at any, v any) {
 	fmt.Fprintf(b, "%s %v\n\t%s\n", kind, at, text)
 }
 
+// Whatever has the annotation does not reach a cluster, unless the value says that it does.
+func TestOnlyFalseTakesAnObjectToTheCluster(t *testing.T) {
+	for value, want := range map[string]bool{"": true, "false": true, "true": false, "yes": false, "False": false, "FALSE": false, "0": false} {
+		s := of(t, "shop", "a.yaml", documents(web, ns("shop", "a: b", "  annotations: {config.kubernetes.io/local-config: \""+value+"\"}\n")))
+		if (s.Namespace != nil) != want {
+			t.Errorf("a Namespace with %q counts: %t", value, s.Namespace != nil)
+		}
+	}
+}
+
 // Everything that counts of the objects in testdata/objects.yaml, which has every field that is
 // read, and objects that do not count, is compared with a file.
 func TestWhatCountsIsReadWithAllItsFields(t *testing.T) {
@@ -51,6 +61,21 @@ func TestWhatCountsIsReadWithAllItsFields(t *testing.T) {
 		}
 		for _, p := range s.Ingresses() {
 			say(&b, "Ingress", p.At, p)
+		}
+		for _, p := range s.NetworkPolicies() {
+			say(&b, "NetworkPolicy", p.At, p)
+		}
+		for _, p := range s.Sidecars() {
+			say(&b, "Sidecar", p.At, p)
+		}
+		for _, p := range s.SidecarSets() {
+			say(&b, "SidecarSet", p.At, p)
+		}
+		for _, p := range s.LinkerdServers() {
+			say(&b, "Server", p.At, p)
+		}
+		for _, p := range s.HTTPRoutes() {
+			say(&b, "HTTPRoute", p.At, p)
 		}
 	}
 	golden.Compare(t, "testdata/found.txt", []byte(b.String()))

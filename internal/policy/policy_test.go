@@ -75,6 +75,44 @@ func TestWhatAPolicyCannotExpressOfTheConfigIsSaid(t *testing.T) {
 	}
 }
 
+// An API server that cannot ask a policy refuses the object just where the policy could refuse it.
+func TestOnlyADenialFailsIfItCannotBeAsked(t *testing.T) {
+	for _, engine := range policy.Engines() {
+		for _, actions := range [][]string{{policy.Warn}, {policy.Audit}, {policy.Deny}, {policy.Warn, policy.Audit}, {policy.Deny, policy.Audit}, {policy.Audit, policy.Deny}} {
+			text, _, err := policy.Make(config.Default(), options(engine, actions...))
+			fails, ignores := strings.Count(string(text), "failurePolicy: Fail\n"), strings.Count(string(text), "failurePolicy: Ignore\n")
+			if want := slices.Contains(actions, policy.Deny); err != nil || fails+ignores != 2 || (fails == 2) != want {
+				t.Errorf("%s, %q: %v, %d policies fail and %d ignore it", engine, actions, err, fails, ignores)
+			}
+		}
+	}
+}
+
+// The policy for groups finds what a run with the same config would rewrite, and what only the author can correct.
+func TestAHandlerThatIsNotRewrittenIsNotFound(t *testing.T) {
+	all := policy.Mistakes()
+	for _, c := range []struct{ rewrite, missing []string }{
+		{[]string{"httpGet", "tcpSocket", "grpc", "lifecycle"}, nil},
+		{[]string{"httpGet"}, []string{"vm-grpc-refused"}},
+		{[]string{"grpc"}, []string{"vm-https-verified"}},
+		{[]string{"tcpSocket"}, []string{"vm-grpc-refused", "vm-https-verified"}},
+		{nil, []string{"vm-grpc-refused", "vm-https-verified"}},
+	} {
+		o := config.Default()
+		o.Spec.Rewrite = c.rewrite
+		text, _, err := policy.Make(o, options(policy.Kubernetes, policy.Warn))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, groups, _ := strings.Cut(string(text), "workloadgroups")
+		for _, key := range all {
+			if found := strings.Contains(groups, "["+key+"]"); found == slices.Contains(c.missing, key) {
+				t.Errorf("rewrite %q: %s is found: %t", c.rewrite, key, found)
+			}
+		}
+	}
+}
+
 func TestThePolicyHasEveryReasonToLeaveProbesAlone(t *testing.T) {
 	leavesNoneAlone := []string{reason.ImageKept.String(), reason.ProbeEdited.String()}
 	known := keySet(append(policy.Reasons(), leavesNoneAlone...))

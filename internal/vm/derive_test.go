@@ -37,6 +37,7 @@ func TestAReferenceNamesOneProbe(t *testing.T) {
 	workloads := []workload{
 		{"Deployment web", []transformer.OriginalProbe{original(t, "a", "{exec: {}}"), original(t, "b", "{exec: {}}")}},
 		{"Deployment one", []transformer.OriginalProbe{original(t, "app", "{exec: {}}")}},
+		{"Deployment long", []transformer.OriginalProbe{original(t, "app-metrics", "{exec: {}}"), original(t, "app", "{exec: {}}")}},
 		{"Pod none", nil},
 	}
 	const form = "must be KIND/NAME or KIND/NAME/CONTAINER, such as Deployment/reviews"
@@ -44,6 +45,8 @@ func TestAReferenceNamesOneProbe(t *testing.T) {
 		{"a workload with one probe", "Deployment/one", "app", ""},
 		{"the container of one probe", "Deployment/one/app", "app", ""},
 		{"one container of several", "Deployment/web/b", "b", ""},
+		{"a container whose name begins another", "Deployment/long/app", "app", ""},
+		{"the beginning of a container's name", "Deployment/long/ap", "", `Deployment long has a readinessProbe in "app-metrics", "app". Name one of these containers: Deployment/long/CONTAINER`},
 		{"a name alone", "one", "", form},
 		{"an empty text", "", "", form},
 		{"an empty name", "Deployment/", "", form},
