@@ -129,6 +129,9 @@ func TestLinkerdsPolicyDecidesWhatFails(t *testing.T) {
 		{"all-unauthenticated", "", true, false},
 		{"deny", "audit", true, false},
 		{"cluster-unauthenticated", "cluster-authenticated", false, false},
+		{"", "cluster-unauthenticated", true, false},
+		{"all-authenticated", "cluster-unauthenticated", true, false},
+		{"audit", "all-authenticated", false, false},
 		{"", "unauthenticated", false, true},
 		{"deny", "", false, false},
 	} {

@@ -22,3 +22,34 @@ func TestAListThatLosesItsLastItemAndGetsAnotherStays(t *testing.T) {
 		wantText(t, restore(t, r.text), original)
 	})
 }
+
+// The kubelet asks first after the delay, and restarts the container at the last of the failures in a row. Istio's
+// sidecar is given ten seconds for its start.
+func TestIstioProxyAnswersWhereItStartsInTime(t *testing.T) {
+	const startup = "startupProbe: {httpGet: {path: /, port: 8001}}\n"
+	live := func(fields string) string { return "livenessProbe: {httpGet: {path: /, port: 8001}" + fields + "}\n" }
+	for _, c := range []struct {
+		probes string
+		inTime bool
+	}{
+		{live(""), true},
+		{live(", failureThreshold: 1"), false},
+		{live(", failureThreshold: 2, periodSeconds: 9"), false},
+		{live(", failureThreshold: 2, periodSeconds: 10"), true},
+		{live(", periodSeconds: 4"), false},
+		{live(", periodSeconds: 5"), true},
+		{live(", failureThreshold: 1, initialDelaySeconds: 9"), false},
+		{live(", failureThreshold: 1, initialDelaySeconds: 10"), true},
+		{live(", failureThreshold: 2, periodSeconds: 4, initialDelaySeconds: 5"), false},
+		{live(", failureThreshold: 2, periodSeconds: 5, initialDelaySeconds: 5"), true},
+		{strings.Replace(live(", failureThreshold: 1"), "liveness", "readiness", 1), true},
+		{strings.Replace(live(", failureThreshold: 1"), "liveness", "startup", 1), false},
+		{live(", failureThreshold: 1") + startup, true},
+		{live(", failureThreshold: 1") + "startupProbe: {exec: {command: [a]}}\n", false},
+	} {
+		r := plan(t, podOf(injected, app(c.probes)))
+		if got := r.Answer.By == "istio-proxy"; got != c.inTime || !got && !strings.Contains(r.Answer.Because, "fails for good within 10 s") {
+			t.Errorf("%s: %+v", c.probes, r.Answer)
+		}
+	}
+}

@@ -10,7 +10,7 @@ import (
 func probe() *Request {
 	return &Request{
 		Method: "GET", Path: Known("/healthz?full=1"), Host: HostOf("8080"), Port: 8080,
-		Header: map[string]Text{"user-agent": Begins("kube-probe/1."), "x-a": Known("b")},
+		Header: map[string]Text{"user-agent": Begins("kube-probe/1."), "x-a": Known("b"), "x-empty": Known("")},
 	}
 }
 
@@ -74,6 +74,8 @@ func TestWhatIsKnownOfARequestMatches(t *testing.T) {
 		{"request.headers[X-A]", "b", always},
 		{"request.headers[X-A]", "B", never},
 		{"request.headers[x-b]", "*", never},
+		{"request.headers[x-empty]", "*", never},
+		{"request.headers[x-empty]", "", always},
 		{"request.headers[x-request-id]", "*", maybe},
 		{"request.headers[x-forwarded-for]", "1.2.3.4", never},
 		{"request.headers[User-Agent]", "kube-probe/*", always},
@@ -121,6 +123,71 @@ func TestAllOfASourceAndOneOfAListMatches(t *testing.T) {
 	} {
 		if got := probe().all(c.attributes); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// Envoy does not see the request in a connection: an ALLOW policy then has no rule about one, and
+// a DENY policy has the rule without what is about the request.
+func TestInAConnectionOnlyAddressesAndPortsCount(t *testing.T) {
+	ports, others := field.Entry{Key: "ports", Value: field.List{"8080"}}, field.Entry{Key: "ports", Value: field.List{"80"}}
+	to := func(attributes ...field.Entry) *Rule {
+		r := new(Rule)
+		r.To = append(r.To, struct {
+			Operation field.Map `json:"operation"`
+		}{attributes})
+		return r
+	}
+	from := func(key string, values ...field.Value) *Rule {
+		r := new(Rule)
+		r.From = append(r.From, struct {
+			Source field.Map `json:"source"`
+		}{field.Map{{Key: key, Value: field.List(values)}}})
+		return r
+	}
+	when := func(key string, values, notValues field.List) *Rule {
+		r := new(Rule)
+		r.When = append(r.When, struct {
+			Key       string     `json:"key"`
+			Values    field.List `json:"values"`
+			NotValues field.List `json:"notValues"`
+		}{key, values, notValues})
+		return r
+	}
+	list := func(key string, values ...field.Value) field.Entry {
+		return field.Entry{Key: key, Value: field.List(values)}
+	}
+	const always, never = certain.Always, certain.Never
+	for name, c := range map[string]struct {
+		rule              *Rule
+		allow, deny, http certain.Certainty
+	}{
+		"everything":                             {new(Rule), always, always, always},
+		"the port":                               {to(ports), always, always, always},
+		"another port":                           {to(others), never, never, never},
+		"the port and a method":                  {to(ports, list("methods", "POST")), never, always, never},
+		"another port and a method":              {to(others, list("methods", "GET")), never, never, never},
+		"the port and no path":                   {to(ports, list("notPaths", "/healthz")), never, always, never},
+		"the port and a list without hosts":      {to(ports, list("hosts")), always, always, always},
+		"no token":                               {from("notRequestPrincipals", "*"), never, always, always},
+		"a token":                                {from("requestPrincipals", "*"), never, always, never},
+		"a list without tokens":                  {from("requestPrincipals"), always, always, always},
+		"no certificate":                         {from("notPrincipals", "*"), always, always, always},
+		"a header":                               {when("request.headers[x-a]", field.List{"c"}, nil), never, always, never},
+		"no header":                              {when("request.headers[x-a]", nil, field.List{"b"}), never, always, never},
+		"a condition on a header without values": {when("request.headers[x-a]", nil, nil), always, always, always},
+	} {
+		for _, tcp := range []bool{true, false} {
+			for action, want := range map[Action]certain.Certainty{Allow: c.allow, Deny: c.deny, Custom: c.deny} {
+				if !tcp {
+					want = c.http
+				}
+				q := probe()
+				q.TCP = tcp
+				if got := Matches([]*Rule{nil, c.rule}, action, q); got != want {
+					t.Errorf("%s %s (TCP: %t): %v, want %v", action, name, tcp, got, want)
+				}
+			}
 		}
 	}
 }
