@@ -63,10 +63,12 @@ func TestNetworkPolicy_ambientKubeletKeptOut(t *testing.T) {
 	}
 	// Only there do the kubelet's connections have another source address than the node's.
 	shut := networkPolicy("podSelector: {}")
-	for _, metadata := range []string{injected, "labels: {istio.io/dataplane-mode: none}", ""} {
-		p := planNear(t, goesTo("shop", podOf(metadata, app(httpProbe)))+shut)
+	for _, c := range []struct{ metadata, spec string }{
+		{injected, ""}, {"labels: {istio.io/dataplane-mode: none}", ""}, {"", ""}, {ambientPod, "hostNetwork: true\n"},
+	} {
+		p := planNear(t, goesTo("shop", podOf(c.metadata, c.spec+app(httpProbe)))+shut)
 		if _, found := (result{Plan: p}).has("ambient-network-policy"); found {
-			t.Errorf("%s: %v", metadata, p.Findings)
+			t.Errorf("%+v: %v", c, p.Findings)
 		}
 	}
 }

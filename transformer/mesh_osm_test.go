@@ -67,6 +67,21 @@ func TestProbesGetTheFormOfOpenServiceMesh(t *testing.T) {
 	}
 }
 
+// The flag may have its value in the next argument, and its other value is Istio's form.
+func TestTheFormOfOSMIsKnownByItsFlag(t *testing.T) {
+	before := podOf("", app("livenessProbe: {httpGet: {path: /l, port: 80}}\nreadinessProbe: {tcpSocket: {port: 81}}"))
+	rewritten := plan(t, before, inOSM).text
+	for args, known := range map[string]bool{"\"--form=osm\"": true, "--form\n        - osm": true, "--form\n        - istio": false, "\"--form=istio\"": false, "--form": false} {
+		text := strings.Replace(rewritten, "\"--form=osm\"", args, 1)
+		r := restore(t, text)
+		if known {
+			wantText(t, r, before)
+		} else if r.text != text || len(r.Findings) == 0 {
+			t.Errorf("%q: %v in\n%s", args, r.Findings, r.text)
+		}
+	}
+}
+
 // In Flomesh nothing but probe-proxy reads the form.
 func TestInFlomeshEverythingIsRewrittenToOnePort(t *testing.T) {
 	before := podOf("", app("readinessProbe: {httpGet: {path: /r, port: 14443, scheme: HTTPS}}\nlivenessProbe: {httpGet: {path: /l, port: 14001}}\nstartupProbe: {tcpSocket: {port: 14001}}"))

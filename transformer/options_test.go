@@ -26,6 +26,26 @@ func TestTheImageIsThatOfTheRegistryUnlessOneIsGiven(t *testing.T) {
 	}
 }
 
+// A pod that another mesh's injector gets would have two containers of one name, unless the name is one that
+// anybody may use.
+func TestTheContainerHasNoMeshsName(t *testing.T) {
+	for name, of := range map[string]string{
+		"probe-proxy": "", "istio-proxy": "Istio", "linkerd-proxy": "Linkerd", "kuma-sidecar": "Kuma", "consul-dataplane": "Consul", "envoy": "",
+	} {
+		for _, mesh := range []string{"auto", "istio", "linkerd", "kuma", "consul"} {
+			o := transformer.Defaults()
+			o.Mesh, o.ProbeProxy.Name = mesh, name
+			var said []string
+			for _, p := range transformer.Problems(&o) {
+				said = append(said, p.Path.String()+": "+p.Text)
+			}
+			if got := strings.Join(said, ", "); (got != "") != (of != "") || of != "" && !strings.Contains(got, "is the name of "+of+"'s own sidecar") {
+				t.Errorf("%s in %s: %q", name, mesh, got)
+			}
+		}
+	}
+}
+
 func TestWordsAreEnumeratedAsInASentence(t *testing.T) {
 	for want, words := range map[string][]string{"": nil, "a": {"a"}, "a or b": {"a", "b"}, "a, b or c": {"a", "b", "c"}} {
 		if got := field.Enumerate(words, "or"); got != want {

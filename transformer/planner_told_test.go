@@ -72,6 +72,24 @@ func TestApp_noPlaceForAnAnnotation(t *testing.T) {
 	wantTold(t, plan(t, bare(app("livenessProbe: {exec: {command: [x]}}")), answeredBy("app")).Plan)
 }
 
+// What Istio never injects needs none.
+func TestWhereIstioInjectsNothingNoAnnotationIsNeeded(t *testing.T) {
+	before := bare(app(httpProbe))
+	r := plan(t, before, answeredBy("probe-proxy"), injects())
+	if len(r.Findings) > 0 || len(r.Answer.AddsAnnotations) > 0 || r.Probes[0].State != transformer.WouldRewrite {
+		t.Errorf("%v, %+v", r.Findings, r.Probes)
+	}
+	wantNoEdits(t, plan(t, r.text, answeredBy("probe-proxy"), injects()))
+	wantText(t, restore(t, r.text), before)
+	for _, options := range [][]option{{answeredBy("probe-proxy")}, {answeredBy("probe-proxy"), injects("*")}} {
+		if r := plan(t, before, options...); r.text != before {
+			t.Errorf("it is rewritten without its annotation:\n%s", r.text)
+		} else {
+			wantReason(t, r, "annotations-unknown")
+		}
+	}
+}
+
 // An annotation of the template takes the place of its Namespace's, so that it must have
 // what that has.
 func TestTheAppsPortsComeAfterThoseOfTheNamespace(t *testing.T) {
