@@ -9,6 +9,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
 // pods returns the pods of a Deployment web.
@@ -131,5 +132,38 @@ func TestADenialOfAPodThatIsNotKnownIsNotCertain(t *testing.T) {
 	shop := near(t, "shop", strings.TrimPrefix(authorization("shop/nothing", "{}"), "---\n"))
 	if r := shop.Refuses(rootNamespace, pods("other", webLabels), probeOf(8080)); r.Is != certain.Never {
 		t.Errorf("a pod of another namespace: %v", r)
+	}
+}
+
+// A rule about paths allows a request, and no connection. Which of the two Envoy sees, Services say; if they
+// contradict each other, either may be so.
+func TestServicesDecideWhatAPolicySees(t *testing.T) {
+	pod := goesTo("shop", podOf("labels: {app: web, sidecar.istio.io/inject: \"true\"}", app("livenessProbe: {httpGet: {path: /foo, port: 8001}}")))
+	of := func(name string) string {
+		return "---\n" + strings.Replace(service("selector: {app: web}", "ports: [{name: "+name+", port: 8001}]"), "name: web", "name: of-"+name, 1)
+	}
+	allow, deny := authorization("shop/a", "rules: [{to: [{operation: {paths: [/foo]}}]}]"), authorization("shop/a", "action: DENY", "rules: [{to: [{operation: {paths: [/bar]}}]}]")
+	for _, c := range []struct {
+		name, yaml string
+		is         certain.Certainty // whether it fails
+	}{
+		{"a request is allowed", allow, certain.Never},
+		{"a request is allowed, which a Service declares", of("http") + allow, certain.Never},
+		{"what is sniffed is a request", of("web") + allow, certain.Never},
+		{"a connection is not allowed", of("tcp") + allow, certain.Always},
+		{"a request is allowed, or a connection is not", of("tcp") + of("http") + allow, certain.Maybe},
+		{"a request is allowed, or a connection is not, in another order", of("web") + of("tcp") + allow, certain.Maybe},
+		{"another path is denied", deny, certain.Never},
+		{"a connection is denied", of("tcp") + deny, certain.Always},
+		{"another path is denied, or a connection", of("grpc") + of("tcp") + deny, certain.Maybe},
+	} {
+		v := planNear(t, pod+c.yaml, mtls("PERMISSIVE")).Probes[0]
+		is := certain.Of(v.StrictTLS == world.Fails)
+		if v.If != "" {
+			is = certain.Maybe
+		}
+		if is != c.is || is != certain.Never && !strings.Contains(v.Why, "AuthorizationPolicy shop/a") {
+			t.Errorf("%s: %+v", c.name, v)
+		}
 	}
 }

@@ -261,6 +261,10 @@ func TestWhereAMeshInjectsNothingNothingIsRewritten(t *testing.T) {
 			t.Errorf("%+v in\n%s", r.Probes, r.text)
 		}
 	}
+	own := podOf("annotations: {consul.hashicorp.com/connect-inject: \"true\", consul.hashicorp.com/transparent-proxy: \"true\"}", app(httpProbe))
+	if r := plan(t, namespace("consul.hashicorp.com/transparent-proxy: \"false\"", "")+own); r.Probes[0].State != transformer.WouldRewrite {
+		t.Errorf("what the pod says of the transparent proxy must win over its Namespace: %+v", r.Probes)
+	}
 }
 
 func TestOptionsThatAMeshCannotHaveAreRefused(t *testing.T) {
@@ -381,6 +385,10 @@ func TestThePortsThatTheNamespaceExcludesStayExcluded(t *testing.T) {
 	// A pod's own list is not joined with it.
 	if r := plan(t, ns+podOf(withNote("", key, "70"), app(httpProbe))); !strings.Contains(r.text, key+": \"70,15099\"\n") {
 		t.Errorf("got\n%s", r.text)
+	}
+	// Nor does an empty one leave out what its Namespace excludes.
+	if r := plan(t, ns+inNamespace(podOf(withNote("", key, ""), app("livenessProbe: {tcpSocket: {port: 4005}}")))); r.Probes[0].State != transformer.WouldRewrite || !strings.Contains(r.text, key+": \"15099\"\n") {
+		t.Errorf("%+v in\n%s", r.Probes, r.text)
 	}
 	wantReason(t, plan(t, namespace("", "linkerd.io/inject: enabled\n"+key+": x")+before), "port-list-unreadable")
 }
@@ -596,6 +604,21 @@ func TestOutcome_annotationReplaced(t *testing.T) {
 			if again.Probes[i].StrictTLS != world.Unaffected {
 				t.Errorf("%s, rewritten again: %+v", mesh, again.Probes[i])
 			}
+		}
+	}
+}
+
+// A switch without a value is not one that is absent: the Namespace's does not take its place.
+func TestAnEmptySwitchIsNotThatOfTheNamespace(t *testing.T) {
+	for _, c := range []struct{ mesh, labels, annotations, pod string }{
+		{"Linkerd", "", "linkerd.io/inject: enabled", "annotations: {linkerd.io/inject: \"\"}"},
+		{"Kuma", "kuma.io/sidecar-injection: enabled", "", "labels: {kuma.io/sidecar-injection: \"\"}"},
+		{"Open Service Mesh", "", "openservicemesh.io/sidecar-injection: enabled", "annotations: {openservicemesh.io/sidecar-injection: \"\"}"},
+	} {
+		ns := namespace(c.labels, c.annotations)
+		r := plan(t, ns+inNamespace(podOf(c.pod, app(httpProbe))))
+		if f := wantReason(t, r, "inject-unclear"); r.Answer.Mesh == c.mesh || !strings.Contains(textOf(f), "must be ") {
+			t.Errorf("%s: %+v, %s", c.mesh, r.Answer, textOf(f))
 		}
 	}
 }

@@ -22,6 +22,7 @@ func TestProbeProxy_replaces(t *testing.T) {
 		{ProbeProxy{Registry: "registry.example:5000"}, "registry.example:5000/probe-proxy", false},
 		{ProbeProxy{Registry: "registry.example:5000"}, "registry.example:5000/probe-proxy:v0.2.0", false},
 		{ProbeProxy{Registry: "registry.example:5000"}, "ghcr.io/rewrite-probes/probe-proxy:v0.0.9", true},
+		{ProbeProxy{Registry: "registry.example:5000"}, "ghcr.io/rewrite-probes/probe-proxy:v0.1.0", true},
 		{ProbeProxy{Image: "mine:1"}, "ghcr.io/rewrite-probes/probe-proxy:v0.2.0" + digest, true},
 	} {
 		if got := c.options.replaces(c.have); got != c.want {

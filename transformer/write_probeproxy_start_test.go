@@ -48,7 +48,7 @@ func TestAProbeProxyWithAStartupProbeGetsTheHook(t *testing.T) {
 // What else a user has put into the lifecycle of probe-proxy stays; a postStart of another
 // kind does not, because the kubelet takes one.
 func TestTheRestOfProbeProxysLifecycleStays(t *testing.T) {
-	const sleep = "          preStop:\n            sleep:\n              seconds: 3\n"
+	const sleep = "          preStop:\n            sleep:\n              seconds: 3\n          stopSignal: SIGUSR1\n"
 	for _, opts := range [][]option{nil, {asContainer}} {
 		bare := plan(t, podOf("", app(httpProbe)), opts...).text
 		want := strings.Replace(bare, "        lifecycle:\n", "        lifecycle:\n"+sleep, 1)

@@ -85,3 +85,13 @@ func TestEveryHandlerHasARow(t *testing.T) {
 		t.Errorf("%d handlers are entries of the env var, and %v dial", n, DialingHandlers())
 	}
 }
+
+func TestAPortNameIsTakenAsItIsWritten(t *testing.T) {
+	c := &Container{Name: "app", Ports: []ContainerPort{{Name: "Web", ContainerPort: 1}, {Name: "web", ContainerPort: 2}, {ContainerPort: 3}, {Name: "web", ContainerPort: 4}}}
+	for name, want := range map[string]int{"Web": 1, "web": 2, "WEB": 0, "": 0} {
+		h := &Handler{TCPSocket: &TCPSocket{Port: field.IntOrString{Str: name, IsString: true}}}
+		if got, err := h.Resolve(c); got != want || (err == nil) != (want != 0) {
+			t.Errorf("%q is %d: %v", name, got, err)
+		}
+	}
+}
