@@ -401,6 +401,23 @@ func TestAProbeOverTLSFailsOnAPortThatIsDeclaredHTTP(t *testing.T) {
 	}
 }
 
+// Envoy asks the app in HTTP/1.1 only if all Services that declare the port say so.
+func TestAGRPCProbeFailsOnAPortThatIsHTTP1Alone(t *testing.T) {
+	of := func(name string) string {
+		return "---\n" + strings.Replace(service("selector: {app: web}", "ports: [{name: "+name+", port: 80}]"), "name: web", "name: of-"+name, 1)
+	}
+	yaml := goesTo("shop", podOf("labels: {app: web, sidecar.istio.io/inject: \"true\"}", app("livenessProbe: {grpc: {port: 80}}")))
+	for services, fails := range map[string]bool{
+		"": false, of("http"): true, of("grpc"): false, of("http2"): false, of("tcp"): false, of("any"): false,
+		of("http") + of("http-web"): true, of("http") + of("grpc"): false, of("grpc") + of("http"): false, of("http") + of("any"): false,
+	} {
+		v := planNear(t, yaml+services, mtls("PERMISSIVE")).Probes[0]
+		if (v.StrictTLS == world.Fails) != fails || fails && !strings.Contains(v.Why, "HTTP/1.1, which is not gRPC") {
+			t.Errorf("%s: %+v", services, v)
+		}
+	}
+}
+
 // An error says that a probe fails in every world, a condition that it does in some.
 func TestAVerdictSaysOnWhatItDepends(t *testing.T) {
 	sidecar := "initContainers:\n- name: db\n  image: db\n  restartPolicy: Always\n  startupProbe: {httpGet: {port: 1}}\n" + app("")

@@ -167,3 +167,25 @@ func TestServicesDecideWhatAPolicySees(t *testing.T) {
 		}
 	}
 }
+
+// Of several Host headers the kubelet sends the first, and of others all.
+func TestAPolicySeesTheHeadersThatTheKubeletSends(t *testing.T) {
+	const headers = "[{name: Host, value: a.example}, {name: X-A, value: b}, {name: host, value: other.example}, {name: x-a, value: c}]"
+	pod := goesTo("shop", podOf("labels: {app: web, sidecar.istio.io/inject: \"true\"}", app("livenessProbe: {httpGet: {path: /foo, port: 8001, httpHeaders: "+headers+"}}")))
+	for rule, allowed := range map[string]bool{
+		"to: [{operation: {hosts: [A.example]}}]":                             true,
+		"to: [{operation: {hosts: [other.example]}}]":                         false,
+		"when: [{key: 'request.headers[host]', values: [a.example]}]":         true,
+		"when: [{key: 'request.headers[X-A]', values: ['b,c']}]":              true,
+		"when: [{key: 'request.headers[x-a]', values: [b]}]":                  false,
+		"when: [{key: 'request.headers[accept]', values: ['*/*']}]":           true,
+		"when: [{key: 'request.headers[user-agent]', values: [kube*]}]":       true,
+		"when: [{key: 'request.headers[user-agent]', values: [curl*]}]":       false,
+		"to: [{operation: {methods: [GET], paths: [/foo], ports: ['8001']}}]": true,
+	} {
+		v := planNear(t, pod+authorization("shop/a", "rules: [{"+rule+"}]"), mtls("PERMISSIVE")).Probes[0]
+		if (v.StrictTLS == world.Unaffected) != allowed || v.If != "" {
+			t.Errorf("%s: %+v", rule, v)
+		}
+	}
+}

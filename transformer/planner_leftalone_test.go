@@ -34,6 +34,7 @@ func TestATemplateThatHasOptedOutIsLeftAlone(t *testing.T) {
 		{name: "ours on the workload", reason: "opt-out", outcome: world.Fails, yaml: strings.Replace(own, "  name: web\n", "  name: web\n  annotations: {rewrite-probes.io/rewrite: \"0\"}\n", 1),
 			field: "metadata.annotations[rewrite-probes.io/rewrite]"},
 		{name: "ours on the Namespace", reason: "opt-out", outcome: world.Fails, yaml: namespace("", `rewrite-probes.io/rewrite: "false"`) + own},
+		{name: "host network, and what a mesh says of the pod", reason: "istio-opt-out", outcome: world.Unaffected, yaml: podOf("annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"false\"}", "hostNetwork: true\n"+app(httpProbe)), field: "spec.template.metadata.annotations[sidecar.istio.io/rewriteAppHTTPProbers]"},
 		{name: "host network", reason: "host-network", outcome: world.Unaffected, yaml: podOf("", "hostNetwork: true\n"+app(httpProbe)), field: "spec.template.spec.hostNetwork"},
 		{name: "injection label", reason: "injection-off", outcome: world.Unaffected, yaml: podOf("labels: {sidecar.istio.io/inject: \"false\"}\nannotations: {sidecar.istio.io/inject: \"true\"}", app(httpProbe)),
 			field: "spec.template.metadata.labels[sidecar.istio.io/inject]"},
