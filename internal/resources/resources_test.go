@@ -2,9 +2,12 @@ package resources
 
 import (
 	"math"
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
@@ -26,6 +29,42 @@ func TestAQuantityIsReadAsTheAPIServerReadsIt(t *testing.T) {
 		if ok != (c.want >= 0) || ok && (q.milli != c.want || !q.set) {
 			t.Errorf("%#v is %d thousandths (%t), want %d", c.v, q.milli, ok, c.want)
 		}
+	}
+}
+
+// The API takes a unit without a number for 0, which its own documentation does not.
+func TestAnyQuantityIsWhatTheAPIMakesOfIt(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(6, 50))
+	const digits, others = "0123456789.", "+-eEKMGTPinumkh "
+	quantities := 0
+	for range 50000 {
+		text := ""
+		for range 1 + rnd.IntN(4) {
+			text += string(digits[rnd.IntN(len(digits))])
+		}
+		for range rnd.IntN(3) {
+			text += string(others[rnd.IntN(len(others))])
+		}
+		if rnd.IntN(4) == 0 {
+			text += string(digits[rnd.IntN(len(digits))])
+		}
+		theirs, err := resource.ParseQuantity(text)
+		number, _, _ := strings.Cut(strings.NewReplacer("e", " ", "E", " ").Replace(text), " ")
+		want := err == nil && theirs.Sign() >= 0 && strings.ContainsAny(number, "0123456789")
+		q, ok := readQuantity(text)
+		is := q.milli == theirs.MilliValue()
+		if q == largest { // of which the API does not know the thousandths
+			is = theirs.CmpInt64(math.MaxInt64/1000) > 0
+		}
+		if ok != want || ok && !is {
+			t.Fatalf("%q is %d thousandths (%t); the API says %d (%v)", text, q.milli, ok, theirs.MilliValue(), err)
+		}
+		if ok {
+			quantities++
+		}
+	}
+	if quantities < 10000 {
+		t.Errorf("%d are quantities", quantities)
 	}
 }
 

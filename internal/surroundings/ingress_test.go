@@ -42,6 +42,7 @@ func TestALoadBalancerTakesItsPathFromAProbe(t *testing.T) {
 		"a static address":                  {annotated("kubernetes.io/ingress.global-static-ip-name"), web, "BackendConfig", ""},
 		"a certificate":                     {annotated("networking.gke.io/managed-certificates"), web, "BackendConfig", ""},
 		"another certificate":               {annotated("ingress.gcp.kubernetes.io/pre-shared-cert"), web, "BackendConfig", ""},
+		"another annotation of GKE's":       {annotated("ingress.gcp.kubernetes.io/x"), web, "BackendConfig", ""},
 		"what is no controller's":           {annotated(class), web, "", ""},
 		"a BackendConfig":                   {Ingress{Class: "gce", Backends: toWeb}, with("cloud.google.com/backend-config", "{}"), "", ""},
 		"a BackendConfig by its older name": {Ingress{Class: "gce", Backends: toWeb}, with("beta.cloud.google.com/backend-config", "{}"), "", ""},
