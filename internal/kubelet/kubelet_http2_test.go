@@ -738,6 +738,28 @@ func TestGRPCAnswersGetTheVerdictOfGRPCsClient(t *testing.T) {
 	}
 }
 
+// An app that goes on saying so is called twice, and not until the timeout.
+func TestACallThatIsNotProcessedIsRepeatedOnce(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var conns atomic.Int32
+	go testutil.ServeConns(l, func(conn net.Conn) {
+		conns.Add(1)
+		conn.Write(pieces["settings"])
+		readRequest(conn)
+		conn.Write(pieces["reset refused"])
+		conn.(*net.TCPConn).CloseWrite()
+		io.Copy(io.Discard, conn)
+	})
+	a := probeOnce(t, live, "http://"+l.Addr().String(), &prober.Original{GRPC: &prober.GRPC{}, TimeoutSeconds: 2})
+	if a.Verdict(false) != Failure || conns.Load() != 2 || !strings.Contains(a.Reason, "reset with code 7") {
+		t.Errorf("%s (%s) after %d connections, want a failure after 2", a.Verdict(false), a.Reason, conns.Load())
+	}
+}
+
 func TestTheMessageOfAGRPCStatusIsDecoded(t *testing.T) {
 	for status, want := range map[string]string{
 		"5":  `app does not know the service: "no service café"`,
