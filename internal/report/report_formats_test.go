@@ -470,3 +470,43 @@ func TestUnknownKindsAreAlikeWhereOneFieldCuresThem(t *testing.T) {
 		}
 	}
 }
+
+// Of an object with several templates, one without probes has a case too. A failure of a probe is that
+// probe's, whatever the order; one of anything else is the object's.
+func TestAFailureOfAProbeIsInTheCaseOfThatProbe(t *testing.T) {
+	web := &Object{Source: "a.yaml", File: "a.yaml", Kind: "LeaderWorkerSet", Name: "web"}
+	probe := field.NewPath("spec").Item("workers", 1).Key("readinessProbe")
+	none := Template{Object: web, Path: field.NewPath("spec")}
+	with := none
+	with.Probes = []transformer.Verdict{{Container: "web", Field: probe}}
+	for _, templates := range [][]Template{{none, with}, {with, none}, {with}} {
+		var b bytes.Buffer
+		r := &Report{Templates: templates, Messages: []Message{
+			{Severity: transformer.Error, Reason: reason.WouldFail, Object: web, Field: probe.Key("httpGet", "port"), Text: reason.NewText("port")},
+			{Severity: transformer.Error, Reason: reason.PortTaken, Object: web, Field: field.NewPath("spec", "ports"), Text: reason.NewText("taken")},
+		}}
+		if err := r.JUnit(&b); err != nil {
+			t.Fatal(err)
+		}
+		var suite struct {
+			Cases []struct {
+				Name     string `xml:"name,attr"`
+				Failures []struct {
+					Message string `xml:"message,attr"`
+				} `xml:"failure"`
+			} `xml:"testcase"`
+		}
+		if err := xml.Unmarshal(b.Bytes(), &suite); err != nil {
+			t.Fatal(err)
+		}
+		got := make(map[string]string)
+		for _, c := range suite.Cases {
+			for _, f := range c.Failures {
+				got[c.Name] += f.Message
+			}
+		}
+		if want := map[string]string{"LeaderWorkerSet web: " + probe.String(): "port", "LeaderWorkerSet web": "taken"}; !maps.Equal(got, want) {
+			t.Errorf("%d templates: the failures are %v, want %v", len(templates), got, want)
+		}
+	}
+}
