@@ -492,3 +492,18 @@ func TestARootOnTheLineOfItsMarkerIsEdited(t *testing.T) {
 		}
 	}
 }
+
+// The file of an item is the one that the newer annotation names; each names the index in its own.
+func TestTheFileOfAnItemIsThatOfTheNewerAnnotation(t *testing.T) {
+	const both = "internal.config.kubernetes.io/path: new.yaml, internal.config.kubernetes.io/index: '3', config.kubernetes.io/path: old.yaml, config.kubernetes.io/index: '2'"
+	for annotations, want := range map[string]string{
+		both: "new.yaml 3", "config.kubernetes.io/path: old.yaml, config.kubernetes.io/index: '2'": "old.yaml 2",
+		"internal.config.kubernetes.io/path: new.yaml": "new.yaml 0", "config.kubernetes.io/path: old.yaml, config.kubernetes.io/index: x": "old.yaml 0", "a: b": " 0",
+	} {
+		s := mustRead(t, []byte("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- {apiVersion: v1, kind: Pod, metadata: {name: a, annotations: {"+annotations+"}}}\n"))
+		path, index := s.Objects()[0].File()
+		if got := fmt.Sprint(path, " ", index); got != want {
+			t.Errorf("%s: %s, want %s", annotations, got, want)
+		}
+	}
+}

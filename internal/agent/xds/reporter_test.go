@@ -70,6 +70,20 @@ func TestTheEndIsReportedBeforeTheStreamEnds(t *testing.T) {
 	})
 }
 
+// A string of protobuf must be UTF-8; a command's name, in a reason, may be anything.
+func TestAReasonIsSentAsUTF8(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := newIstiod()
+		a := start(t, i, time.Hour)
+		synctest.Wait()
+		a.states <- errors.New("caf\xe9\xff: caf\u00e9")
+		if got := i.take(); !strings.HasSuffix(got, "unhealthy: caf?: caf\u00e9") {
+			t.Errorf("got %q", got)
+		}
+		a.end()
+	})
+}
+
 func TestReporter_stateWithoutConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newIstiod()
