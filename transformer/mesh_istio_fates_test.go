@@ -401,6 +401,19 @@ func TestAProbeOverTLSFailsOnAPortThatIsDeclaredHTTP(t *testing.T) {
 	}
 }
 
+// It keeps the host of an httpGet probe, and asks its own port there.
+func TestIstiosInjectorDropsTheHostOfATCPProbe(t *testing.T) {
+	for probe, want := range map[string]world.Outcome{
+		"tcpSocket: {port: 80}": world.Unaffected, "tcpSocket: {port: 80, host: 10.0.0.1}": world.Unaffected,
+		"httpGet: {port: 80}": world.Unaffected, "httpGet: {port: 80, host: 10.0.0.1}": world.Fails,
+	} {
+		r := plan(t, podOf(injected, app("livenessProbe: {"+probe+"}")), injectorRewrites)
+		if v := r.Probes[0]; v.StrictTLS != want || v.If != "" || want == world.Fails && !strings.Contains(v.Why, "its own port of that host") {
+			t.Errorf("%s: %+v", probe, v)
+		}
+	}
+}
+
 // Envoy asks the app in HTTP/1.1 only if all Services that declare the port say so.
 func TestAGRPCProbeFailsOnAPortThatIsHTTP1Alone(t *testing.T) {
 	of := func(name string) string {

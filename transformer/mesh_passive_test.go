@@ -622,3 +622,14 @@ func TestAnEmptySwitchIsNotThatOfTheNamespace(t *testing.T) {
 		}
 	}
 }
+
+// Kuma's proxy in the template needs no injection, so that the version of the injector does not matter.
+func TestKumasProxyInTheTemplateIsCertain(t *testing.T) {
+	const on = "labels: {kuma.io/sidecar-injection: enabled}"
+	for container, open := range map[string]bool{"": true, "- name: kuma-sidecar\n  image: kuma\n": false} {
+		r := plan(t, namespace("a: b", "")+inNamespace(podOf(on, app("lifecycle: {preStop: {httpGet: {path: /stop, port: 80}}}")+container)))
+		if v := r.Probes[0]; v.StrictTLS != world.Fails || strings.Contains(v.If, "Kuma is older than 2.11") != open || !open && v.If != "" {
+			t.Errorf("%q: %+v", container, v)
+		}
+	}
+}

@@ -53,3 +53,16 @@ func TestIstioProxyAnswersWhereItStartsInTime(t *testing.T) {
 		}
 	}
 }
+
+// Istio leaves its status server's port to itself wherever that is, so that none must be excluded.
+func TestThePortOfTheStatusServerIsNotExcluded(t *testing.T) {
+	const status, excluded = "status.sidecar.istio.io/port", "excludeInboundPorts"
+	before := podOf("annotations: {"+status+": \"15030\"}", app(httpProbe))
+	for n, want := range map[int]bool{15030: false, 15031: true} {
+		r := plan(t, before, answeredBy("probe-proxy"), port(n), injects())
+		if got := strings.Contains(r.text, excluded); got != want || r.Answer.Port != n {
+			t.Errorf("port %d is excluded: %t\n%s", n, got, r.text)
+		}
+		wantText(t, restore(t, r.text), before)
+	}
+}

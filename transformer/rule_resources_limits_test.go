@@ -128,3 +128,14 @@ func TestADeclaredIstioProxyHasTheConfiguredResources(t *testing.T) {
 	}
 	wantText(t, restore(t, given.text), before)
 }
+
+// Any of the LimitRanges may fill in the declared proxy.
+func TestEveryLimitRangeCountsForADeclaredProxy(t *testing.T) {
+	ofPods, ofContainers := limitRange("{type: Pod, max: {memory: 100Gi}}"), limitRange("{type: Container, default: {memory: 1Gi}}")
+	for ranges, warned := range map[string]bool{"": false, ofPods: false, ofContainers: true, ofPods + ofContainers: true, ofContainers + ofPods: true} {
+		r := plan(t, ranges+podOf("", app(httpProbe)), answeredBy("istio-proxy"))
+		if _, got := r.has("proxy-limits"); got != warned {
+			t.Errorf("%s: %v", ranges, r.Findings)
+		}
+	}
+}

@@ -71,6 +71,8 @@ func TestWhatIsKnownOfARequestMatches(t *testing.T) {
 		{"hosts", "10.0.0.1:*", maybe},
 		{"hosts", "*.1:8080", maybe},
 		{"request.headers[Host]", "*:8080", always},
+		{"request.headers[:authority]", "*:8080", always},
+		{"request.headers[:authority]", "*:80", never},
 		{"request.headers[X-A]", "b", always},
 		{"request.headers[X-A]", "B", never},
 		{"request.headers[x-b]", "*", never},

@@ -160,6 +160,13 @@ func TestWhatAnotherBranchSaysIsMarked(t *testing.T) {
 		ns("shop", "istio-injection: disabled"), peer("shop/a", "{}"), authorization("shop/a"), service("shop/a"),
 		object("v1", "LimitRange", "shop/a", "limits: []"), object("v1", "ResourceQuota", "shop/a", "hard: {}"),
 		object("networking.k8s.io/v1", "Ingress", "shop/a", "rules: []"), object("route.openshift.io/v1", "Route", "shop/a", "to: {}")))
+	further := of(t, "shop", "a/web.yaml", web, "b/all.yaml", documents(
+		object("networking.istio.io/v1", "Sidecar", "shop/a", "ingress: []"), object("networking.istio.io/v1", "Sidecar", root+"/a", "ingress: []"),
+		object("apps.kruise.io/v1beta1", "SidecarSet", "/a", "containers: [{name: istio-proxy}]"), object("networking.k8s.io/v1", "NetworkPolicy", "shop/a", "podSelector: {}"),
+		object("policy.linkerd.io/v1beta3", "Server", "shop/a", "podSelector: {}"), object("policy.linkerd.io/v1beta3", "HTTPRoute", "shop/a", "parentRefs: [{kind: Server, name: a}]")))
+	if n := len(further.Sidecars()) + len(further.SidecarSets()) + len(further.NetworkPolicies()) + len(further.LinkerdServers()) + len(further.HTTPRoutes()); n > 0 {
+		t.Errorf("%d objects of another branch are heard", n)
+	}
 	if s.Namespace != nil || s.OpenShift || len(s.LimitRanges)+len(s.Quotas)+len(s.Services())+len(s.Ingresses()) != 0 {
 		t.Errorf("another branch is heard: %+v", s)
 	}

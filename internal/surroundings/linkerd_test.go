@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
 // A prefix of Gateway API's is one of whole segments of the path; a slash at its end does not matter.
@@ -28,5 +30,34 @@ func TestAPrefixMatchesWholeSegments(t *testing.T) {
 	}
 	if m := new(PathMatch); !m.mayMatch("/b") {
 		t.Error("no path does not match all")
+	}
+}
+
+// Only a Server that is certainly about the pods and the port counts, and its routes.
+func TestOnlyASureServerHasRoutes(t *testing.T) {
+	web := field.KeyValues{{Key: "app", Value: "web"}}
+	server := LinkerdServer{Name: "web", PodSelector: LabelSelector{MatchLabels: web}, Port: field.IntOrString{Int: 80}}
+	routes := []HTTPRoute{
+		{Name: "other", Servers: []string{"api"}, Matches: []PathMatch{{}}},
+		{Name: "a", Servers: []string{"api", "web"}, Matches: []PathMatch{{"Exact", "/x"}}},
+		{Name: "b", Servers: []string{"web"}, Matches: []PathMatch{{"Exact", "/y"}, {"Exact", "/live"}}},
+	}
+	s := Surroundings{LinkerdServers: func() []LinkerdServer { return []LinkerdServer{server} }, HTTPRoutes: func() []HTTPRoute { return routes }}
+	for _, c := range []struct {
+		labels field.KeyValues
+		port   int
+		path   string
+		route  string
+		may    bool
+	}{
+		{web, 80, "/live", "HTTPRoute a", true},
+		{web, 80, "/other", "HTTPRoute a", false},
+		{web, 81, "/live", "", false},
+		{field.KeyValues{{Key: "app", Value: "other"}}, 80, "/live", "", false},
+		{nil, 80, "/live", "", false},
+	} {
+		if route, may := s.RoutedBy(&Pods{Kind: "Deployment", Labels: c.labels}, c.port, c.path); route != c.route || may != c.may {
+			t.Errorf("%+v: %q, %t", c, route, may)
+		}
 	}
 }

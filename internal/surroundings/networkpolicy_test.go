@@ -94,3 +94,24 @@ func TestABlockLacksEveryException(t *testing.T) {
 		}
 	}
 }
+
+// A policy that may be about the pods may let in what another keeps out, and keeps nothing out itself.
+func TestOnlyASurePolicyKeepsOut(t *testing.T) {
+	later := LabelSelector{MatchLabels: field.KeyValues{{Key: "istio.io/rev", Value: "canary"}}}
+	shut, open := NetworkPolicy{Name: "shut"}, NetworkPolicy{Name: "open", Ingress: []NetworkRule{{}}}
+	mayShut, mayOpen := shut, open
+	mayShut.PodSelector, mayOpen.PodSelector = later, later
+	for _, c := range []struct {
+		policies []NetworkPolicy
+		want     string
+	}{
+		{nil, ""}, {[]NetworkPolicy{shut}, "NetworkPolicy shut"}, {[]NetworkPolicy{open}, ""}, {[]NetworkPolicy{mayShut}, ""}, {[]NetworkPolicy{mayOpen}, ""},
+		{[]NetworkPolicy{shut, open}, ""}, {[]NetworkPolicy{shut, mayOpen}, ""}, {[]NetworkPolicy{mayOpen, shut}, ""}, {[]NetworkPolicy{mayShut, shut}, "NetworkPolicy shut"},
+	} {
+		s := Surroundings{NetworkPolicies: func() []NetworkPolicy { return c.policies }}
+		pods := &Pods{Kind: "Deployment", Labels: field.KeyValues{{Key: "app", Value: "web"}}}
+		if got := s.ShutBy(netip.MustParseAddr("169.254.7.127"), pods, 80); got != c.want {
+			t.Errorf("%v: %q, want %q", c.policies, got, c.want)
+		}
+	}
+}

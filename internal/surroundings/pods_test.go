@@ -79,7 +79,7 @@ func TestAPolicyOfAnotherNamespaceDecidesNothing(t *testing.T) {
 	for want, policies := range map[string][]AuthorizationPolicy{
 		"AuthorizationPolicy shop/b":         {deny("other", "a"), deny("shop", "b"), deny("shop", "c")},
 		"AuthorizationPolicy istio-system/a": {deny("istio-system", "a"), deny("shop", "b")},
-		"":                                   {deny("other", "a"), {Name: "b", Namespace: "shop", Action: "DENY", Rules: []*authz.Rule{nil}}},
+		"":                                   {deny("other", "a"), deny("", "c"), {Name: "b", Namespace: "shop", Action: "DENY", Rules: []*authz.Rule{nil}}},
 	} {
 		s := Surroundings{AuthorizationPolicies: policies}
 		web := &Pods{Namespace: "shop", Labels: field.KeyValues{{Key: "app", Value: "web"}}}
