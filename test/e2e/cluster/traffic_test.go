@@ -136,7 +136,7 @@ func TestARolloutLosesNoRequestThatItWouldNotLoseWithoutRewriteProbes(t *testing
 	t.Parallel()
 	bringUp(t, "rollout", rewrite(t, shopIn(t, "rollout"), defaultConfig...))
 	client := onePod(t, "rollout", "app=reviews")
-	const requests = "25s"
+	const requests = "40s" // longer than the rollout, with its hook
 	answered := make(chan string, 1)
 	failed := make(chan error, 1)
 	go func() {
