@@ -34,6 +34,29 @@ func TestTheNumbersThatKustomizeKeeps(t *testing.T) {
 	}
 }
 
+// A list is tested by the names of its items and their number, and whole where one has no name.
+func TestTheItemsOfAListAreTestedByTheirNames(t *testing.T) {
+	named := func(name string) field.Value { return field.Map{{Key: "name", Value: name}} }
+	list := func(items ...field.Value) field.Value {
+		return field.Map{{Key: "a", Value: field.List(items)}}
+	}
+	for _, c := range []struct {
+		object field.Value
+		tested int
+	}{
+		{list(named("x"), named("y")), 3},
+		{list(named("x")), 2},
+		{list(named("x"), field.Map{{Key: "image", Value: "y"}}), 1},
+		{list(named(""), named("y")), 1},
+		{list(), 1},
+	} {
+		got := patches.Reading{Names: []field.Path{field.NewPath("a")}}.Tests(c.object)
+		if len(got) != c.tested || !applies(got, c.object) {
+			t.Errorf("%v: %d tests, want %d: %v", c.object, len(got), c.tested, got)
+		}
+	}
+}
+
 // applies reports whether all tests hold for a value.
 func applies(tests []field.Operation, v field.Value) bool {
 	for _, o := range tests {

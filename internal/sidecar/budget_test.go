@@ -43,6 +43,14 @@ func TestAConnectionThatWasEvictedIsNotAnswered(t *testing.T) {
 	}
 }
 
+func TestAConnectionThatWasEvictedEntersNoQueue(t *testing.T) {
+	s := New(slog.New(slog.DiscardHandler), "", 0, nil, nil)
+	c := evicted(s, "GET /healthz HTTP/1.1\r\n\r\n")
+	if q := &s.budget.waiting; s.budget.enter(c, q) || q.Len() != 0 {
+		t.Errorf("it entered a queue, which has %d connections", q.Len())
+	}
+}
+
 // A burst is a listener at which many connections wait.
 type burst struct {
 	net.Listener
