@@ -7,6 +7,7 @@
 //	/control/close   it stops listening everywhere (the process lives on)
 //	/control/hang    it accepts connections and never answers
 //	/control/fail    /healthz answers 503 and the health service NOT_SERVING
+//	/control/release a hook that was asked for with ?until=released is answered
 package main
 
 import (
@@ -16,8 +17,10 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log"
 	"math/big"
 	"net"
@@ -49,12 +52,12 @@ func main() {
 		fail      = flag.Bool("fail", false, "start as after /control/fail")
 		exitAfter = flag.Duration("exit-after", 0, "time after which the program ends well, as a job does")
 		get       = flag.String("get", "", "only ask this URL, as an exec probe does, and end with 1 unless it answers 200")
-		getFor    = flag.Duration("for", 0, "with -get: ask again and again for so long, and say how many answers were another")
+		getWhile  = flag.String("while", "", "with -get: ask again and again while this URL answers 200, and say how many answers were another")
 		record    = flag.String("record", "", "file that hooks, starts and the end are written to")
 	)
 	flag.Parse()
 	if *get != "" {
-		if !ask(*get, *getFor) {
+		if !ask(*get, *getWhile) {
 			os.Exit(1)
 		}
 		return
@@ -65,6 +68,7 @@ func main() {
 	time.Sleep(*delay)
 
 	a := &app{rec: rec, health: health.NewServer()}
+	a.released, a.release = context.WithCancel(context.Background())
 	a.health.SetServingStatus("", healthpb.HealthCheckResponse_NOT_SERVING) // probes must ask for the service they name
 	a.health.SetServingStatus("ready", healthpb.HealthCheckResponse_SERVING)
 	if *fail {
@@ -103,26 +107,38 @@ func main() {
 	}
 }
 
-// ask requests a URL once, or again and again for a time, on a new connection each. It
-// reports whether every answer was 200, and says what the others were.
-func ask(url string, while time.Duration) bool {
-	client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-	asked, lost := 0, 0
-	for end := time.Now().Add(while); asked == 0 || time.Now().Before(end); asked++ {
-		r, err := client.Get(url)
-		if err != nil {
+// ask requests a URL once, or again and again while another answers 200, on a new connection
+// each. It reports whether every answer was 200, and says what the others were.
+func ask(url, while string) bool {
+	lost := 0
+	asked := 1
+	for ; ; asked++ {
+		if err := answered(url); err != nil {
 			log.Println(err)
 			lost++
-			continue
 		}
-		r.Body.Close()
-		if r.StatusCode != http.StatusOK {
-			log.Println(r.Status)
-			lost++
+		if while == "" || answered(while) != nil {
+			break
 		}
 	}
 	fmt.Printf("%d of %d requests lost\n", lost, asked)
 	return lost == 0
+}
+
+var asks = http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+
+// answered returns an error, with what was answered, unless a URL answers 200.
+func answered(url string) error {
+	r, err := asks.Get(url)
+	if err != nil {
+		return err
+	}
+	defer r.Body.Close()
+	if r.StatusCode == http.StatusOK {
+		return nil
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, 1024))
+	return errors.Join(fmt.Errorf("%s: %s", r.Status, body), err)
 }
 
 // An app is what the servers share.
@@ -131,6 +147,9 @@ type app struct {
 	health *health.Server
 	hung   atomic.Bool
 	failed atomic.Bool
+
+	released context.Context // ended by release
+	release  context.CancelFunc
 
 	mu        sync.Mutex // guards listeners
 	listeners []net.Listener
@@ -177,6 +196,8 @@ func (a *app) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.hung.Store(true)
 	case "/control/fail":
 		a.fail()
+	case "/control/release":
+		a.release()
 	case "/healthz":
 		if a.failed.Load() {
 			http.Error(w, "failed on demand", http.StatusServiceUnavailable)
@@ -190,6 +211,9 @@ func (a *app) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/hook/post-start", "/hook/pre-stop":
 		a.rec.add(r.URL.Path, r.UserAgent())
 		takes, _ := time.ParseDuration(r.FormValue("for"))
+		if r.FormValue("until") == "released" {
+			<-a.released.Done()
+		}
 		time.Sleep(takes)
 	default:
 		http.NotFound(w, r)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -203,6 +204,20 @@ func (c *client) removeNamespace(name string) error {
 		list, err := c.CoreV1().Pods(name).List(context.Background(), metav1.ListOptions{})
 		if err == nil && len(list.Items) > 0 {
 			err = fmt.Errorf("%d pods are left in namespace %s", len(list.Items), name)
+		}
+		return err
+	})
+}
+
+// podGone waits until a pod that is about to end has.
+func (c *client) podGone(namespace, name string) error {
+	return testutil.Eventually(time.Minute, func() error {
+		_, err := c.CoreV1().Pods(namespace).Get(context.Background(), name, metav1.GetOptions{})
+		if err == nil {
+			return fmt.Errorf("the pod %s/%s has not ended", namespace, name)
+		}
+		if apierrors.IsNotFound(err) {
+			return nil
 		}
 		return err
 	})

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
@@ -132,15 +135,20 @@ func handshakes(t *testing.T, namespace, pod string) int {
 	return n
 }
 
+// The old pod's hook is answered when the client's Envoy sends it nothing any more: how long
+// istiod takes to say so is no part of what is tested.
 func TestARolloutLosesNoRequestThatItWouldNotLoseWithoutRewriteProbes(t *testing.T) {
 	t.Parallel()
-	bringUp(t, "rollout", rewrite(t, shopIn(t, "rollout"), defaultConfig...))
+	held := strings.NewReplacer("?for=3s", "?until=released", "GracePeriodSeconds: 10", "GracePeriodSeconds: 120")
+	bringUp(t, "rollout", rewrite(t, held.Replace(shopIn(t, "rollout")), defaultConfig...))
 	client := onePod(t, "rollout", "app=reviews")
-	const requests = "40s" // longer than the rollout, with its hook
+	old := onePod(t, "rollout", "app=web")
+	address := addressOf(t, "rollout", old)
 	answered := make(chan string, 1)
 	failed := make(chan error, 1)
+	const serving = "http://127.0.0.1:8080/healthz" // of the client, until it is told to fail
 	go func() {
-		out, err := api.execFor(time.Minute, "rollout", client, "app", "/app", "-get", "http://web/healthz", "-for", requests)
+		out, err := api.execFor(5*time.Minute, "rollout", client, "app", "/app", "-get", "http://web/healthz", "-while", serving)
 		answered <- out
 		failed <- err
 	}()
@@ -150,9 +158,45 @@ func TestARolloutLosesNoRequestThatItWouldNotLoseWithoutRewriteProbes(t *testing
 	if err := api.deploymentReady("rollout", "web", 2*time.Minute); err != nil {
 		t.Fatal(err)
 	}
+	if err := sendsNothing("rollout", client, address); err != nil {
+		t.Fatal(err)
+	}
+	if err := ask("rollout", old, "http://127.0.0.1:8080/control/release"); err != nil {
+		t.Errorf("the old pod did not live until its hook was answered: %v", err)
+	}
+	if err := api.podGone("rollout", old); err != nil {
+		t.Error(err)
+	}
+	if err := ask("rollout", client, "http://127.0.0.1:8080/control/fail"); err != nil {
+		t.Fatal(err)
+	}
 	saw := strings.TrimSpace(<-answered)
 	if err := <-failed; err != nil {
 		t.Errorf("%s: %v", saw, err)
 	}
 	note(t, "no request lost", saw)
+}
+
+// addressOf returns the address of a pod.
+func addressOf(t *testing.T, namespace, pod string) string {
+	t.Helper()
+	p, err := api.CoreV1().Pods(namespace).Get(context.Background(), pod, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Status.PodIP
+}
+
+// sendsNothing waits until the Envoy of a pod has no endpoint at an address.
+func sendsNothing(namespace, pod, address string) error {
+	return testutil.Eventually(time.Minute, func() error {
+		clusters, err := api.exec(namespace, pod, "istio-proxy", "pilot-agent", "request", "GET", "clusters")
+		if err != nil {
+			return err
+		}
+		if strings.Contains(clusters, "::"+address+":") {
+			return fmt.Errorf("the Envoy of %s still has endpoints at %s", pod, address)
+		}
+		return nil
+	})
 }
