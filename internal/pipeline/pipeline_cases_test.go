@@ -171,3 +171,30 @@ func TestAnObjectWithOneRefusedTemplateStaysAsItIs(t *testing.T) {
 		t.Error("the good template alone is not rewritten")
 	}
 }
+
+// TestAnObjectWhoseEditsCannotBeMadeIsNotCounted: what is said to be changed was changed.
+func TestAnObjectWhoseEditsCannotBeMadeIsNotCounted(t *testing.T) {
+	const shared = `apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: a}
+  spec: &pod {containers: [{name: app, livenessProbe: {httpGet: {port: 80}}}]}
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: b}
+  spec: *pod
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: c}
+  spec: {containers: [{name: app, livenessProbe: {httpGet: {port: 80}}}]}
+`
+	s, r := runWith(t, config.Default(), "<stdin>", []byte(shared), pipeline.Rewrite)
+	if n := report.Count(r.Messages, transformer.Error); n != 2 {
+		t.Errorf("%d errors, want one for each of the two that share a spec: %v", n, r.Messages)
+	}
+	if changed := changedObjects(s); changed != 1 || r.Changed != 1 {
+		t.Errorf("%d objects changed, and %d are said to be; want 1", changed, r.Changed)
+	}
+}

@@ -36,7 +36,11 @@ func process(input []byte) (v verdict, why string) {
 	if err != nil {
 		return refused, err.Error()
 	}
-	if r := pipeline.Run([]*manifest.Stream{s}, config.Default(), pipeline.Rewrite); report.Count(r.Messages, transformer.Error) > 0 {
+	r := pipeline.Run([]*manifest.Stream{s}, config.Default(), pipeline.Rewrite)
+	if changed := changedObjects(s); r.Changed != changed {
+		return broken, fmt.Sprintf("%d objects are said to be changed, and %d are", r.Changed, changed)
+	}
+	if report.Count(r.Messages, transformer.Error) > 0 {
 		return refused, "an error was reported"
 	}
 	once, err := s.Text()
@@ -56,6 +60,17 @@ func process(input []byte) (v verdict, why string) {
 		return broken, "the second run changed the text: " + firstDifference(once, twice)
 	}
 	return kept, ""
+}
+
+// changedObjects counts the objects of a stream that were edited.
+func changedObjects(s *manifest.Stream) int {
+	n := 0
+	for _, o := range s.Objects() {
+		if o.Changed() {
+			n++
+		}
+	}
+	return n
 }
 
 // objectsKept compares the documents before and after, read by a parser that the
