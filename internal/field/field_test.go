@@ -17,6 +17,8 @@ func TestAPathReadsAsTheAPIServerWritesIt(t *testing.T) {
 		{spec, "spec"},
 		{spec.Key("containers").Index(0).Key("livenessProbe", "httpGet"), "spec.containers[0].livenessProbe.httpGet"},
 		{field.NewPath("metadata", "annotations", "sidecar.istio.io/inject"), "metadata.annotations[sidecar.istio.io/inject]"},
+		{field.NewPath("metadata", "labels", "team/web"), "metadata.labels[team/web]"},
+		{field.NewPath("data", "app.yaml"), "data[app.yaml]"},
 		{field.NewPath("data", "a\nb"), `data["a\nb"]`},
 		{spec.Join(field.NewPath("template")), "spec.template"},
 	} {
