@@ -275,13 +275,12 @@ func TestACertificateThatCannotBeStoredIsUsed(t *testing.T) {
 
 func TestTheTokenAloneRenewsACertificateThatIsRefused(t *testing.T) {
 	f := newFixture(t)
-	f.lifetime = 4 * time.Second
 	first, err := f.Certificate(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(time.Until(first.Leaf.NotAfter.Add(-1500 * time.Millisecond)))
-	f.change(func() { f.noCerts, f.lifetime = true, time.Hour })
+	f.MakeDue()
+	f.change(func() { f.noCerts = true })
 	f.take()
 	second, err := f.Certificate(t.Context())
 	if err != nil || second.Leaf.Equal(first.Leaf) {
