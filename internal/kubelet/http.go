@@ -60,7 +60,6 @@ func (t *httpTarget) probe(ctx context.Context, call *Call) *Answer {
 		Header: call.Header,
 		Meter:  &call.Meter,
 	}
-	authorize(first)
 	a, err := t.follow(ctx, call, first)
 	record, isOther := errors.AsType[tls.RecordHeaderError](err)
 	if t.Hook &&
@@ -90,18 +89,21 @@ func (t *httpTarget) probe(ctx context.Context, call *Call) *Answer {
 	return a
 }
 
-// authorize adds the URL's user as a header, unless there is one.
-func authorize(req *wire.Request) {
+// authorized returns the request with the URL's user as a header, unless it has one. A redirect of the
+// request gets the user of its own URL.
+func authorized(req *wire.Request) *wire.Request {
 	user := req.URL.User
 	if user == nil || req.Header.Get("Authorization") != "" {
-		return
+		return req
 	}
 	password, _ := user.Password()
-	req.Header = maps.Clone(req.Header)
-	req.Header.Set(
+	sent := *req
+	sent.Header = maps.Clone(req.Header)
+	sent.Header.Set(
 		"Authorization",
 		"Basic "+base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)),
 	)
+	return &sent
 }
 
 func (t *httpTarget) follow(ctx context.Context, call *Call, first *wire.Request) (*Answer, error) {
@@ -109,7 +111,7 @@ func (t *httpTarget) follow(ctx context.Context, call *Call, first *wire.Request
 		if req.URL.Host == "" {
 			return nil, errors.New("URL has no host")
 		}
-		res, err := t.send(ctx, call, req)
+		res, err := t.send(ctx, call, authorized(req))
 		if err != nil {
 			return nil, err
 		}
@@ -246,13 +248,12 @@ func (t *httpTarget) redirect(call *Call, first, req *wire.Request, res *wire.Re
 		Header: maps.Clone(first.Header),
 		Meter:  first.Meter,
 	}
-	if first.Host != first.URL.Host {
+	if req.Host != req.URL.Host {
 		if ref, _ := url.Parse(location); !ref.IsAbs() { // it was parsed above
-			next.Host = first.Host
+			next.Host = req.Host
 		}
 	}
 	setReferer(next, req)
-	authorize(next)
 	return next, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -226,6 +227,76 @@ func TestTheSameRedirectsAreFollowedAsByNetHTTP(t *testing.T) {
 			if a := probeOnce(t, live, app.URL, httpGet("HTTP", path)); a.Status != res.StatusCode {
 				t.Errorf("%s: %d %s, want %d", path, a.Status, a.Reason, res.StatusCode)
 			}
+		}
+	}
+}
+
+// TestChainsOfRedirectsAreThoseOfNetHTTP draws chains, and compares what an app sees of each request: who asks, for
+// whom and from where, as the first request, the last one and the Locations say.
+func TestChainsOfRedirectsAreThoseOfNetHTTP(t *testing.T) {
+	var seen, locations []string
+	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen = append(seen, fmt.Sprint(r.RequestURI, " of ", r.Host, r.Header["Referer"], r.Header["Authorization"], r.Header["X"]))
+		if n, _ := strconv.Atoi(r.URL.Path[1:]); n < len(locations) {
+			w.Header().Set("Location", locations[n])
+			w.WriteHeader(http.StatusFound)
+		}
+	}))
+	defer app.Close()
+	address := strings.TrimPrefix(app.URL, "http://")
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := []string{"/%d", "%d", "//" + address + "/%d", "http://" + address + "/%d", "http://me:secret@" + address + "/%d", "//you@" + address + "/%d", "http://" + address + "/%d#end"}
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		locations = nil
+		for i := range r.IntN(5) {
+			locations = append(locations, fmt.Sprintf(to[r.IntN(len(to))], i+1))
+		}
+		path := []string{"/0", "//first:secret@other/0"}[r.IntN(2)]
+		header := textproto.MIMEHeader{"X": {"1", "2"}}
+		for _, name := range []string{"Referer", "Authorization"} {
+			if r.IntN(3) == 0 {
+				header.Set(name, "mine")
+			}
+		}
+		asked := []string{address, "web"}[r.IntN(2)]
+
+		u, err := url.Parse(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.Scheme, u.Host = "http", address
+		req, err := http.NewRequest(http.MethodGet, u.String(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host, req.Header = asked, http.Header(header).Clone()
+		seen = nil
+		res, err := app.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		want := strings.Join(seen, "\n")
+
+		get := &prober.HTTPGet{Scheme: "HTTP", Path: path, Port: field.Number(n)}
+		target, err := NewTarget(host, live, &prober.Original{HTTPGet: get, TimeoutSeconds: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen = nil
+		call := &Call{Host: asked, Port: "15020", Header: header, Start: time.Now(), Own: true}
+		a := probed(t.Context(), t, target, call)
+		call.Close()
+		if got := strings.Join(seen, "\n"); a.Status != 200 || got != want {
+			t.Fatalf("%d %s: from %s with %v to %q the app sees\n%s\nand of net/http\n%s", a.Status, a.Reason, path, header, locations, got, want)
 		}
 	}
 }
@@ -471,16 +542,19 @@ func (c *slowConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
+// The kubelet takes the header of the hook out, and its client puts the URL's user in again.
 func TestAnHTTPSHookFallsBackToHTTPWithoutItsCredentials(t *testing.T) {
-	var auth []string
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		auth = r.Header["Authorization"]
-		w.WriteHeader(500)
-	}))
-	a := probeOnce(t, stop, s.URL, httpGet("HTTPS", "/"))
-	s.Close() // waits for the handler
-	if a.Drop || a.Verdict(true) != Success || auth != nil {
-		t.Errorf("answer %+v, app saw Authorization %q", a, auth)
+	for path, want := range map[string]string{"/": "[]", "//me:secret@other/": "[Basic bWU6c2VjcmV0]"} {
+		var auth []string
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			auth = r.Header["Authorization"]
+			w.WriteHeader(500)
+		}))
+		a := probeOnce(t, stop, s.URL, httpGet("HTTPS", path))
+		s.Close() // waits for the handler
+		if a.Drop || a.Verdict(true) != Success || fmt.Sprint(auth) != want {
+			t.Errorf("%s: answer %+v, app saw Authorization %q, want %s", path, a, auth, want)
+		}
 	}
 }
 
