@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"runtime"
 	"strings"
@@ -327,4 +328,52 @@ func TestATurnIsWaitedForUntilTheCallIsOver(t *testing.T) {
 		s.pauseTLS(0)
 		expect("no pause", time.Second, true, 0)
 	})
+}
+
+// TestBytesThatAreReturnedCanBeTakenAgain takes and returns bytes of many keys in any order. A key gets
+// them if there is room in its own part and in that of all keys: two sums say whether there is.
+func TestBytesThatAreReturnedCanBeTakenAgain(t *testing.T) {
+	for name, bytes := range map[string]struct {
+		take    func(s *share, n int) bool
+		release func(s *share, n int)
+		ofKey   func(s *share) int
+		ofAll   int
+	}{
+		"heads": {(*share).take, (*share).release, func(s *share) int { return s.maxBytes }, maxAppBytes},
+		"TLS":   {func(s *share, n int) bool { return s.tryTLS(n) == 0 }, (*share).releaseTLS, func(s *share) int { return s.maxTLSBytes }, maxTLSBytes},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(1, 2))
+			for range 10 {
+				shares := make([]*share, 1+r.IntN(20))
+				for i := range shares {
+					shares[i] = new(share)
+				}
+				newBudget().divide(maxProbes, shares)
+				taken := make(map[*share][]int)
+				sums, all := make(map[*share]int), 0
+				for range 1000 {
+					s := shares[r.IntN(len(shares))]
+					if have := taken[s]; len(have) > 0 && r.IntN(3) == 0 {
+						n := have[len(have)-1]
+						taken[s] = have[:len(have)-1]
+						bytes.release(s, n)
+						sums[s] -= n
+						all -= n
+						continue
+					}
+					n := 1 + r.IntN(bytes.ofKey(s)/2)
+					want := sums[s]+n <= bytes.ofKey(s) && all+n <= bytes.ofAll
+					if got := bytes.take(s, n); got != want {
+						t.Fatalf("%s: %d bytes beside %d of the key and %d of all %d keys: %t, want %t", name, n, sums[s], all, len(shares), got, want)
+					}
+					if want {
+						taken[s] = append(taken[s], n)
+						sums[s] += n
+						all += n
+					}
+				}
+			}
+		})
+	}
 }

@@ -83,6 +83,7 @@ func TestAHeadIsReadInPieces(t *testing.T) {
 			c := &conn{Conn: ours, server: s, view: &view{}, buf: new([smallHead]byte), evicted: make(chan struct{})}
 			s.budget.enter(c, &s.budget.heads)
 			go func() {
+				defer caller.Close() // nobody waits for more than this
 				for text := head + "\r\n\r\n"; text != ""; {
 					n := min(size, len(text))
 					io.WriteString(caller, text[:n])

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"strings"
 	"testing"
@@ -42,6 +43,34 @@ func TestTheLogIsLimited(t *testing.T) {
 		}
 		if lines() != logBurst || strings.Count(b.String(), "dropped=7") != 1 {
 			t.Errorf("%d lines after an hour, want %d and 7 dropped", lines(), logBurst)
+		}
+	})
+}
+
+// TestTheLogGetsALineEverySecond compares it with a bucket that gets one at each full second,
+// however long the pauses between lines are.
+func TestTheLogGetsALineEverySecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(1, 2))
+		var b bytes.Buffer
+		log := limited(slog.New(slog.NewTextHandler(&b, nil)))
+		began := time.Now()
+		left, seconds := logBurst, 0
+		for range 1000 {
+			time.Sleep(time.Duration(r.IntN(1500)) * time.Millisecond)
+			for ; seconds < int(time.Since(began)/time.Second); seconds++ {
+				left = min(left+1, logBurst)
+			}
+			lines := r.IntN(4)
+			want := min(lines, left)
+			left -= want
+			b.Reset()
+			for range lines {
+				log.Info("line")
+			}
+			if got := strings.Count(b.String(), "\n"); got != want {
+				t.Fatalf("after %s %d of %d lines are written, want %d", time.Since(began), got, lines, want)
+			}
 		}
 	})
 }

@@ -2,16 +2,19 @@ package wire_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -227,6 +230,7 @@ func TestFramesThatEndAStreamAreTold(t *testing.T) {
 		"a parameter":                {head(0, ":status", "200", "content-type", "application/grpc;x=y") + head(last, "grpc-status", "0"), "EOF"},
 		"another HTTP status":        {head(0, ":status", "404", "content-type", "application/grpc") + head(last, "grpc-status", "0"), "EOF"},
 		"two statuses":               {begin + head(last, "grpc-status", "7", "grpc-status", "0"), "EOF"},
+		"two statuses, first a bad":  {begin + head(last, "grpc-status", "x", "grpc-status", "0"), "gRPC answer has no valid grpc-status"},
 		"two statuses, a bad one":    {begin + head(last, "grpc-status", "0", "grpc-status", "x"), "gRPC answer has no valid grpc-status"},
 		"a longer type":              {head(0, ":status", "200", "content-type", "application/grpcs"), `answer is not gRPC: Content-Type ["application/grpcs"]`},
 		"a page of another status":   {head(0, ":status", "201", "content-type", "text/html"), "answer to the gRPC call has HTTP status 201"},
@@ -479,6 +483,74 @@ func TestAMessageWaitsForBothWindows(t *testing.T) {
 		}
 		_ = ours.Close()
 		_ = theirs.Close()
+	}
+}
+
+// TestAStreamSendsAsMuchAsItsWindowsHave: the peer raises the two, and changes the size that a stream's has at its start,
+// in any order. That changes the stream's by the difference, and what was added before stays.
+func TestAStreamSendsAsMuchAsItsWindowsHave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(1, 2))
+		for range 200 {
+			const atStart = 64<<10 - 1
+			windows, initial := [2]int{atStart, atStart}, atStart
+			frames, n := "", r.IntN(8)
+			for range n {
+				by := 1 + r.IntN(30<<10)
+				number := string(binary.BigEndian.AppendUint32(nil, uint32(by)))
+				switch stream := r.IntN(3); stream {
+				case 2:
+					frames += frame(4, 0, 0, "\x00\x04"+number)
+					windows[1] += by - initial
+					initial = by
+				default:
+					frames += frame(8, 0, byte(stream), number)
+					windows[stream] += by
+				}
+			}
+			s := raw(t, frames)
+			for range 1 + n {
+				if _, err := s.Next(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			const size = 100 // of a message with its length
+			sent := 0
+			go func() {
+				for s.Send(make([]byte, size-5)) == nil {
+					sent += size
+				}
+			}()
+			synctest.Wait() // until it waits for the peer
+			room := max(min(windows[0], windows[1]), 0)
+			if sent != room/size*size {
+				t.Fatalf("%d bytes are sent, and the windows are %d after %q", sent, windows, frames)
+			}
+			_ = end(s)
+		}
+	})
+}
+
+// TestTheLastEncodingOfAnAnswerCounts, as in grpc-go, and only if the message says that it is compressed.
+func TestTheLastEncodingOfAnAnswerCounts(t *testing.T) {
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	_, _ = io.WriteString(z, "pong")
+	_ = z.Close()
+	compressed := message(zipped.String())
+	compressed[0] = 1
+	for _, encodings := range [][]string{nil, {"gzip"}, {"identity"}, {"identity", "gzip"}, {"gzip", "identity"}, {"gzip", "gzip"}, {"gzip", "snappy", "gzip"}} {
+		for _, body := range [][]byte{message("pong"), compressed} {
+			conn := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header()["Grpc-Encoding"] = encodings
+				answer(w, "0", "", body)
+			})
+			got, err := wire.Call(conn, wire.NewCall("http", "peer:1", "/a.B/C"), nil)
+			want := body[0] == 0 || len(encodings) > 0 && encodings[len(encodings)-1] == "gzip"
+			if ok := err == nil && string(got) == "pong"; ok != want {
+				t.Errorf("%q, compressed %d: %q, %v", encodings, body[0], got, err)
+			}
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 )
 
 // What a call was granted is returned once, however often it forgets.
@@ -51,6 +52,27 @@ func TestACallTakesAsMuchAsItMay(t *testing.T) {
 		}
 		if err := m.take(maxMetered - taken + 1); !errors.Is(err, errHeadTooBig) {
 			t.Errorf("a byte more than the limit: %v", err)
+		}
+	}
+}
+
+// A turn that a handshake got ends once, and a handshake that got none ends no other's.
+func TestATurnEndsIfItWasGiven(t *testing.T) {
+	given := func(yes bool) func(context.Context) bool {
+		return func(context.Context) bool { return yes }
+	}
+	for name, test := range map[string]struct {
+		turn func(context.Context) bool
+		want int
+	}{
+		"there are no turns": {nil, 1},
+		"given":              {given(true), 1},
+		"not given":          {given(false), 0},
+	} {
+		ended := 0
+		NewHandshake(t.Context(), nil, &Meter{Turn: test.turn, Worked: func(time.Duration) { ended++ }}).Done()
+		if ended != test.want {
+			t.Errorf("%s: %d turns ended, want %d", name, ended, test.want)
 		}
 	}
 }
