@@ -14,7 +14,9 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -85,6 +87,11 @@ func TestFlagsReachTheConnection(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		connect := o.connector(ctx, &vmconfig.Config{Namespace: "shop", ServiceAccount: "reviews-vm"}, slog.New(slog.DiscardHandler))
+		// Only a certificate of istiod's CA is the agent's to renew, also while no connection is made.
+		renews := name == "a token"
+		if !becomes(renews) {
+			t.Errorf("%s: the certificate is not renewed, or another's is: want %t", name, renews)
+		}
 		conn, err := connect(ctx)
 		text := ""
 		if err != nil {
@@ -101,5 +108,19 @@ func TestFlagsReachTheConnection(t *testing.T) {
 			}
 		}
 		cancel()
+		if !becomes(false) {
+			t.Errorf("%s: the certificate is renewed after the end", name)
+		}
 	}
+}
+
+// becomes waits until a goroutine renews a certificate, or none does. It returns false if it waits for too long.
+func becomes(renewed bool) bool {
+	stacks := make([]byte, 1<<20)
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); runtime.Gosched() {
+		if bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("identity.(*Enrolment).Run(")) == renewed {
+			return true
+		}
+	}
+	return false
 }

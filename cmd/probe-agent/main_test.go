@@ -145,6 +145,34 @@ func TestWrongUsageIsExitCode2(t *testing.T) {
 	}
 }
 
+// TestEverySetOfFlagsIsOneOfThreeOrRefused takes each set of the flags about TLS: a token, a certificate, or
+// neither and no other with --insecure.
+func TestEverySetOfFlagsIsOneOfThreeOrRefused(t *testing.T) {
+	flags := []string{"--ca", "--server-name", "--token", "--state", "--cert", "--key"}
+	dir := t.TempDir()
+	for set := range 1 << len(flags) {
+		for _, insecure := range []bool{false, true} {
+			args := []string{"--config", "c", "--istiod", "localhost:1"}
+			given := ""
+			for i, flag := range flags {
+				if set&(1<<i) != 0 {
+					args = append(args, flag, filepath.Join(dir, "x"))
+					given += flag
+				}
+			}
+			identity := strings.ReplaceAll(strings.TrimPrefix(given, "--ca"), "--server-name", "")
+			want := strings.HasPrefix(given, "--ca") && (identity == "--token--state" || identity == "--cert--key")
+			if insecure {
+				args = append(args, "--insecure")
+				want = given == ""
+			}
+			if _, err := parse("", args); (err == nil) != want {
+				t.Errorf("%q: %v", args, err)
+			}
+		}
+	}
+}
+
 func TestFlagsReachTheNode(t *testing.T) {
 	o, err := parse("", []string{"--config", "c", "--istiod", "istiod.test:15012", "--ca", "root", "--cert", "a", "--key", "b",
 		"--ip", "10.0.0.9", "--entry", "vm-1", "--cluster", "primary", "--repeat", "1m"})

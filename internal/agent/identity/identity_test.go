@@ -257,6 +257,33 @@ func TestACertificateIsRenewedAtHalfOfItsLifetime(t *testing.T) {
 	}
 }
 
+// TestARestartDoesNotDelayARenewal: what a restart finds is due when it was due before. The clock of the
+// certificate begins with its NotBefore, since nothing else says when it was issued.
+func TestARestartDoesNotDelayARenewal(t *testing.T) {
+	f := newFixture(t)
+	id, err := url.Parse(f.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for percent := 5; percent < 100; percent += 10 {
+		begin := time.Now().Add(-time.Duration(percent) * time.Hour)
+		key, cert := issue(t, &x509.Certificate{URIs: []*url.URL{id}, NotBefore: begin, NotAfter: begin.Add(100 * time.Hour)}, f.ca.cert, f.key)
+		der, err := x509.MarshalECPrivateKey(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(f.dir, "identity.pem"), string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}))+
+			string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Raw})))
+		got, err := f.restart().Certificate(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if renewed := f.take() != ""; renewed != (percent > 50) || renewed == got.Leaf.Equal(cert) {
+			t.Errorf("after %d %% of its time: it is renewed: %t", percent, renewed)
+		}
+	}
+}
+
 func TestACertificateThatCannotBeStoredIsUsed(t *testing.T) {
 	f := newFixture(t)
 	f.State = filepath.Join(f.dir, "gone")

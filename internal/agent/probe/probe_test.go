@@ -127,6 +127,36 @@ func TestAConnectionIsToEndWhateverTheHeadersSay(t *testing.T) {
 	}
 }
 
+// What an answer takes is limited for each probe, and an agent makes more of them than anybody counts: here
+// 20 answers together have more than one may have.
+func TestTheHundredthProbeIsLikeTheFirst(t *testing.T) {
+	requests := make(map[string]int)
+	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests[fmt.Sprint(r.URL, r.Host, r.Header)]++
+		if r.URL.Path == "/" {
+			http.Redirect(w, r, "/next", http.StatusFound)
+		}
+		w.Header().Set("X", strings.Repeat("x", 30<<10))
+	}))
+	defer app.Close()
+	get := &prober.HTTPGet{Port: field.Number(port(t, app.Listener.Addr().String())), Path: "/", Scheme: "HTTP"}
+	once, err := probe.New(&vmconfig.Probe{TimeoutSeconds: 20, HTTPGet: get}, "127.0.0.1", "probe-agent/test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const probes = 100
+	for i := range probes {
+		if err := once(t.Context()); err != nil {
+			t.Fatalf("probe %d: %v", i+1, err)
+		}
+	}
+	for request, n := range requests {
+		if n != probes {
+			t.Errorf("%d of %d probes sent %s", n, probes, request)
+		}
+	}
+}
+
 func TestTCPProbes(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -261,6 +261,42 @@ func TestMoreGoesThroughAStreamThanItsWindow(t *testing.T) {
 	})
 }
 
+// A slowConn takes nothing until a time.
+type slowConn struct {
+	net.Conn
+	until *time.Time
+}
+
+func (c slowConn) Write(p []byte) (int, error) {
+	time.Sleep(time.Until(*c.until))
+	return c.Conn.Write(p)
+}
+
+// TestALaterStateReplacesOneThatWaits: istiod takes nothing for some seconds, and the app
+// changes meanwhile.
+func TestALaterStateReplacesOneThatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := newIstiod()
+		var until time.Time
+		a := start(t, i, time.Hour, func(r *xds.Reporter) {
+			r.Connect = func(ctx context.Context) (net.Conn, error) {
+				conn, err := i.connect(ctx)
+				return slowConn{conn, &until}, err
+			}
+		})
+		time.Sleep(5 * time.Second)
+		i.take()
+		until = time.Now().Add(5 * time.Second)
+		for n := range 5 {
+			a.states <- fmt.Errorf("state %d", n)
+			synctest.Wait()
+		}
+		time.Sleep(6 * time.Second)
+		expect(t, i.take(), "10.0 1: unhealthy: state 0", "10.0 1: unhealthy: state 4")
+		a.end()
+	})
+}
+
 // TestIstiodThatTakesNoMessageIsLeft: it gives no window, but answers pings.
 func TestIstiodThatTakesNoMessageIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
