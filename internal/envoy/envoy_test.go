@@ -82,6 +82,7 @@ func answers(t *testing.T, text string) (lines []string) {
 		}
 		clusters[c.Name] = c.Load.Endpoints[0].LB[0].Endpoint.Address.Socket.Port + " within " + c.Timeout + protocol
 	}
+	used := make(map[string]bool)
 	for _, l := range s.Resources.Listeners {
 		port := strings.TrimPrefix(l.Name, "probes_")
 		if len(l.Chains) == 2 != (len(l.Filters) == 1) {
@@ -94,6 +95,7 @@ func answers(t *testing.T, text string) (lines []string) {
 				if protocol != "tls" && len(l.Chains) == 2 {
 					t.Errorf("TLS is told by %q:\n%s", protocol, text)
 				}
+				used[f.Cluster] = true
 				lines = append(lines, fmt.Sprintf("%s TLS: %s %s", port, f.Cluster, clusters[f.Cluster]))
 				continue
 			}
@@ -104,9 +106,13 @@ func answers(t *testing.T, text string) (lines []string) {
 				if !slices.Equal(r.Removed, []string{"location"}) {
 					t.Errorf("%s keeps the Location:\n%s", r.Match.Path, text)
 				}
+				used[r.Route.Cluster] = true
 				lines = append(lines, fmt.Sprintf("%s%s: %s %s %s within %s", port, r.Match.Path, r.Route.Prefix_rewrite, r.Route.Cluster, clusters[r.Route.Cluster], r.Route.Timeout))
 			}
 		}
+	}
+	if len(used) != len(clusters) {
+		t.Errorf("%d clusters, of which %d are used:\n%s", len(clusters), len(used), text)
 	}
 	slices.Sort(lines)
 	return lines

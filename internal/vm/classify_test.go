@@ -61,6 +61,7 @@ func TestAnAnnotationOfTheEntriesIsInTheWay(t *testing.T) {
 		{"of the originals", `{proxyMetadata: {ISTIO_KUBE_APP_PROBERS: "{}"}}`, grpcProbe, "vm-config-invalid"},
 		{"of the originals, but the probe works", `{proxyMetadata: {ISTIO_KUBE_APP_PROBERS: "{}"}}`, "{failureThreshold: 3, tcpSocket: {port: 1}}", ""},
 		{"that sends a probe of localhost elsewhere", `{proxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: "false"}}`, "{failureThreshold: 3, httpGet: {port: 1, scheme: HTTPS, host: localhost}}", "vm-config-invalid"},
+		{"that sends a probe of localhost there too", `{proxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: "true"}}`, "{failureThreshold: 3, httpGet: {port: 1, scheme: HTTPS, host: localhost}}", ""},
 		{"that sends a probe without a host where it goes anyway", `{proxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: "false"}}`, httpsProbe, ""},
 		{"that sends a grpc probe where it goes anyway", `{proxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: "false"}}`, grpcProbe, ""},
 		{"of something else", `{proxyMetadata: {A: b}}`, grpcProbe, ""},
