@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -22,7 +23,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/wire"
 )
 
-// serve starts net/http's server for HTTP/2 and returns a connection to it.
+// serve starts net/http's server for HTTP/2 and returns a connection to it, which waits 20 seconds at most.
 func serve(t *testing.T, handler http.HandlerFunc) net.Conn {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -38,6 +39,7 @@ func serve(t *testing.T, handler http.HandlerFunc) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
 	return conn
 }
 
@@ -144,7 +146,7 @@ func end(s *wire.Stream) error {
 
 func TestAStreamCarriesMessagesUntilItEnds(t *testing.T) {
 	got := make(chan string, 2)
-	s := open(t, serve(t, func(w http.ResponseWriter, r *http.Request) {
+	conn := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/grpc")
 		for head := make([]byte, 5); ; {
 			if _, err := io.ReadFull(r.Body, head); err != nil {
@@ -157,9 +159,14 @@ func TestAStreamCarriesMessagesUntilItEnds(t *testing.T) {
 			_, _ = w.Write(make([]byte, 40<<10)) // more than a window, twice
 		}
 		answer(w, "0", "", nil)
-	}))
-	done := make(chan error)
-	go func() { done <- end(s) }()
+	})
+	s := open(t, conn)
+	done := make(chan error, 1)
+	go func() {
+		err := end(s)
+		_ = conn.Close() // a server that waits for a window ends too
+		done <- err
+	}()
 	for _, m := range []string{"one", "two"} {
 		if err := s.Send([]byte(m)); err != nil || <-got != m {
 			t.Fatal(err)
@@ -425,64 +432,57 @@ func TestAMessageThatFitsNoFrameIsNotSent(t *testing.T) {
 
 // The peer's windows count apart: that of the connection and that of the stream.
 func TestAMessageWaitsForBothWindows(t *testing.T) {
-	const streamOfCall, connection = 1, 0
-	for _, last := range []uint32{streamOfCall, connection} {
-		ours, theirs := net.Pipe()
-		peer := http2.NewFramer(theirs, theirs)
-		received, ponged := make(chan int, 8), make(chan struct{}, 8)
-		go func() {
-			_, _ = io.ReadFull(theirs, make([]byte, len(http2.ClientPreface)))
-			for {
-				switch f, err := peer.ReadFrame(); f := f.(type) {
-				case *http2.DataFrame:
-					received <- len(f.Data())
-				case *http2.PingFrame:
-					ponged <- struct{}{}
-				default:
+	for _, last := range []uint32{0, 1} { // the stream of the window that is raised at last; 0 is the connection
+		synctest.Test(t, func(t *testing.T) {
+			ours, theirs := net.Pipe()
+			defer theirs.Close()
+			defer ours.Close()
+			peer := http2.NewFramer(theirs, theirs)
+			received := make(chan int, 8)
+			go func() {
+				_, _ = io.ReadFull(theirs, make([]byte, len(http2.ClientPreface)))
+				for {
+					f, err := peer.ReadFrame()
 					if err != nil {
 						return
 					}
+					if data, ok := f.(*http2.DataFrame); ok {
+						received <- len(data.Data())
+					}
 				}
-			}
-		}()
-		s := open(t, ours)
-		go func() { _ = end(s) }()
-		if err := peer.WriteSettings(); err != nil {
-			t.Fatal(err)
-		}
-		sent := make(chan error, 1)
-		go func() {
-			for range 4 { // a byte more than a window has from the start
-				if err := s.Send(make([]byte, 16<<10-5)); err != nil {
-					sent <- err
-					return
-				}
-			}
-			sent <- nil
-		}()
-		for range 3 {
-			<-received
-		}
-		if err := peer.WriteWindowUpdate(1-last, 1); err != nil {
-			t.Fatal(err)
-		}
-		for range 20 { // whatever the update let loose comes between
-			if err := peer.WritePing(false, [8]byte{}); err != nil {
+			}()
+			s := open(t, ours)
+			go func() { _ = end(s) }()
+			if err := peer.WriteSettings(); err != nil {
 				t.Fatal(err)
 			}
-			<-ponged
-		}
-		if len(received) > 0 {
-			t.Errorf("a message is larger than the window of stream %d, and is sent", last)
-		}
-		if err := peer.WriteWindowUpdate(last, 1); err != nil {
-			t.Fatal(err)
-		}
-		if err := <-sent; err != nil || <-received != 16<<10 {
-			t.Error(err)
-		}
-		_ = ours.Close()
-		_ = theirs.Close()
+			sent := make(chan error, 1)
+			go func() {
+				for range 4 { // a byte more than a window has from the start
+					if err := s.Send(make([]byte, 16<<10-5)); err != nil {
+						sent <- err
+						return
+					}
+				}
+				sent <- nil
+			}()
+			for range 3 {
+				<-received
+			}
+			if err := peer.WriteWindowUpdate(1-last, 1); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if len(received) > 0 {
+				t.Errorf("a message is larger than the window of stream %d, and is sent", last)
+			}
+			if err := peer.WriteWindowUpdate(last, 1); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-sent; err != nil || <-received != 16<<10 {
+				t.Error(err)
+			}
+		})
 	}
 }
 
