@@ -139,7 +139,7 @@ func handshakes(t *testing.T, namespace, pod string) int {
 // istiod takes to say so is no part of what is tested.
 func TestARolloutLosesNoRequestThatItWouldNotLoseWithoutRewriteProbes(t *testing.T) {
 	t.Parallel()
-	held := strings.NewReplacer("?for=3s", "?until=released", "GracePeriodSeconds: 10", "GracePeriodSeconds: 120")
+	held := strings.NewReplacer("?for=3s", "?until=released", "GracePeriodSeconds: 10", "GracePeriodSeconds: 90")
 	bringUp(t, "rollout", rewrite(t, held.Replace(shopIn(t, "rollout")), defaultConfig...))
 	client := onePod(t, "rollout", "app=reviews")
 	old := onePod(t, "rollout", "app=web")
@@ -169,6 +169,9 @@ func TestARolloutLosesNoRequestThatItWouldNotLoseWithoutRewriteProbes(t *testing
 	}
 	if err := ask("rollout", client, "http://127.0.0.1:8080/control/fail"); err != nil {
 		t.Fatal(err)
+	}
+	if err := ask("rollout", onePod(t, "rollout", "app=web"), "http://127.0.0.1:8080/control/release"); err != nil {
+		t.Error(err) // its end would take the whole grace period
 	}
 	saw := strings.TrimSpace(<-answered)
 	if err := <-failed; err != nil {
