@@ -20,6 +20,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 )
 
@@ -103,7 +104,7 @@ func TestFlagsReachTheConnection(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, text, test.err)
 		}
 		if test.seen != "" {
-			if got := <-seen; got != test.seen {
+			if got := testutil.Received(t, seen); got != test.seen {
 				t.Errorf("%s: istiod sees %s, want %s", name, got, test.seen)
 			}
 		}

@@ -142,6 +142,7 @@ func TestIstiodAndTheServiceManagerAreTold(t *testing.T) {
 	}
 	want("unhealthy: probe-agent was stopped", "unhealthy: app answered with status 503")
 	want("end")
+	defer time.AfterFunc(patience, func() { _ = cmd.Process.Kill() }).Stop()
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/agent/identity"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil/golden"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 )
@@ -279,11 +280,11 @@ func TestALogThatNobodyReadsDoesNotEndIt(t *testing.T) {
 	}()
 	conn, err := istiod.Accept() // it has written to its log by then
 	if err != nil {
-		t.Fatalf("ended before it reached istiod: %v", <-ended)
+		t.Fatalf("ended before it reached istiod: %v", testutil.Received(t, ended))
 	}
 	defer conn.Close()
 	cmd.Process.Signal(syscall.SIGTERM)
-	if err := <-ended; err != nil {
+	if err := testutil.Received(t, ended); err != nil {
 		t.Error(err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
 // An injected holds the fields of the container that decide how it runs.
@@ -157,13 +158,13 @@ func TestWrittenContainer_endsWithItsHooks(t *testing.T) {
 			p.waitLog(t, "answering probes")
 			hook := make(chan int, 1)
 			go func() { hook <- answer(t, port, "/app-lifecycle/web/prestopz") }()
-			<-app.came
+			testutil.Received(t, app.came)
 			p.signal()
 			if got := answer(t, port, "/healthz"); got != 200 {
 				t.Errorf("it answers with %d while a hook is open", got)
 			}
 			close(app.let)
-			if got := <-hook; got != 200 {
+			if got := testutil.Received(t, hook); got != 200 {
 				t.Errorf("the hook is answered with %d", got)
 			}
 			stays := placement == "container" // anybody may have called the hook

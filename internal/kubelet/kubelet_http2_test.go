@@ -551,7 +551,7 @@ func TestTheSchemeOfACallIsThatOfItsConnection(t *testing.T) {
 			seen <- scheme
 		}()
 		probeOnce(t, live, "http://"+l.Addr().String(), &prober.Original{GRPC: &prober.GRPC{Mode: mode}})
-		if got := <-seen; got != want {
+		if got := testutil.Received(t, seen); got != want {
 			t.Errorf("%s: %q, want %q", mode, got, want)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/internal/wire"
 )
 
@@ -28,7 +29,7 @@ func TestTheHealthRequestNamesTheService(t *testing.T) {
 			got <- string(body)
 		})
 		probeOnce(t, live, url, &prober.Original{GRPC: &prober.GRPC{Service: &service}})
-		if got := <-got; got != want {
+		if got := testutil.Received(t, got); got != want {
 			t.Errorf("service %.10q: got %d bytes %.20q, want %d bytes %.20q", service, len(got), got, len(want), want)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
 // dial opens a connection and sends text.
@@ -103,7 +105,7 @@ func TestHangingProbesLeaveOtherProbesAlone(t *testing.T) {
 
 // TestAFloodOf200CallersLosesNoCall: more callers at the same time than there
 // are calls of one probe. The others wait, which takes as long as the machine does:
-// nobody has a deadline here.
+// nobody has a deadline here, but for a minute after which a call is lost.
 func TestAFloodOf200CallersLosesNoCall(t *testing.T) {
 	came, release := make(chan struct{}, 200), make(chan struct{})
 	addr, _, _ := startWith(t, 24*60*60, func(http.ResponseWriter, *http.Request) {
@@ -119,6 +121,7 @@ func TestAFloodOf200CallersLosesNoCall(t *testing.T) {
 				return
 			}
 			defer conn.Close()
+			conn.SetDeadline(time.Now().Add(time.Minute))
 			io.WriteString(conn, "GET "+live+" HTTP/1.1\r\nHost: x\r\n\r\n")
 			if b, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(b), "HTTP/1.1 200 ") {
 				t.Errorf("a call is lost: %q, %v", b, err)
@@ -126,7 +129,7 @@ func TestAFloodOf200CallersLosesNoCall(t *testing.T) {
 		})
 	}
 	for range 32 { // the probe's places
-		<-came
+		testutil.Received(t, came)
 	}
 	close(release)
 	wg.Wait()
@@ -178,10 +181,10 @@ func TestCallersThatLeaveEarlyConcludeNothing(t *testing.T) {
 			gone <- struct{}{}
 		})
 		conn := dial(t, addr, "GET "+test.path+" HTTP/1.1\r\nHost: x\r\n\r\n")
-		<-came
+		testutil.Received(t, came)
 		time.Sleep(test.stays)
 		conn.Close()
-		<-gone
+		testutil.Received(t, gone)
 		metrics := ""
 		for end := time.Now().Add(patience); !strings.Contains(metrics, "probe_proxy_open_calls 0\n") && time.Now().Before(end); {
 			_, metrics = get(t, addr+"/metrics")
@@ -207,7 +210,7 @@ func TestAByteAfterTheRequestDoesNotHideThatTheCallerIsGone(t *testing.T) {
 			close(gone)
 		})
 		conn := dial(t, addr, "GET "+stop+" HTTP/1.1\r\nHost: x\r\n\r\n")
-		<-came
+		testutil.Received(t, came)
 		time.Sleep(50 * time.Millisecond) // until the connection is watched
 		io.WriteString(conn, more)
 		conn.Close()

@@ -217,7 +217,7 @@ func TestTheCallersGoingAwayReachesTheApp(t *testing.T) {
 		t.Fatal(err)
 	}
 	io.WriteString(conn, "GET "+stop+" HTTP/1.1\r\nHost: x\r\n\r\n") // a hook has no timeout of its own
-	<-came
+	testutil.Received(t, came)
 	conn.Close()
 	select {
 	case <-gone:

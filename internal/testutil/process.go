@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 )
 
@@ -45,6 +46,19 @@ func Eventually(limit time.Duration, try func() error) error {
 			return err
 		}
 		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// Received returns the next element of a channel, the zero value if it is closed. It ends the test if nothing comes
+// within 20 seconds: a test that waits for ever says less.
+func Received[T any](t testing.TB, from <-chan T) T {
+	t.Helper()
+	select {
+	case got := <-from:
+		return got
+	case <-time.After(20 * time.Second):
+		t.Fatal("nothing comes within 20 seconds")
+		panic("unreachable")
 	}
 }
 

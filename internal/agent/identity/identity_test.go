@@ -11,6 +11,7 @@ import (
 	"crypto/x509"
 	"encoding/binary"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -390,7 +391,11 @@ func TestACAThatDoesNotAnswerIsGivenUp(t *testing.T) {
 	go func() {
 		defer close(ended)
 		if conn, err := l.Accept(); err == nil {
-			_, _ = io.Copy(io.Discard, conn)
+			defer conn.Close()
+			_ = conn.SetDeadline(time.Now().Add(20 * time.Second)) // for an agent that gives up nothing
+			if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Error("the agent leaves its connection open")
+			}
 		}
 	}()
 	f.Dialer.Address = l.Addr().String()
