@@ -3,6 +3,7 @@ package sidecar
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"math/rand/v2"
@@ -242,6 +243,27 @@ func TestACallThatIsOverIsNotWatched(t *testing.T) {
 			ours.Close()
 			c.Conn = nil // there is nothing left to read from
 		})
+	}
+}
+
+// TestDisabledProbesTakeNoPartOfTheBudget, whether the env var cannot be read or no probe can be made of it.
+func TestDisabledProbesTakeNoPartOfTheBudget(t *testing.T) {
+	for good := 1; good < 12; good++ {
+		probers := make(map[string]*prober.Original)
+		for i := range good {
+			probers[fmt.Sprintf("/app-health/c%d/livez", i)] = &prober.Original{TCPSocket: &prober.TCPSocket{Port: field.Number(1)}, TimeoutSeconds: 1}
+		}
+		parts := func(bad ...*prober.EntryError) string {
+			e := New(slog.New(slog.DiscardHandler), "127.0.0.1", 0, probers, bad).entries["/app-health/c0/livez"]
+			return fmt.Sprint(cap(e.share.places), e.share.maxBytes, e.share.maxTLSBytes)
+		}
+		want := parts()
+		for i := range 9 {
+			probers[fmt.Sprintf("/app-lifecycle/c%d/prestopz", i)] = &prober.Original{TCPSocket: &prober.TCPSocket{Port: field.Number(1)}}
+		}
+		if got := parts(&prober.EntryError{Key: "/app-health/x/livez", Err: errors.New("bad")}, &prober.EntryError{Key: "/app-health/y/livez", Err: errors.New("bad")}); got != want {
+			t.Errorf("of %d probes one has %s, beside those that are disabled, want %s", good, got, want)
+		}
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/sidecar"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
 // osmPorts are the listeners of a server in Open Service Mesh's form, by the port for which each stands.
@@ -154,6 +155,34 @@ func TestOSMFormPassesTLSOn(t *testing.T) {
 	}
 	if got := ports.status(t, 15901, "/osm-liveness-probe", ""); got != 404 { // the type has no HTTP probe
 		t.Errorf("status %d, want 404", got)
+	}
+}
+
+// TestOSMForm_bytesPassBothWays: the app answers when the caller has ended, and each sees the other's end.
+func TestOSMForm_bytesPassBothWays(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go testutil.ServeConns(l, func(app net.Conn) {
+		b, _ := io.ReadAll(app)
+		_, _ = app.Write(b)
+	})
+	port := field.Number(l.Addr().(*net.TCPAddr).Port)
+	ports := serveOSM(t, map[string]*prober.Original{
+		"/app-health/a/livez": {HTTPGet: &prober.HTTPGet{Path: "/", Port: port, Scheme: "HTTPS"}, TimeoutSeconds: 60},
+	})
+	for _, size := range []int{0, 1, 4 << 10, 1 << 20} {
+		conn := dial(t, ports[15901], "")
+		sent := "\x16" + strings.Repeat("abcdefg", size/7+1)[:size]
+		go func() {
+			io.WriteString(conn, sent)
+			conn.(*net.TCPConn).CloseWrite()
+		}()
+		if got, err := io.ReadAll(conn); err != nil || string(got) != sent {
+			t.Errorf("of %d bytes %d come back, %v", len(sent), len(got), err)
+		}
 	}
 }
 

@@ -1,11 +1,13 @@
 package sidecar
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"log/slog"
 	"math"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -47,6 +49,38 @@ func TestCallersGetOnlyTheBodiesThatAreWanted(t *testing.T) {
 			head, got, _ := strings.Cut(strings.Join(w.texts, ""), "\r\n\r\n")
 			if got != want || !strings.HasPrefix(head, fmt.Sprintf("HTTP/1.1 %d ", a.answer.Status)) {
 				t.Errorf("from %d: of status %d the caller gets %q, want %q", c.from, a.answer.Status, got, want)
+			}
+		}
+	}
+}
+
+// TestACallerSeesWhetherABodyIsWhole has net/http read what is sent, for each status, and with the head sent early or not.
+func TestACallerSeesWhetherABodyIsWhole(t *testing.T) {
+	s := New(slog.New(slog.DiscardHandler), "", 0, nil, nil)
+	for status := 100; status < 1000; status++ {
+		for _, text := range []string{"", "db=10.0.0.7 ok"} {
+			for _, cut := range []bool{false, true} {
+				for _, early := range []bool{false, true} {
+					_, ours := net.Pipe()
+					w := &written{Conn: ours}
+					c := newConn(s, &view{common: true, port: s.port}, w)
+					if early {
+						c.early(status)
+					}
+					c.sendAnswer(&kubelet.Answer{Status: status, Body: []byte(text), Cut: cut})
+					want := text
+					if !hasBody(status) {
+						want = ""
+					}
+					got := []byte(nil)
+					res, err := http.ReadResponse(bufio.NewReader(strings.NewReader(strings.Join(w.texts, ""))), nil)
+					if err == nil {
+						got, err = io.ReadAll(res.Body)
+					}
+					if cut != (err != nil) || !cut && (res.StatusCode != status || string(got) != want) {
+						t.Errorf("%d, body %q, cut %t, early %t: the caller gets %q, %v of %q", status, text, cut, early, got, err, w.texts)
+					}
+				}
 			}
 		}
 	}

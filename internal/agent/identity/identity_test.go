@@ -16,6 +16,7 @@ import (
 	"io"
 	"log/slog"
 	"math/big"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -30,6 +31,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/agent/identity"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
 // A ca is istiod's CA as far as an agent sees it.
@@ -402,7 +404,7 @@ func TestACAThatDoesNotAnswerIsGivenUp(t *testing.T) {
 	if _, err := f.Certificate(t.Context()); err == nil || !strings.Contains(err.Error(), "i/o timeout") && !strings.Contains(err.Error(), "deadline exceeded") {
 		t.Error(err)
 	}
-	<-ended // the connection is closed
+	testutil.Received(t, ended) // the connection is closed
 }
 
 func TestWhatCannotBeTrustedIsNotUsed(t *testing.T) {
@@ -558,6 +560,49 @@ func TestIstiodIsVerified(t *testing.T) {
 }
 
 // TLS before 1.2 is refused, even with HTTP/2 in it.
+// TestADialThatFailsLeavesNothingOpen: an agent dials for as long as it runs.
+func TestADialThatFailsLeavesNothingOpen(t *testing.T) {
+	f := newFixture(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	f.Dialer.Address = l.Addr().String()
+	other := &tls.Config{Certificates: httpsCertificates(t), NextProtos: []string{"h2"}}
+	for name, answer := range map[string]func(net.Conn){
+		"no TLS":              func(conn net.Conn) { _, _ = io.WriteString(conn, "HTTP/1.1 400 Bad Request\r\n\r\n") },
+		"another certificate": func(conn net.Conn) { _ = tls.Server(conn, other).Handshake() },
+	} {
+		ended := make(chan error, 1)
+		go func() {
+			conn, err := l.Accept()
+			if err == nil {
+				defer conn.Close()
+				_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+				answer(conn)
+				_, err = io.Copy(io.Discard, conn)
+			}
+			ended <- err
+		}()
+		conn, err := f.Dialer.Dial(t.Context(), nil)
+		if err == nil {
+			t.Errorf("%s: it is taken for istiod", name)
+			conn.Close()
+		}
+		if err := testutil.Received(t, ended); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%s: the connection is left open", name)
+		}
+	}
+}
+
+// httpsCertificates returns those of a server that nobody knows.
+func httpsCertificates(t *testing.T) []tls.Certificate {
+	s := httptest.NewTLSServer(nil)
+	t.Cleanup(s.Close)
+	return s.TLS.Certificates
+}
+
 func TestIstiodMustSpeakANewTLS(t *testing.T) {
 	f := newFixture(t)
 	for version, wanted := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
