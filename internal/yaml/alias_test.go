@@ -2,6 +2,7 @@ package yaml
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -112,5 +113,60 @@ g.f is merged`
 	}
 	if got, want := fmt.Sprint(d.Tree().Uses), "[{24 11 x} {31 11 x} {43 3 y} {63 3 y} {67 35 x} {75 3 y}]"; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// anchored returns a random value in flow style, in which two names stand for one anchor after the other, at any depth.
+func anchored(rnd *rand.Rand, depth int) string {
+	name := string("xy"[rnd.IntN(2)])
+	switch n := rnd.IntN(8); {
+	case n == 0:
+		return "*" + name
+	case n < 3 || depth == 0:
+		return fmt.Sprintf("&%s v%d", name, rnd.IntN(1000))
+	}
+	var entries []string
+	isMapping := rnd.IntN(2) == 0
+	for i := range 1 + rnd.IntN(3) {
+		e := anchored(rnd, depth-1)
+		if isMapping {
+			e = fmt.Sprintf("k%d: %s", i, e)
+		}
+		if isMapping && rnd.IntN(6) == 0 {
+			e = fmt.Sprintf("&%s ", name) + e
+		}
+		entries = append(entries, e)
+	}
+	brackets := "[]"
+	if isMapping {
+		brackets = "{}"
+	}
+	text := brackets[:1] + strings.Join(entries, ", ") + brackets[1:]
+	if rnd.IntN(2) == 0 {
+		text = "&" + name + " " + text
+	}
+	return text
+}
+
+// An alias has the value of the last anchor of its name before it, however these are nested. What it may not have is
+// refused, and with the same words if aliases need no anchor.
+func TestTheLastAnchorOfANameCounts(t *testing.T) {
+	read, refused := 0, 0
+	for seed := range uint64(5000) {
+		rnd := rand.New(rand.NewPCG(seed, 3))
+		in := []byte(fmt.Sprintf("a: &x 1\nb: &y 2\nc: %s\nd: [*x, *y]\n", anchored(rnd, 3)))
+		var tr Parser
+		lenient := Parser{Lenient: true}
+		if ok := tr.Parse(in, 0); lenient.Parse(in, 0) != ok || lenient.Refused != tr.Refused {
+			t.Fatalf("%q: %v, and if aliases need no anchor: %v", in, tr.Refused, lenient.Refused)
+		} else if !ok {
+			refused++
+			continue
+		}
+		read++
+		agreeOnTree(t, in)
+	}
+	if read < 1000 || refused < 100 {
+		t.Errorf("%d are read, %d refused", read, refused)
 	}
 }
