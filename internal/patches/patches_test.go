@@ -2,8 +2,10 @@ package patches_test
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -243,7 +245,7 @@ func TestWhatASetKnowsIsMarkedByKindAndNamespace(t *testing.T) {
 	set := &patches.Set{Known: []patches.Target{
 		target("apps", "Deployment", "shop", "b"), target("apps", "Deployment", "", "c"), target("apps", "Deployment", "shop", "a.x"),
 		target("apps", "Deployment", "bank", "a"), target("apps", "StatefulSet", "shop", "a"), target("", "Namespace", "", "shop"),
-		target("extensions", "Deployment", "shop", "a"),
+		target("extensions", "Deployment", "shop", "a"), target("example.com", "Namespace", "shop", "x"), target("example.com", "Namespace", "", "y"),
 	}}
 	text := string(set.Text(patches.Component, ""))
 	var got []string
@@ -258,9 +260,40 @@ func TestWhatASetKnowsIsMarkedByKindAndNamespace(t *testing.T) {
 	}
 	want := []string{
 		"^$ Namespace shop", "apps Deployment c default", "apps Deployment a bank", `apps Deployment a\.x|b shop`,
-		"apps StatefulSet a shop", "extensions Deployment a shop", "",
+		"apps StatefulSet a shop", `example\.com Namespace y default`, `example\.com Namespace x shop`, "extensions Deployment a shop", "",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%q\nwant\n%q\n%s", got, want, text)
+	}
+}
+
+// A set in any order has one text, so that a second run changes no file, and stays as its maker has it.
+func TestASetOfAnyOrderHasOneText(t *testing.T) {
+	var all []patches.Target
+	for _, kind := range []string{"Deployment", "StatefulSet"} {
+		for _, namespace := range []string{"", "bank", "shop"} {
+			for _, name := range []string{"a", "b.c"} {
+				all = append(all, patches.Target{Group: "apps", Version: "v1", Kind: kind, Namespace: namespace, Name: name})
+			}
+		}
+	}
+	want := ""
+	for seed := range uint64(50) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		known, kinds := slices.Clone(all), []patches.GroupKind{{Group: "apps", Kind: "Deployment"}, {Group: "", Kind: "Pod"}, {Group: "apps", Kind: "StatefulSet"}}
+		rnd.Shuffle(len(known), func(i, j int) { known[i], known[j] = known[j], known[i] })
+		rnd.Shuffle(len(kinds), func(i, j int) { kinds[i], kinds[j] = kinds[j], kinds[i] })
+		set := &patches.Set{Known: known, Guarded: [][]patches.GroupKind{kinds}}
+		for _, i := range rnd.Perm(len(all)) {
+			set.Patches = append(set.Patches, patches.Patch{Target: all[i], Operations: []field.Operation{{Op: field.OpTest, Path: field.NewPath("spec"), Value: i}}})
+		}
+		before := fmt.Sprint(*set)
+		got := string(set.Text(patches.Component, ""))
+		if want = cmp.Or(want, got); got != want {
+			t.Errorf("seed %d: got\n%s\nwant\n%s", seed, got, want)
+		}
+		if after := fmt.Sprint(*set); after != before {
+			t.Errorf("seed %d: the set has become\n%s\nand was\n%s", seed, after, before)
+		}
 	}
 }
