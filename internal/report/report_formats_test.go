@@ -479,7 +479,7 @@ func TestAFailureOfAProbeIsInTheCaseOfThatProbe(t *testing.T) {
 	none := Template{Object: web, Path: field.NewPath("spec")}
 	with := none
 	with.Probes = []transformer.Verdict{{Container: "web", Field: probe}}
-	for _, templates := range [][]Template{{none, with}, {with, none}, {with}} {
+	for _, templates := range [][]Template{{none, with}, {with, none}, {with}, {none, none, with}} {
 		var b bytes.Buffer
 		r := &Report{Templates: templates, Messages: []Message{
 			{Severity: transformer.Error, Reason: reason.WouldFail, Object: web, Field: probe.Key("httpGet", "port"), Text: reason.NewText("port")},
@@ -505,8 +505,29 @@ func TestAFailureOfAProbeIsInTheCaseOfThatProbe(t *testing.T) {
 				got[c.Name] += f.Message
 			}
 		}
-		if want := map[string]string{"LeaderWorkerSet web: " + probe.String(): "port", "LeaderWorkerSet web": "taken"}; !maps.Equal(got, want) {
-			t.Errorf("%d templates: the failures are %v, want %v", len(templates), got, want)
+		if want := map[string]string{"LeaderWorkerSet web: " + probe.String(): "port", "LeaderWorkerSet web": "taken"}; !maps.Equal(got, want) || len(suite.Cases) != len(want) {
+			t.Errorf("%d templates: %d cases, the failures are %v, want %v", len(templates), len(suite.Cases), got, want)
+		}
+	}
+}
+
+// A reason stands outside of the table once: if several probes of the namespace share it, in whatever templates, and it is long.
+func TestALongReasonOfSeveralProbesIsANote(t *testing.T) {
+	for letters := longWhy - 2; letters <= longWhy+2; letters++ {
+		for probes := range 4 {
+			var s space
+			for range probes {
+				other := transformer.Verdict{StrictTLS: world.Fails, Why: strings.Repeat("x", len(s.Templates)+longWhy)} // is no other's
+				shared := transformer.Verdict{StrictTLS: world.Fails, Why: strings.Repeat("y", letters)}
+				s.Templates = append(s.Templates, &Template{Plan: transformer.Plan{Probes: []transformer.Verdict{other, shared}}})
+			}
+			var want []string
+			if probes > 1 && letters >= longWhy {
+				want = []string{strings.Repeat("y", letters)}
+			}
+			if got := s.notes(); !slices.Equal(got, want) {
+				t.Errorf("%d probes share a reason of %d letters: the notes are %q", probes, letters, got)
+			}
 		}
 	}
 }
