@@ -2,6 +2,8 @@ package pipeline_test
 
 import (
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -89,6 +91,31 @@ func TestAPathIsIdleIfItFindsNothingInAnyObject(t *testing.T) {
 		_, r := runWith(t, c, "in", []byte(text), pipeline.Rewrite)
 		if found := about(r, reason.PathFindsNothing); len(found) != want {
 			t.Errorf("%v, want %d\n%s", found, want, text)
+		}
+	}
+}
+
+// The one warning about a path names the first object of its kind, wherever that is.
+func TestAnIdlePathIsSaidOfTheFirstObject(t *testing.T) {
+	c := configOf(t, "podTemplates: [{group: example.com, kind: App, path: spec.pod}, {group: example.com, kind: Job, path: spec.pod}]")
+	firsts := map[string]string{}
+	for seed := range uint64(20) {
+		clear(firsts)
+		var text strings.Builder
+		for i, n := range rand.New(rand.NewPCG(seed, 2)).Perm(9) {
+			kind := []string{"App", "Job", "Other"}[n%3]
+			fmt.Fprintf(&text, "---\napiVersion: example.com/v1\nkind: %s\nmetadata: {name: n%d}\nspec: {}\n", kind, n)
+			if kind != "Other" && firsts[kind] == "" {
+				firsts[kind] = fmt.Sprintf("n%d of line %d is item %d", n, 5*i+2, i)
+			}
+		}
+		_, r := runWith(t, c, "in", []byte(text.String()), pipeline.Rewrite)
+		got := map[string]string{}
+		for _, m := range about(r, reason.PathFindsNothing) {
+			got[m.Object.Kind] += fmt.Sprintf("%s of line %d is item %d", m.Object.Name, m.Line, m.Object.Index)
+		}
+		if !maps.Equal(got, firsts) {
+			t.Errorf("got %v, want %v\n%s", got, firsts, &text)
 		}
 	}
 }
