@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -56,6 +57,18 @@ func TestAFileThatIsNoTextIsNoTemplate(t *testing.T) {
 			if !saysText || strings.Contains(got, "a template") {
 				t.Errorf("%s: %s", name, got)
 			}
+		}
+	}
+}
+
+// A file is read once by whatever names the command line gives, and counts as named if one of them is its own.
+func TestAFileIsNamedInWhateverOrderItIs(t *testing.T) {
+	path := podFile(t, 0o644)
+	dir := filepath.Dir(path)
+	for _, names := range [][]string{{dir}, {path}, {dir, path}, {path, dir}, {dir, dir}, {dir, path, dir}, {path, path}, {path, dir, path}, {dir, dir, path}} {
+		g, err := findFiles(names, nil)
+		if err != nil || len(g.files) != 1 || g.files[0].path != path || g.files[0].walked == slices.Contains(names, path) {
+			t.Errorf("%q: %v, %+v", names, err, g)
 		}
 	}
 }
