@@ -64,7 +64,7 @@ func Process(rl *fn.ResourceList) (success bool, err error) {
 	return !r.Failed(), nil
 }
 
-// appendResults appends the messages of a run, except for those that are there
+// appendResults appends the messages of a run, each once, except for those that are there
 // from an earlier one.
 func appendResults(results fn.Results, r *report.Report) fn.Results {
 	seen := make(map[string]bool, len(results))
