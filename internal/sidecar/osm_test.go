@@ -171,7 +171,7 @@ func TestOSMForm_bytesPassBothWays(t *testing.T) {
 	})
 	port := field.Number(l.Addr().(*net.TCPAddr).Port)
 	ports := serveOSM(t, map[string]*prober.Original{
-		"/app-health/a/livez": {HTTPGet: &prober.HTTPGet{Path: "/", Port: port, Scheme: "HTTPS"}, TimeoutSeconds: 60},
+		"/app-health/a/livez": {HTTPGet: &prober.HTTPGet{Path: "/", Port: port, Scheme: "HTTPS"}, TimeoutSeconds: 20},
 	})
 	for _, size := range []int{0, 1, 4 << 10, 1 << 20} {
 		conn := dial(t, ports[15901], "")
@@ -181,7 +181,7 @@ func TestOSMForm_bytesPassBothWays(t *testing.T) {
 			conn.(*net.TCPConn).CloseWrite()
 		}()
 		if got, err := io.ReadAll(conn); err != nil || string(got) != sent {
-			t.Errorf("of %d bytes %d come back, %v", len(sent), len(got), err)
+			t.Fatalf("of %d bytes %d come back, %v", len(sent), len(got), err)
 		}
 	}
 }

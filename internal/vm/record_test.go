@@ -150,3 +150,22 @@ func TestTheTextsOfTheAuthorComeBack(t *testing.T) {
 		}
 	}
 }
+
+// TestATextThatTheAuthorReplacedIsForgotten: after a run the author writes the annotation and the probe anew, and leaves our
+// record. What comes back is the new text, and not the one that the first run noted.
+func TestATextThatTheAuthorReplacedIsForgotten(t *testing.T) {
+	const head = "kind: WorkloadGroup\nmetadata:\n  name: reviews\n  annotations:\n    proxy.istio.io/config: "
+	const tail = "spec:\n  template: {}\n  probe: {grpc: {port: 1}}\n"
+	s := read(t, head+"\"a: \\u0062\"\n"+tail)
+	s = read(t, s.apply(t, s.plan(everything)))
+	record := s.Metadata.Annotations.Get(transformer.OriginalsAnnotation)
+	if !strings.Contains(record, "u0062") || strings.Contains(record, "'") {
+		t.Fatalf("the record is %s", record)
+	}
+	want := head + "\"c: \\u0064\"\n"
+	s = read(t, want+"    rewrite-probes.io/originals: '"+record+"'\n"+tail)
+	s = read(t, s.apply(t, s.plan(everything)))
+	if got := s.apply(t, Restore(s.Group)); got != want+tail {
+		t.Errorf("restored is\n%swant\n%s", got, want+tail)
+	}
+}
