@@ -16,11 +16,11 @@ func service(spec ...string) string {
 	return "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\n  namespace: shop\nspec:\n  " + strings.Join(spec, "\n  ") + "\n"
 }
 
-// webSpec has a container port 8080 by three names, in a container, an init container and
+// webSpec has a container port 8080 by five names, in a container, an init container and
 // a native sidecar.
 var webSpec = &pod.Spec{
 	Containers: []pod.Container{
-		{Ports: []pod.ContainerPort{{Name: "admin", ContainerPort: 9090}, {Name: "dns", ContainerPort: 8080, Protocol: "UDP"}}},
+		{Ports: []pod.ContainerPort{{Name: "admin", ContainerPort: 9090}, {Name: "dns", ContainerPort: 8080, Protocol: "UDP"}, {Name: "m3ua", ContainerPort: 8080, Protocol: "SCTP"}}},
 		{Ports: []pod.ContainerPort{{Name: "web", ContainerPort: 8080, Protocol: "TCP"}}},
 	},
 	InitContainers: []pod.Container{
@@ -48,7 +48,9 @@ func TestAServiceExposesThePortsItLeadsTo(t *testing.T) {
 		{"its target is another port's name", service(ofWeb, "ports: [{port: 80, targetPort: admin}]"), webLabels, false},
 		{"its target is nobody's name", service(ofWeb, "ports: [{port: 8080, targetPort: http}]"), webLabels, false},
 		{"its target has another protocol", service(ofWeb, "ports: [{port: 80, targetPort: dns}]"), webLabels, false},
+		{"its target has the third protocol", service(ofWeb, "ports: [{port: 80, targetPort: m3ua}]"), webLabels, false},
 		{"its port has another protocol", service(ofWeb, "ports: [{port: 8080, protocol: UDP}]"), webLabels, false},
+		{"its port has the third protocol", service(ofWeb, "ports: [{port: 8080, protocol: SCTP}]"), webLabels, false},
 		{"it is for another pod", service("selector: {app: web, tier: back}", "ports: [{port: 8080}]"), webLabels, false},
 		{"it is a name of another host", service(ofWeb, "type: ExternalName", "externalName: x", "ports: [{port: 8080}]"), webLabels, false},
 		{"it is invalid", service(ofWeb, "ports: {port: 8080}"), webLabels, false},

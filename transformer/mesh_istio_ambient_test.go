@@ -45,7 +45,7 @@ func TestNetworkPolicy_ambientKubeletKeptOut(t *testing.T) {
 		{"the kubelet comes in to ports", []string{networkPolicy(all, "ingress: [{"+here+", ports: [{port: 8000, endPort: 8100}]}]")}, false},
 		{"the kubelet comes in to the port by name", []string{networkPolicy(all, "ingress: [{"+here+", ports: [{port: web}]}]")}, false},
 		{"the kubelet comes in to any port", []string{networkPolicy(all, "ingress: [{"+here+", ports: [{protocol: TCP}]}]")}, false},
-		{"the kubelet comes in to another port", []string{networkPolicy(all, "ingress: [{"+here+", ports: [{port: 80}, {port: 8001, protocol: UDP}, {port: other}]}]")}, true},
+		{"the kubelet comes in to another port", []string{networkPolicy(all, "ingress: [{"+here+", ports: [{port: 80}, {port: 8001, protocol: UDP}, {port: 8001, protocol: SCTP}, {port: other}]}]")}, true},
 		{"another policy lets it in", []string{networkPolicy(all), strings.Replace(networkPolicy(all, "ingress: [{"+here+"}]"), "name: web", "name: b", 1)}, false},
 	} {
 		deployment := goesTo("shop", podOf(ambientPod, app("ports: [{name: web, containerPort: 8001}]\nreadinessProbe: {exec: {command: [a]}}\nlivenessProbe: {httpGet: {port: web}}")))

@@ -346,6 +346,7 @@ func TestACollisionIsAnErrorThatLeavesTheObjectAlone(t *testing.T) {
 func TestWhatOnlyLooksLikeACollisionIsNone(t *testing.T) {
 	for name, yaml := range map[string]string{
 		"udp":              podOf("", app(httpProbe+"ports: [{containerPort: 15099, protocol: UDP}]")),
+		"sctp":             podOf("", app(httpProbe+"ports: [{containerPort: 15099, protocol: SCTP}]")),
 		"own uid":          podOf("", "securityContext: {runAsUser: 1337}\n"+app(httpProbe)),
 		"nothing to do":    podOf("", "containers:\n- name: probe-proxy\n  image: mine\n"),
 		"istio's own port": podOf("", app(httpProbe)+"- name: istio-proxy\n  image: auto\n  ports: [{containerPort: 15020}]\n"),

@@ -108,3 +108,53 @@ func TestConfiguredResourcesDrawTheDefaultsAlong(t *testing.T) {
 		}
 	}
 }
+
+// Kubernetes adds up what runs at one moment, and takes the busiest one. While an init container runs, so do the native
+// sidecars before it; at the end, all sidecars and containers (AggregateContainerRequests in component-helpers).
+func TestThePodNeedsWhatItsBusiestMomentNeeds(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(17, 12))
+	draw := func() (q quantities) {
+		for i := range q {
+			if rnd.IntN(3) > 0 {
+				q[i] = quantity{rnd.Int64N(50), true}
+			}
+		}
+		return q
+	}
+	early := 0
+	for range 5000 {
+		var p Pod
+		for range rnd.IntN(6) {
+			isSidecar := rnd.IntN(2) == 0
+			p.containers = append(p.containers, containerResources{Requirements{draw(), draw()}, true, isSidecar})
+		}
+		for range 1 + rnd.IntN(3) {
+			p.containers = append(p.containers, containerResources{Requirements{draw(), draw()}, false, false})
+		}
+		got := p.sum()
+		for side, of := range map[string]func(Requirements) quantities{
+			"requests": func(r Requirements) quantities { return r.requests },
+			"limits":   func(r Requirements) quantities { return r.limits },
+		} {
+			for i, name := range computeResources {
+				var running, most int64
+				for _, c := range p.containers {
+					amount := of(c.Requirements)[i].milli
+					most = max(most, running+amount)
+					if !c.init || c.restarts {
+						running += amount
+					}
+				}
+				if most > running {
+					early++
+				}
+				if is := of(got)[i].milli; is != most {
+					t.Fatalf("%s of %s is %d, want %d: %+v", side, name, is, most, p.containers)
+				}
+			}
+		}
+	}
+	if early < 1000 {
+		t.Errorf("an init container needs the most in %d cases", early)
+	}
+}
