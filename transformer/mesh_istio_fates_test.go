@@ -179,6 +179,25 @@ func TestIstioProxy_injectorMayAddASecond(t *testing.T) {
 	}
 }
 
+// An ordinary probe-proxy starts after native sidecars, whatever is known of Istio's sidecar.
+func TestAnOrdinaryProbeProxyIsLateInEveryWorld(t *testing.T) {
+	db := "initContainers:\n- name: db\n  image: db\n  restartPolicy: Always\n  startupProbe: {httpGet: {port: 1}}\n"
+	for _, metadata := range []string{"", injected, "labels: {sidecar.istio.io/inject: \"false\"}", "annotations: {linkerd.io/inject: enabled}"} {
+		before := podOf(metadata, db+app(httpProbe))
+		for _, opts := range [][]option{{injectorRewritesNothing}, {injectorRewritesNothing, nativeSidecars(true)}} {
+			opts = append(opts, answeredBy("probe-proxy"))
+			if r := plan(t, before, opts...); len(r.Findings) > 0 || r.Probes[0].State != transformer.WouldRewrite {
+				t.Errorf("%s: a native probe-proxy: %+v, findings %v", metadata, r.Probes[0], r.Findings)
+			}
+			late := plan(t, before, append(opts, asContainer)...)
+			wantReason(t, late, "starts-before-answerer")
+			if late.Probes[0].State != transformer.LeftAlone || late.Probes[1].State != transformer.WouldRewrite {
+				t.Errorf("%s: an ordinary one: %+v", metadata, late.Probes)
+			}
+		}
+	}
+}
+
 // If istio-proxy is known to be an ordinary container, its rewriter would have hung a
 // native sidecar's startup too, so that leaving it alone makes nothing worse.
 func TestARewriterThatWouldServeNothingMayBeTurnedOff(t *testing.T) {
