@@ -91,31 +91,36 @@ func TestAnEditedPortOrSchemeBecomesThatOfTheOriginal(t *testing.T) {
 		from, port string // what is edited in its rewritten form
 		want       string // the livenessProbe then; "" if the edit is none
 		opts, next []option
+		metadata   string // more of the template's
 	}{
-		"a number":                  {probe: "{httpGet: {path: /x, port: 8001}}", port: "9001", want: "{httpGet: {path: /x, port: 9001}}"},
-		"a name":                    {probe: "{httpGet: {path: /x, port: 8001}}", port: "web", want: "{httpGet: {path: /x, port: web}}"},
-		"a number for a name":       {probe: "{httpGet: {path: /x, port: http}}", port: "9001", want: "{httpGet: {path: /x, port: 9001}}"},
-		"another name":              {probe: "{httpGet: {path: /x, port: http}}", port: "web", want: "{httpGet: {path: /x, port: web}}"},
-		"of a tcpSocket":            {probe: "{tcpSocket: {port: http}}", port: "9001", want: "{tcpSocket: {port: 9001}}"},
-		"of gRPC":                   {probe: "{grpc: {port: 8001, service: a}}", port: "9001", want: "{grpc: {port: 9001, service: a}}"},
-		"of HTTPS":                  {probe: "{httpGet: {path: /x, port: 8001, scheme: HTTPS}}", port: "9001", want: "{httpGet: {path: /x, port: 9001, scheme: HTTPS}}"},
-		"with a scheme":             {probe: "{httpGet: {path: /x, port: 8001}}", port: "9001, scheme: HTTPS", want: "{httpGet: {path: /x, port: 9001, scheme: HTTPS}}"},
-		"a scheme alone":            {probe: "{httpGet: {path: /x, port: http}}", port: "15099, scheme: HTTPS", want: "{httpGet: {path: /x, port: http, scheme: HTTPS}}"},
-		"a port that none declares": {probe: "{httpGet: {path: /x, port: 8001}}", port: "7000", want: "{httpGet: {path: /x, port: 7000}}"},
-		"of istio-proxy":            {probe: "{httpGet: {path: /x, port: 8001}}", port: "9001", want: "{httpGet: {path: /x, port: 9001}}", opts: []option{answeredBy("istio-proxy")}},
-		"of istio-proxy, by name":   {probe: "{httpGet: {path: /x, port: 8001}}", port: "web", want: "{httpGet: {path: /x, port: web}}", opts: []option{answeredBy("istio-proxy")}},
-		"in another mesh":           {probe: "{httpGet: {path: /x, port: 8001}}", port: "9001", want: "{httpGet: {path: /x, port: 9001}}", opts: []option{inMesh("linkerd")}},
+		"a number":                   {probe: "{httpGet: {path: /x, port: 8001}}", port: "9001", want: "{httpGet: {path: /x, port: 9001}}"},
+		"a name":                     {probe: "{httpGet: {path: /x, port: 8001}}", port: "web", want: "{httpGet: {path: /x, port: web}}"},
+		"a number for a name":        {probe: "{httpGet: {path: /x, port: http}}", port: "9001", want: "{httpGet: {path: /x, port: 9001}}"},
+		"another name":               {probe: "{httpGet: {path: /x, port: http}}", port: "web", want: "{httpGet: {path: /x, port: web}}"},
+		"a number for a quoted name": {probe: "{httpGet: {path: /x, port: \"http\"}}", port: "9001", want: "{httpGet: {path: /x, port: 9001}}"},
+		"a name in other quotes":     {probe: "{httpGet: {path: /x, port: \"http\"}}", port: "'web'", want: "{httpGet: {path: /x, port: 'web'}}"},
+		"of a tcpSocket":             {probe: "{tcpSocket: {port: http}}", port: "9001", want: "{tcpSocket: {port: 9001}}"},
+		"of gRPC":                    {probe: "{grpc: {port: 8001, service: a}}", port: "9001", want: "{grpc: {port: 9001, service: a}}"},
+		"of HTTPS":                   {probe: "{httpGet: {path: /x, port: 8001, scheme: HTTPS}}", port: "9001", want: "{httpGet: {path: /x, port: 9001, scheme: HTTPS}}"},
+		"with a scheme":              {probe: "{httpGet: {path: /x, port: 8001}}", port: "9001, scheme: HTTPS", want: "{httpGet: {path: /x, port: 9001, scheme: HTTPS}}"},
+		"a scheme alone":             {probe: "{httpGet: {path: /x, port: http}}", port: "15099, scheme: HTTPS", want: "{httpGet: {path: /x, port: http, scheme: HTTPS}}"},
+		"a port that none declares":  {probe: "{httpGet: {path: /x, port: 8001}}", port: "7000", want: "{httpGet: {path: /x, port: 7000}}"},
+		"of istio-proxy":             {probe: "{httpGet: {path: /x, port: 8001}}", port: "9001", want: "{httpGet: {path: /x, port: 9001}}", opts: []option{answeredBy("istio-proxy")}},
+		"of istio-proxy, by name":    {probe: "{httpGet: {path: /x, port: 8001}}", port: "web", want: "{httpGet: {path: /x, port: web}}", opts: []option{answeredBy("istio-proxy")}},
+		"in another mesh":            {probe: "{httpGet: {path: /x, port: 8001}}", port: "9001", want: "{httpGet: {path: /x, port: 9001}}", opts: []option{inMesh("linkerd")}},
 
 		"the port of the original":         {probe: "{httpGet: {path: /x, port: 8001}}", port: "8001"},
 		"the number of the original's":     {probe: "{httpGet: {path: /x, port: http}}", port: "8001"},
 		"the name of the original's":       {probe: "{httpGet: {path: /x, port: http}}", port: "http"},
 		"Istio's port":                     {probe: "{httpGet: {path: /x, port: 8001}}", port: "15020"},
 		"the config's port":                {probe: "{httpGet: {path: /x, port: 8001}}", port: "15031", next: []option{moved}},
+		"the default port":                 {probe: "{httpGet: {path: /x, port: 8001}}", port: "15099", opts: []option{moved}},
+		"the port of Istio's annotation":   {probe: "{httpGet: {path: /x, port: 8001}}", port: "15025", metadata: "annotations: {status.sidecar.istio.io/port: \"15025\"}\n"},
 		"an earlier port of istio-proxy's": {probe: "{httpGet: {path: /x, port: 8001}}", port: "15031", opts: []option{answeredBy("istio-proxy")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			next := append(c.opts, c.next...)
-			before := podOf("labels: {a: b}\n", app("livenessProbe: "+c.probe+"\n"+ports))
+			before := podOf("labels: {a: b}\n"+c.metadata, app("livenessProbe: "+c.probe+"\n"+ports))
 			after := strings.Replace(before, c.probe, cmp.Or(c.want, c.probe), 1)
 			rewritten := plan(t, before, c.opts...).text
 			head, tail, _ := strings.Cut(rewritten, "path: /app-health/app/livez, port: ")

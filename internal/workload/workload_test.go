@@ -3,6 +3,7 @@ package workload_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,6 +78,35 @@ func TestPodTemplatesAreFoundByGroupAndKind(t *testing.T) {
 		}
 		if c := workload.Classify(o, customs); c != workload.Known && got != "" {
 			t.Errorf("%s: the class is %v", tt.in, c)
+		}
+	}
+}
+
+// The metadata of a pod spec in a list is that of the same item, also in the next object.
+func TestEachPodSpecHasTheMetadataOfItsItem(t *testing.T) {
+	customs := []workload.Custom{
+		{Group: "example.com", Kind: "Pool", Pattern: pattern(t, "spec.rows[].sets[].pod"), Metadata: pattern(t, "spec.rows[].sets[].meta")},
+		{Group: "example.com", Kind: "Row", Pattern: pattern(t, "spec.rows[].sets[].pod"), Metadata: pattern(t, "spec.rows[].meta")},
+		{Group: "example.com", Kind: "Set", Pattern: pattern(t, "spec.rows[].sets[].pod"), Metadata: pattern(t, "spec.meta")},
+		{Group: "example.com", Kind: "None", Pattern: pattern(t, "spec.rows[].sets[].pod")},
+	}
+	const bare, template = "{pod: {containers: []}}", "{pod: {spec: {}}}"
+	const rows = "spec: {rows: [{sets: [" + bare + "," + bare + "]}, {sets: [" + template + "," + bare + "]}]}"
+	for kind, want := range map[string][]string{
+		"Pool": {"spec.rows[0].sets[0].meta", "spec.rows[0].sets[1].meta", "", "spec.rows[1].sets[1].meta"},
+		"Row":  {"spec.rows[0].meta", "spec.rows[0].meta", "", "spec.rows[1].meta"},
+		"Set":  {"spec.meta", "spec.meta", "", "spec.meta"},
+		"None": {"", "", "", ""},
+	} {
+		for range 2 {
+			templates, err := workload.Templates(object(t, "{apiVersion: example.com/v1, kind: "+kind+", "+rows+"}"), customs)
+			var got []string
+			for _, r := range templates {
+				got = append(got, r.Metadata.String())
+			}
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("%s: %q %v, want %q", kind, got, err, want)
+			}
 		}
 	}
 }
