@@ -1,6 +1,7 @@
 package pod
 
 import (
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -35,6 +36,33 @@ func TestHeadersOfARewrittenProbeAreWrittenAndTakenBack(t *testing.T) {
 		if d := cmp.Diff(c.edits, HandlerEdits(path, c.have, c.want, nil)); d != "" {
 			t.Errorf("%s to %s: -want +got\n%s", c.have, c.want, d)
 		}
+	}
+}
+
+// Whatever headers there are, the edits make those that are wanted of them, in their order.
+func TestTheEditsOfHeadersMakeThoseThatAreWanted(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(17, 18))
+	draw := func() (headers []HTTPHeader) {
+		for range rnd.IntN(5) {
+			headers = append(headers, HTTPHeader{Name: string(rune('A' + rnd.IntN(3))), Value: string(rune('x' + rnd.IntN(2)))})
+		}
+		return headers
+	}
+	kept := 0
+	for range 5000 {
+		have := &Handler{HTTPGet: &HTTPGet{Path: "/", Port: field.Number(80), HTTPHeaders: draw()}}
+		want := &Handler{HTTPGet: &HTTPGet{Path: "/", Port: field.Number(80), HTTPHeaders: draw()}}
+		probe := field.Map{{Key: "httpGet", Value: have.Value()}}
+		_, _, after, err := field.Operations(probe, HandlerEdits(nil, have, want, nil))
+		if wanted := (field.Map{{Key: "httpGet", Value: want.Value()}}); err != nil || !field.Equal(after, wanted) {
+			t.Fatalf("%v to %v: %s %v", have.HTTPGet.HTTPHeaders, want.HTTPGet.HTTPHeaders, field.AppendJSON(nil, after), err)
+		}
+		if n := len(have.HTTPGet.HTTPHeaders); n > 0 && n < len(want.HTTPGet.HTTPHeaders) {
+			kept++
+		}
+	}
+	if kept < 500 {
+		t.Errorf("%d lists become longer", kept)
 	}
 }
 
