@@ -297,3 +297,37 @@ func TestASetOfAnyOrderHasOneText(t *testing.T) {
 		}
 	}
 }
+
+// Of random tests those stay that no other implies: the first of each path, unless the whole value above it is tested, or
+// that there is none. A mapping that is null has nothing below it that kustomize could test.
+func TestATestThatAnotherImpliesIsLeftOut(t *testing.T) {
+	for seed := range uint64(500) {
+		rnd := rand.New(rand.NewPCG(seed, 4))
+		lists := make([][]field.Operation, 3)
+		for i := range 8 {
+			keys := []string{"a", "ab", "a/b"}
+			path := field.NewPath(keys[rnd.IntN(3)])
+			for range rnd.IntN(3) {
+				path = path.Key(keys[rnd.IntN(3)])
+			}
+			value := []field.Value{nil, 1, "x", field.Map{{Key: "a", Value: 1}}, field.List{}}[rnd.IntN(5)]
+			lists[i%3] = append(lists[i%3], field.Operation{Op: field.OpTest, Path: path, Value: value})
+		}
+		var want []field.Operation
+		all := slices.Concat(lists...)
+		for i, o := range all {
+			isImplied := func(other field.Operation) bool {
+				_, isNumber := other.Value.(int)
+				_, isText := other.Value.(string)
+				return !isNumber && !isText && len(other.Path) < len(o.Path) && o.Path.HasPrefix(other.Path)
+			}
+			isAgain := slices.ContainsFunc(all[:i], func(other field.Operation) bool { return slices.Equal(other.Path, o.Path) })
+			if !isAgain && !slices.ContainsFunc(all, isImplied) {
+				want = append(want, o)
+			}
+		}
+		if got := patches.Merged(lists...); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("seed %d: of\n%v\nstay\n%v\nwant\n%v", seed, all, got, want)
+		}
+	}
+}
