@@ -331,3 +331,17 @@ func TestATestThatAnotherImpliesIsLeftOut(t *testing.T) {
 		}
 	}
 }
+
+// Flux leaves an object alone whose label or annotation says disabled, and no other word.
+func TestOnlyDisabledKeepsFluxFromSubstituting(t *testing.T) {
+	set := aSet()
+	set.Patches[0].Operations[0].Value = "${NAME}"
+	for _, place := range []string{"labels", "annotations"} {
+		for value, fits := range map[string]bool{"disabled": true, "enabled": false, "": false, "Disabled": false} {
+			o := read(t, fmt.Sprintf("apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: a, %s: {kustomize.toolkit.fluxcd.io/substitute: %q}}\nspec: {path: y}\n", place, value))
+			if got := set.Unfit(patches.FluxKustomization, o); (got == "") != fits {
+				t.Errorf("%s say %q: %q", place, value, got)
+			}
+		}
+	}
+}
