@@ -134,7 +134,7 @@ func isLink(path string) bool {
 }
 
 // isIgnored reports whether a walk leaves a file or folder out. A pattern
-// matches the name, or the path below the root.
+// matches the name, or the path below the root; with a slash at its end, folders alone.
 func isIgnored(root, name string, isFolder bool, ignore []string) bool {
 	if isFolder &&
 		(strings.HasPrefix(filepath.Base(name), ".") || filepath.Base(name) == "node_modules") {
@@ -142,8 +142,12 @@ func isIgnored(root, name string, isFolder bool, ignore []string) bool {
 	}
 	rel, _ := filepath.Rel(root, name) // which is below it
 	return slices.ContainsFunc(ignore, func(p string) bool {
+		p, forFolders := strings.CutSuffix(p, "/")
+		if forFolders && !isFolder {
+			return false
+		}
 		byName, _ := path.Match(p, filepath.Base(name))
-		byPath, _ := path.Match(strings.TrimSuffix(p, "/"), filepath.ToSlash(rel))
+		byPath, _ := path.Match(p, filepath.ToSlash(rel))
 		return byName || byPath
 	})
 }

@@ -206,7 +206,11 @@ func foldBuilt(files []file, messages []report.Message) []report.Message {
 		})
 		if len(left) < len(messages) {
 			m := aboutFile(f.path, reason.NotBuilt, "its build runs rewrite-probes, so these files have the probes as they are before")
-			m.Text.Fix = fmt.Sprintf("Run `kustomize build --enable-alpha-plugins --enable-exec %s | rewrite-probes check -`", filepath.Dir(f.path))
+			dir := filepath.Dir(f.path)
+			if strings.HasPrefix(dir, "-") {
+				dir = "./" + dir // or it is a flag
+			}
+			m.Text.Fix = fmt.Sprintf("Run `kustomize build --enable-alpha-plugins --enable-exec %s | rewrite-probes check -`", reason.ShellWord(dir))
 			left = append(left, m)
 		}
 		messages = left

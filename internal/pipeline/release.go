@@ -106,24 +106,24 @@ func (r *run) renderCommand(f *foundRelease) string {
 	if f.object.Kind() == generatorKind {
 		return kustomizeCommand
 	}
-	chart := cmp.Or(f.Chart, "CHART")
+	chart := positional(f.Chart, "CHART")
 	repo := cmp.Or(f.Repository, r.repositoryOf(f))
-	words := []string{"helm template", cmp.Or(f.object.Name(), "NAME")}
+	words := []string{"helm template", reason.ShellWord(positional(f.object.Name(), "NAME"))}
 	switch isPath := strings.HasPrefix(chart, ".") ||
 		strings.HasPrefix(chart, "/") ||
 		strings.Contains(chart, "://"); {
 	case strings.HasPrefix(repo, "oci://"):
-		words = append(words, strings.TrimSuffix(repo, "/")+"/"+chart)
+		words = append(words, reason.ShellWord(strings.TrimSuffix(repo, "/")+"/"+chart))
 	case isPath:
-		words = append(words, chart)
+		words = append(words, reason.ShellWord(chart))
 	default:
-		words = append(words, chart, "--repo", cmp.Or(repo, "URL"))
+		words = append(words, reason.ShellWord(chart), "--repo", reason.ShellWord(cmp.Or(repo, "URL")))
 	}
 	if f.Version != "" {
-		words = append(words, "--version", shellWord(f.Version))
+		words = append(words, "--version", reason.ShellWord(f.Version))
 	}
 	if namespace := f.object.Namespace(); namespace != "" {
-		words = append(words, "--namespace", namespace)
+		words = append(words, "--namespace", reason.ShellWord(namespace))
 	}
 	if f.Values {
 		words = append(words, "--values VALUES.yaml")
@@ -131,27 +131,35 @@ func (r *run) renderCommand(f *foundRelease) string {
 	return strings.Join(words, " ") + " | rewrite-probes check -"
 }
 
-// repositoryOf returns the URL of the Flux repository that a release names; "" if it is not in the
-// input.
-func (r *run) repositoryOf(f *foundRelease) string {
-	for _, s := range r.streams {
-		for _, o := range s.Objects() {
-			if o.Group() == "source.toolkit.fluxcd.io" &&
-				o.Kind() == "HelmRepository" &&
-				o.Name() == f.Source {
-				v, _ := o.Value(field.NewPath("spec", "url"))
-				url, _ := v.(string)
-				return url
-			}
-		}
-	}
-	return ""
-}
-
-// shellWord quotes a word if a shell would change it: a version can be `>=1.0 <2`.
-func shellWord(word string) string {
-	if strings.ContainsAny(word, " <>|*~^") {
-		return "'" + word + "'"
+// positional returns an argument that is no flag of the command, or what stands for it where the
+// input does not say it or says a flag.
+func positional(word, unknown string) string {
+	if word == "" || strings.HasPrefix(word, "-") {
+		return unknown
 	}
 	return word
+}
+
+// repositoryOf returns the URL of the Flux repository that a release names; "" if it is not in the
+// input, or several can be meant. A namespace that the input does not say can be any.
+func (r *run) repositoryOf(f *foundRelease) string {
+	namespace := cmp.Or(f.SourceNamespace, f.object.Namespace())
+	var urls []string
+	for _, s := range r.streams {
+		for _, o := range s.Objects() {
+			isNamed := o.Group() == "source.toolkit.fluxcd.io" &&
+				o.Kind() == "HelmRepository" &&
+				o.Name() == f.Source
+			if !isNamed || namespace != "" && o.Namespace() != "" && o.Namespace() != namespace {
+				continue
+			}
+			v, _ := o.Value(field.NewPath("spec", "url"))
+			url, _ := v.(string)
+			urls = append(urls, url)
+		}
+	}
+	if len(slices.Compact(urls)) != 1 {
+		return ""
+	}
+	return urls[0]
 }

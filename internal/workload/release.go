@@ -11,8 +11,10 @@ type Release struct {
 	Chart      string // the name, or the path in a git repository
 	Repository string // the URL
 	Source     string // the name of the Flux object that has the URL
-	Version    string
-	Values     bool // the object sets values for the chart
+	// SourceNamespace is the namespace of that object; "" is the release's own.
+	SourceNamespace string
+	Version         string
+	Values          bool // the object sets values for the chart
 }
 
 // releaseKinds are the kinds whose objects can name a chart. For the fields:
@@ -61,15 +63,18 @@ func ReleaseOf(o *manifest.Object) (Release, bool) {
 
 func fluxRelease(o *manifest.Object) (Release, bool) {
 	chart := field.NewPath("spec", "chart", "spec")
-	_, byRef := o.Value(field.NewPath("spec", "chartRef"))
-	r := Release{
-		Chart:   textAt(o, chart.Key("chart")),
-		Source:  textAt(o, chart.Key("sourceRef", "name")),
-		Version: textAt(o, chart.Key("version")),
-		Values:  hasAny(o, field.NewPath("spec"), "values", "valuesFrom"),
-	}
+	source := chart.Key("sourceRef")
+	ref := field.NewPath("spec", "chartRef")
+	_, byRef := o.Value(ref)
 	if byRef {
-		r.Source = textAt(o, field.NewPath("spec", "chartRef", "name"))
+		source = ref
+	}
+	r := Release{
+		Chart:           textAt(o, chart.Key("chart")),
+		Source:          textAt(o, source.Key("name")),
+		SourceNamespace: textAt(o, source.Key("namespace")),
+		Version:         textAt(o, chart.Key("version")),
+		Values:          hasAny(o, field.NewPath("spec"), "values", "valuesFrom"),
 	}
 	return r, byRef || r.Chart != ""
 }
