@@ -71,6 +71,16 @@ func TestLabelSelectorsMeanWhatTheyMeanToKubectl(t *testing.T) {
 		}
 		try(text)
 	}
+	space := func() string { return strings.Repeat(" ", rnd.IntN(3)) }
+	for range 1000 {
+		var values []string
+		for range 1 + rnd.IntN(3) {
+			value := []string{"app", "b", "c", ""}[rnd.IntN(4)]
+			values = append(values, space()+value+space())
+		}
+		operator := []string{" in", " notin"}[rnd.IntN(2)]
+		try(space() + "app" + operator + space() + "(" + strings.Join(values, ",") + ")" + space())
+	}
 	if valid < 250 {
 		t.Errorf("only %d of %d selectors are valid", valid, len(seen))
 	}
