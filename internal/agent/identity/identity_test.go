@@ -559,7 +559,6 @@ func TestIstiodIsVerified(t *testing.T) {
 	}
 }
 
-// TLS before 1.2 is refused, even with HTTP/2 in it.
 // TestADialThatFailsLeavesNothingOpen: an agent dials for as long as it runs.
 func TestADialThatFailsLeavesNothingOpen(t *testing.T) {
 	f := newFixture(t)
@@ -603,6 +602,7 @@ func httpsCertificates(t *testing.T) []tls.Certificate {
 	return s.TLS.Certificates
 }
 
+// TLS before 1.2 is refused, even with HTTP/2 in it.
 func TestIstiodMustSpeakANewTLS(t *testing.T) {
 	f := newFixture(t)
 	for version, wanted := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
