@@ -150,6 +150,18 @@ func TestASignalEndsARunBetweenTwoFiles(t *testing.T) {
 	}
 }
 
+// Where no file is being written, nothing has to be brought to its end: the signal ends the process, as it ends
+// other filters.
+func TestASignalEndsARunThatWritesNothingAtOnce(t *testing.T) {
+	for _, write := range []bool{false, true} {
+		ctx, stop := (&editFlags{write: write}).untilSignal()
+		if catches := ctx.Done() != nil; catches != write {
+			t.Errorf("-w is %v: the run catches signals: %v", write, catches)
+		}
+		stop()
+	}
+}
+
 func TestAPipeIsNotWrittenTo(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
