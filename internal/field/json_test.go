@@ -3,8 +3,10 @@ package field_test
 import (
 	"encoding/json"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
@@ -60,5 +62,45 @@ func TestAPortIsTheSameInJSON(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), new(field.IntOrString)); err == nil {
 			t.Errorf("%s is taken for a port", text)
 		}
+	}
+}
+
+// What is JSON is also put into manifests: every character, at the start of a text, in it and at its end, is read by both.
+func TestJSONIsReadAsYAMLToo(t *testing.T) {
+	for r := rune(0); r <= 0x10010; r++ {
+		if r == 0x3100 {
+			r = 0xd7f0
+		}
+		if !utf8.ValidRune(r) {
+			continue
+		}
+		want := map[string]string{"k" + string(r): string(r) + "x" + string(r) + "y" + string(r)}
+		var m field.Map
+		for k, v := range want {
+			m = field.Map{{Key: k, Value: v}}
+		}
+		text := field.AppendJSON([]byte("\ufeff"), m)[len("\ufeff"):] // what is there already stays
+		var asJSON, asYAML map[string]string
+		if err := json.Unmarshal(text, &asJSON); err != nil || !cmp.Equal(asJSON, want) {
+			t.Errorf("%U: %s is read as %q, %v", r, text, asJSON, err)
+		}
+		if err := yaml.Unmarshal(text, &asYAML); err != nil || !cmp.Equal(asYAML, want) {
+			t.Errorf("%U: %s is read by YAML as %q, %v", r, text, asYAML, err)
+		}
+		if back, err := field.DecodeJSON(string(text)); err != nil || !field.Same(back, m) {
+			t.Errorf("%U: %s comes back as %v, %v", r, text, back, err)
+		}
+	}
+}
+
+func TestWholeNumbersAreMadeInACopy(t *testing.T) {
+	inner := field.Map{{Key: "b", Value: 1e3}, {Key: "c", Value: 1.5}}
+	m := field.Map{{Key: "a", Value: inner}, {Key: "d", Value: 2.0}}
+	want := field.Map{{Key: "a", Value: field.Map{{Key: "b", Value: 1000}, {Key: "c", Value: 1.5}}}, {Key: "d", Value: 2}}
+	if d := cmp.Diff(want, field.WithWholeNumbers(m)); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+	if m[1].Value != 2.0 || inner[0].Value != 1e3 {
+		t.Errorf("the mapping itself has changed: %#v", m)
 	}
 }

@@ -81,3 +81,88 @@ func TestText_String(t *testing.T) {
 		}
 	}
 }
+
+func TestEveryReasonIsOfOneScope(t *testing.T) {
+	var names []string
+	for _, scope := range []reason.Scope{reason.Plan, reason.Group, reason.Run} {
+		of := reason.Of(scope)
+		if len(of) == 0 {
+			t.Errorf("no reason is of %s", scope)
+		}
+		for _, d := range of {
+			if d.Of != scope {
+				t.Errorf("%s is of %s, not of %s", d.Name, d.Of, scope)
+			}
+			names = append(names, d.Name)
+		}
+	}
+	slices.Sort(names)
+	for i, d := range reason.All() {
+		if i >= len(names) || names[i] != d.Name {
+			t.Fatalf("%s is of no scope: %q", d.Name, names)
+		}
+	}
+	if of := reason.Of("another"); len(of) != 0 {
+		t.Errorf("%d reasons are of no known scope", len(of))
+	}
+}
+
+// Whoever changes the rows changes copies.
+func TestTheRowsAreCopies(t *testing.T) {
+	for _, rows := range [][]reason.Doc{reason.All(), reason.Of(reason.Run)} {
+		for i := range rows {
+			rows[i].Name, rows[i].Fix = "changed", "changed"
+		}
+	}
+	for _, d := range reason.All() {
+		if d.Name == "changed" || d.Fix == "changed" {
+			t.Fatal("a row of the registry has changed")
+		}
+	}
+}
+
+// A message's own fix is better than that of its reason.
+func TestATextGetsTheFixOfItsReasonIfItHasNone(t *testing.T) {
+	withFix, without := reason.None, reason.None
+	for _, d := range reason.All() {
+		key, _ := reason.Parse(d.Name)
+		if d.Fix != "" {
+			withFix = key
+		} else {
+			without = key
+		}
+	}
+	if withFix == reason.None || without == reason.None {
+		t.Fatalf("%s and %s", withFix, without)
+	}
+	for _, c := range []struct {
+		key       reason.Key
+		fix, want string
+	}{
+		{withFix, "", withFix.Doc().Fix}, {withFix, "Do it", "Do it"}, {without, "", ""}, {without, "Do it", "Do it"}, {reason.None, "", ""},
+	} {
+		got := c.key.Complete(reason.Text{What: "a", Why: "b", Fix: c.fix})
+		if want := (reason.Text{What: "a", Why: "b", Fix: c.want}); got != want {
+			t.Errorf("%s: %+v, want %+v", c.key, got, want)
+		}
+	}
+	if got := without.Doc().FixOrNothing(); got != "Nothing to do." {
+		t.Errorf("nothing to do is %q", got)
+	}
+}
+
+func TestASentenceBeginsWithACapitalLetterAndEnds(t *testing.T) {
+	for words, want := range map[string]string{
+		"": "", "the pod": "The pod", "The pod": "The pod", "x": "X", "`x` is": "`x` is", "1 probe": "1 probe",
+		"probe-proxy answers": "probe-proxy answers", "istio-proxy answers": "istio-proxy answers", "rewrite-probes does": "rewrite-probes does", "probes": "Probes", "istio": "Istio",
+	} {
+		if got := reason.Capital(words); got != want {
+			t.Errorf("%q begins as %q, want %q", words, got, want)
+		}
+	}
+	for part, want := range map[string]string{"": "", "a": "a.", "a.": "a.", "a?": "a?", "a!": "a!", "a:": "a:", "a;": "a;.", "a. b": "a. b.", "`a`": "`a`."} {
+		if got := reason.Sentence(part); got != want {
+			t.Errorf("%q ends as %q, want %q", part, got, want)
+		}
+	}
+}
