@@ -2,6 +2,9 @@ package config
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
@@ -121,6 +124,113 @@ func TestWhatMayBeAFunctionConfig(t *testing.T) {
 	} {
 		if got := MayBe(c.apiVersion, c.kind); got != c.want {
 			t.Errorf("%s %s: %t, want %t", c.apiVersion, c.kind, got, c.want)
+		}
+	}
+}
+
+// Each key of a ConfigMap, which is also a flag, sets its field of the typed form, and no other.
+func TestEveryKeySetsItsField(t *testing.T) {
+	values := map[string]string{
+		"answered-by": "probe-proxy", "image": "example.com/p:v1", "image-pull-policy": "Never", "injected-namespaces": "shop*", "injector-rewrites": "true", "mesh": "kuma", "mtls": "DISABLE", "name": "prober",
+		"native-sidecars": "false", "placement": "container", "platform": "openshift", "port": "15022", "registry": "example.com", "rewrite": "grpc", "strict": "true",
+	}
+	seen := make(map[string]string)
+	for _, key := range Keys {
+		value := values[key.Name]
+		asMap, err := DecodeText([]byte(mapHead + "data: {" + key.Name + ": '" + value + "'}\n"))
+		if err != nil {
+			t.Errorf("%s: %v", key.Name, err)
+			continue
+		}
+		typed := "'" + value + "'"
+		switch key.Name {
+		case "port", "strict":
+			typed = value
+		case "injected-namespaces", "rewrite":
+			typed = "['" + value + "']"
+		}
+		steps := strings.Split(key.Field, ".")
+		text := typedHead + steps[0] + ": {" + strings.Join(steps[1:], ": {") + ": " + typed + strings.Repeat("}", len(steps)-1) + "\n"
+		asTyped, err := DecodeText([]byte(text))
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if !reflect.DeepEqual(asMap.Spec, asTyped.Spec) || reflect.DeepEqual(asMap.Spec, Default().Spec) {
+			t.Errorf("%s sets %+v, want %+v", key.Name, asMap.Spec, asTyped.Spec)
+		}
+		over, err := Decode(nil, Setting{key.Name, value})
+		if err != nil || !reflect.DeepEqual(over.Spec, asMap.Spec) {
+			t.Errorf("the flag %s sets %+v, %v", key.Name, over, err)
+		}
+		if other, taken := seen[key.Field]; taken {
+			t.Errorf("%s and %s set %s", key.Name, other, key.Field)
+		}
+		seen[key.Field] = key.Name
+	}
+	if len(Keys) != len(values) || !slices.IsSortedFunc(Keys, func(a, b Key) int { return strings.Compare(a.Name, b.Name) }) {
+		t.Errorf("the keys are %v", Keys)
+	}
+}
+
+// Each wrong key, setting or item has its line, and only the first that is wrong with a field is said.
+func TestEachProblemOfAFieldIsSaidOnce(t *testing.T) {
+	for _, c := range []struct {
+		config string
+		over   []Setting
+		want   string
+	}{
+		{mapHead + "data: {port: x, strict: y, a: z, b: z}\n", nil, "`data.a`: unknown key; `data.b`: unknown key; `data.port`: \"x\" must; `data.strict`: \"y\" must"},
+		{"", []Setting{{"port", "x"}, {"strict", "y"}, {"mesh", "z"}}, "--mesh: \"z\" must; --port: \"x\" must; --strict: \"y\" must"},
+		{"", []Setting{{"image", ""}}, "--image: \"\" must be an image; without it, that of the same version is taken"},
+		{"", []Setting{{"image", ""}, {"image", "a"}}, "--image: \"\" must be an image; without it, that of the same version is taken"},
+		{"", []Setting{{"registry", ""}, {"image", "a"}}, ""},
+		{typedHead + "spec: {probeProxy: {image: ''}}\n", nil, ""},
+		{"", []Setting{{"rewrite", "a,b"}}, "--rewrite: \"a\" must; --rewrite: \"b\" must"},
+		{typedHead + "spec: {rewrite: [grpc, a, b], podTemplates: [{kind: A, path: a}, {kind: B}, {path: a}]}\n", nil, "`spec.podTemplates[1].path`: must be given; `spec.podTemplates[2].kind`: must be given; `spec.rewrite[1]`: \"a\" must; `spec.rewrite[2]`: \"b\" must"},
+		{typedHead + "spec: {port: x}\n", nil, "`spec.port`: must be a whole number"},
+		{typedHead + "spec: {istioProxy: {resources: {limits: {cpu: x, memory: y}, requests: z}}}\n", nil, "`spec.istioProxy.resources.limits.cpu`: \"x\" must; `spec.istioProxy.resources.limits.memory`: \"y\" must; `spec.istioProxy.resources.requests`: must be a mapping"},
+		{typedHead + "spec: {probeProxy: {resources: {limits: ~, requests: {cpu: ~}, claims: [{name: a}]}}}\n", nil, ""},
+		{typedHead + "spec: {select: {}, exclude: {}}\n", nil, "`spec.exclude`: must have; `spec.select`: must have"},
+		{typedHead + "spec: {istio: {injectorRewrites: perhaps, nativeSidecars: ''}}\n", nil, "`spec.istio.injectorRewrites`: \"perhaps\" must; `spec.istio.nativeSidecars`: \"\" must"},
+	} {
+		_, err := Decode(read(t, c.config), c.over...)
+		var lines []string
+		if err != nil {
+			lines = strings.Split(err.Error(), "\n")
+		}
+		slices.SortStableFunc(lines, func(a, b string) int {
+			return strings.Compare(strings.TrimPrefix(a, "config.yaml:4: functionConfig: "), strings.TrimPrefix(b, "config.yaml:4: functionConfig: "))
+		})
+		wants := strings.Split(c.want, "; ")
+		if c.want == "" {
+			wants = nil
+		}
+		if strings.Contains(c.want, "; without it") {
+			wants = []string{c.want}
+		}
+		matches := len(lines) == len(wants)
+		for i := 0; matches && i < len(lines); i++ {
+			matches = strings.HasPrefix(strings.TrimPrefix(lines[i], "config.yaml:4: functionConfig: "), wants[i])
+		}
+		if !matches {
+			t.Errorf("%s%v:\n%s\nwant\n%s", c.config, c.over, strings.Join(lines, "\n"), c.want)
+		}
+	}
+}
+
+// A path is given with its metadata: they are in the same items of the same lists.
+func TestTheMetadataOfAPodTemplateIsBesideIt(t *testing.T) {
+	for _, c := range []struct {
+		path, metadata string
+		ok             bool
+	}{
+		{"spec.template", "", true}, {".", "", true}, {"spec", "metadata", true}, {"spec.a", "b", true}, {".", "metadata", true}, {"a[].b", "a[].c", true}, {"a[].b", "c", true}, {"a[].b[].c", "a[].d", true}, {"a[].b[].c", "a[].b[].d.e", true}, {"a[].b", "a[]", true},
+		{"a.b", "a[].c", false}, {"a[].b", "a[].b[].c", false}, {"a[].b", "d[].c", false}, {"a.b", ".", false}, {".", ".", false}, {"a[].b[].c", "a[].x[].d", false}, {"a[][].b", "a[][].c", true}, {"a[].b", "a[][].c", false},
+	} {
+		_, err := DecodeText([]byte(typedHead + "spec: {podTemplates: [{kind: K, path: '" + c.path + "', metadata: '" + c.metadata + "'}]}\n"))
+		if (err == nil) != c.ok || err != nil && !strings.HasPrefix(err.Error(), "functionConfig: `spec.podTemplates[0].metadata`: ") {
+			t.Errorf("path %s, metadata %s: %v", c.path, c.metadata, err)
 		}
 	}
 }

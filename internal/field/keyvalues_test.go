@@ -38,3 +38,12 @@ func TestKeyValuesAreChangedInCopies(t *testing.T) {
 		t.Errorf("a missing key: %q %v", v, set)
 	}
 }
+
+// Several may add to the same labels, which have room for more.
+func TestSeveralMayAddToTheSameLabels(t *testing.T) {
+	s := append(make(field.KeyValues, 0, 8), field.KeyValue{Key: "a", Value: "1"})
+	b, c, without, other := s.With("b", "2"), s.With("c", "3"), s.Without("a"), s.With("a", "4")
+	if b.Get("b") != "2" || b.Get("c") != "" || c.Get("c") != "3" || len(without) != 0 || other.Get("a") != "4" || len(s) != 1 || s.Get("a") != "1" {
+		t.Errorf("%v, %v, %v and %v of %v", b, c, without, other, s)
+	}
+}

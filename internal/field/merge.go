@@ -54,11 +54,7 @@ func Same(a, b Value) bool {
 		b, ok := b.(List)
 		return ok && slices.EqualFunc(a, b, Same)
 	}
-	switch b.(type) {
-	case Map, List:
-		return false
-	}
-	return a == b
+	return a == b // false if b is a mapping or a list
 }
 
 func sameEntry(a, b Entry) bool {

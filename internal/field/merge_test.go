@@ -19,3 +19,24 @@ func TestAMappingWithNothingButRemovalsAddsNothing(t *testing.T) {
 		}
 	}
 }
+
+// Values are the same in their order, and equal in any; neither compares what cannot be compared.
+func TestValuesOfAllTypesAreCompared(t *testing.T) {
+	ab, ba := field.Map{{Key: "a", Value: 1}, {Key: "b", Value: nil}}, field.Map{{Key: "b", Value: nil}, {Key: "a", Value: 1}}
+	values := []field.Value{
+		nil, "", "a", 0, 1, 1.0, true, false, field.Map{}, field.List{}, field.List{nil}, field.List{"a", 1}, field.List{1, "a"}, field.List{field.List{}}, field.List{field.Map{}},
+		ab, ba, field.Map{{Key: "a", Value: 1}}, field.Map{{Key: "a", Value: 2}, {Key: "b", Value: nil}}, field.Map{{Key: "a", Value: 1}, {Key: "c", Value: nil}}, field.Map{{Key: "x", Value: ab}}, field.Map{{Key: "x", Value: ba}},
+	}
+	for i, a := range values {
+		for j, b := range values {
+			same := i == j
+			if got := field.Same(a, b); got != same {
+				t.Errorf("%#v and %#v are the same: %t", a, b, got)
+			}
+			isOrder := reflect.DeepEqual(a, field.Value(ab)) && reflect.DeepEqual(b, field.Value(ba)) || reflect.DeepEqual(a, field.Value(ba)) && reflect.DeepEqual(b, field.Value(ab)) || min(i, j) == len(values)-2 && i != j
+			if got := field.Equal(a, b); got != (same || isOrder) {
+				t.Errorf("%#v and %#v are equal: %t", a, b, got)
+			}
+		}
+	}
+}

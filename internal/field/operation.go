@@ -176,11 +176,7 @@ func Equal(a, b Value) bool {
 		b, ok := b.(List)
 		return ok && slices.EqualFunc(a, b, Equal)
 	}
-	switch b.(type) {
-	case Map, List:
-		return false
-	}
-	return a == b
+	return a == b // false if b is a mapping or a list
 }
 
 // At returns the value at a path, nil where there is none, and how many of the path's steps lead

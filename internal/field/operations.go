@@ -124,7 +124,11 @@ func (b *patchBuilder) create(path Path, steps int, v Value) {
 	if _, had := At(b.before, at[:steps]); had == steps {
 		b.test(at)
 	}
-	b.change(OpAdd, at, v)
+	op := OpAdd
+	if path[steps].IsIndex { // a null item, beside which an operation would add another
+		op = OpReplace
+	}
+	b.change(op, at, v)
 }
 
 // item inserts an item into a list, or deletes one.

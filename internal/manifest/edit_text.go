@@ -110,9 +110,11 @@ func (o *editNode) assignWhole(v field.Value) {
 func (o *editNode) keepsMergeKeys(t *yaml.Tree) bool {
 	stays := false
 	for _, k := range o.children {
-		isBrought := k.node != 0 && t.Nodes[k.node].Marks&yaml.IsMerged != 0
+		marks := t.Nodes[k.node].Marks // none for a new entry
+		isBrought := marks&yaml.IsMerged != 0
+		comesBack := k.key != k.was && marks&yaml.Overrides != 0
 		switch {
-		case isBrought && k.differs(), k.deleted && !o.canLose(t, k):
+		case isBrought && k.differs(), k.deleted && !o.canLose(t, k), comesBack:
 			return false
 		case k.node != 0 && !isBrought && !k.deleted:
 			stays = true

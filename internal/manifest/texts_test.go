@@ -132,6 +132,37 @@ func TestATextThatMeansSomethingElseNowIsNotUsed(t *testing.T) {
 	}
 }
 
+// Each text that fits is used, beside the ones before it that it needs, wherever those that do not fit are.
+func TestTheTextsThatFitAreUsed(t *testing.T) {
+	texts := []struct{ text, written string }{
+		{"k: &x 1", "k: &x 1"}, {"l: *x", "l: *x"}, {"m: *none", "m: 1"}, {"n: 1 # c", "n: 1 # c"}, {"o: 2", "o: 1"}, {"p: '1", "p: 1"}, {"q:   1", "q:   1"},
+	}
+	for seed := range uint64(60) {
+		order := rand.New(rand.NewPCG(seed, 1)).Perm(len(texts))
+		s := mustRead(t, []byte("a:\n  b: c\n"))
+		want := "a:\n  b: c\n"
+		var edits []field.Edit
+		anchored := false
+		for _, i := range order[:1+seed%uint64(len(texts))] {
+			c := texts[i]
+			e := set("a."+c.text[:1], 1)
+			e.Texts = field.KeyValues{{Key: c.text[:1], Value: c.text}}
+			edits = append(edits, e)
+			if c.text == "l: *x" && !anchored {
+				c.written = "l: 1"
+			}
+			anchored = anchored || c.text == "k: &x 1"
+			want += "  " + c.written + "\n"
+		}
+		if err := s.Objects()[0].Apply(edits); err != nil {
+			t.Fatal(err)
+		}
+		if got := string(output(t, s)); got != want {
+			t.Errorf("%v gives\n%swant\n%s", order, got, want)
+		}
+	}
+}
+
 // An editBack is an edit of an entry and its opposite.
 type editBack struct{ there, back field.Edit }
 

@@ -45,6 +45,17 @@ func TestTheFormOfOSMIsThatOfItsDocumentation(t *testing.T) {
 			map[string]*prober.Original{readiness("a"): http("HTTPS", 1), readiness("b"): http("HTTPS", 2), readiness("c"): http("HTTPS", 1)},
 			map[string][]prober.OSMRoute{readiness("a"): {{Port: 15902}}, readiness("c"): {{Port: 15902}}},
 		},
+		"TLS goes to the port of the first key": {
+			map[string]*prober.Original{readiness("b"): http("HTTPS", 1), readiness("a"): http("HTTPS", 2), liveness("0"): http("HTTPS", 3)},
+			map[string][]prober.OSMRoute{readiness("a"): {{Port: 15902}}, liveness("0"): {{Port: 15901}}},
+		},
+		"HTTP beside TLS, and beside other types": {
+			map[string]*prober.Original{liveness("a"): http("HTTP", 1), liveness("b"): http("HTTPS", 1), liveness("c"): tcp(1), readiness("d"): http("HTTP", 1), readiness("e"): http("HTTP", 1)},
+			map[string][]prober.OSMRoute{
+				liveness("a"): {{Port: 15901, Path: "/osm-liveness-probe"}, named("a")}, liveness("b"): {{Port: 15901}}, liveness("c"): {{Port: 15904, Path: "/osm-healthcheck", TCPPort: "1"}},
+				readiness("d"): {{Port: 15902, Path: "/osm-readiness-probe/d"}}, readiness("e"): {{Port: 15902, Path: "/osm-readiness-probe/e"}},
+			},
+		},
 		"what it has nothing for": {
 			map[string]*prober.Original{liveness("a"): {GRPC: &prober.GRPC{Port: field.Number(1)}}, prober.Key("a", prober.PreStop): http("HTTP", 1), "other": http("HTTP", 1), liveness("b"): nil},
 			map[string][]prober.OSMRoute{},
@@ -113,6 +124,40 @@ func TestARouteOfOSMHasOneAnswer(t *testing.T) {
 				}
 				answers[route] = answer
 			}
+		}
+	}
+}
+
+// Each route of the form is on one of its ports, and a request that is made by it leads back to it.
+func TestEveryRouteOfOSMIsFoundByItsRequest(t *testing.T) {
+	if d := cmp.Diff([]int{15901, 15902, 15903, 15904}, prober.OSMPorts()); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+	probers := make(map[string]*prober.Original)
+	for i, probeType := range prober.ProbeTypes() {
+		for j, p := range []*prober.Original{http("HTTP", 80), http("HTTPS", 443), tcp(5432)} {
+			probers[prober.Key(fmt.Sprint("c", i, j), probeType)] = p
+		}
+	}
+	seen := make(map[int]bool)
+	for key, routes := range prober.OSMRoutes(probers) {
+		for _, route := range routes {
+			h := &prober.HTTPGet{Path: route.Path, Port: field.Number(route.Port), Scheme: "HTTP"}
+			if route.IsTLS() {
+				h.Path, h.Scheme = "/any", "HTTPS"
+			}
+			if route.TCPPort != "" {
+				h.HTTPHeaders = []prober.HTTPHeader{{Name: "other", Value: "1"}, {Name: prober.OSMPortHeader, Value: route.TCPPort}}
+			}
+			if got, ok := prober.OSMRouteOf(h); !ok || got != route {
+				t.Errorf("%s: the request %v is at %+v, %t, want %+v", key, h, got, ok, route)
+			}
+			seen[route.Port] = true
+		}
+	}
+	for _, port := range prober.OSMPorts() {
+		if !seen[port] {
+			t.Errorf("no route is on the port %d", port)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package prober_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -151,5 +152,35 @@ func TestOneBadEntryLeavesTheOthersStanding(t *testing.T) {
 		if _, _, err := prober.Decode(value); err == nil {
 			t.Errorf("Decode takes %q", value)
 		}
+	}
+}
+
+// The five fields of a container, in the order in which they are read and listed.
+func TestProbeTypesHaveTheNamesOfTheAPI(t *testing.T) {
+	var got []string
+	for _, p := range prober.ProbeTypes() {
+		got = append(got, fmt.Sprint(string(p), " ", p.Field(), " ", p.Name(), " ", p.IsHook()))
+	}
+	want := []string{"readyz readinessProbe readiness false", "livez livenessProbe liveness false", "startupz startupProbe startup false", "poststartz postStart postStart true", "prestopz preStop preStop true"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+	if p := prober.ProbeType("other"); p.Field() != "" || p.Name() != "" || p.IsHook() {
+		t.Errorf("another type has the field %q", p.Field())
+	}
+}
+
+// Entries that cannot be used are reported by their keys.
+func TestBadEntriesAreSorted(t *testing.T) {
+	got, bad, err := prober.Decode(`{"/z":{},"/app-health/good/livez":{"grpc":{"port":1}},"/c":null,"/a":1,"/b":[],"/app-health/y/readyz":{}}`)
+	var keys []string
+	for _, e := range bad {
+		keys = append(keys, e.Key)
+		if want := fmt.Sprintf("%q: %v", e.Key, e.Err); e.Error() != want {
+			t.Errorf("%s, want %s", e, want)
+		}
+	}
+	if d := cmp.Diff([]string{"/a", "/app-health/y/readyz", "/b", "/c", "/z"}, keys); d != "" || err != nil || len(got) != 1 {
+		t.Errorf("%v, %v: -want +got\n%s", got, err, d)
 	}
 }
