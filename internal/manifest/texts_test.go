@@ -132,6 +132,30 @@ func TestATextThatMeansSomethingElseNowIsNotUsed(t *testing.T) {
 	}
 }
 
+// A renamed mapping has the entries of its texts as their author wrote them, and others as they are.
+func TestTheEntriesOfARenamedMappingHaveTheirTexts(t *testing.T) {
+	const in = "m:\n  # above\n  tcp: # at tcp\n    port: 15020 # at port\n    host: h # at host\n"
+	for _, c := range []struct {
+		texts field.KeyValues
+		want  string
+	}{
+		{nil, "m:\n  # above\n  http: # at tcp\n    port: 80 # at port\n    host: h # at host\n    path: /\n"},
+		{field.KeyValues{{Key: "port", Value: "port: 0x50"}}, "m:\n  # above\n  http: # at tcp\n    port: 0x50 # at port\n    host: h # at host\n    path: /\n"},
+		{field.KeyValues{{Key: "port", Value: "port: 81"}}, "m:\n  # above\n  http: # at tcp\n    port: 80 # at port\n    host: h # at host\n    path: /\n"},
+		{field.KeyValues{{Key: "host", Value: "host: 'h'"}, {Key: "path", Value: "path: \"/\""}}, "m:\n  # above\n  http: # at tcp\n    port: 80 # at port\n    host: 'h' # at host\n    path: \"/\"\n"},
+	} {
+		s := mustRead(t, []byte(in))
+		e := rename("m.tcp", "http", field.Map{{Key: "port", Value: 80}, {Key: "host", Value: "h"}, {Key: "path", Value: "/"}})
+		e.Texts = c.texts
+		if err := s.Objects()[0].Apply([]field.Edit{e}); err != nil {
+			t.Fatal(err)
+		}
+		if got := string(output(t, s)); got != c.want {
+			t.Errorf("%v gives\n%swant\n%s", c.texts, got, c.want)
+		}
+	}
+}
+
 // Each text that fits is used, beside the ones before it that it needs, wherever those that do not fit are.
 func TestTheTextsThatFitAreUsed(t *testing.T) {
 	texts := []struct{ text, written string }{

@@ -77,8 +77,8 @@ func (v *pageView) knownOnce() string {
 		return ""
 	}
 	known := v.Spaces[0].Known
-	differs := func(s *space) bool {
-		return s.Differs || s.Known != known
+	differs := func(s *space) bool { // of one in which it differs, nothing is known
+		return s.Known != known
 	}
 	if slices.ContainsFunc(v.Spaces, differs) {
 		return ""

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -177,6 +178,51 @@ func TestAResultHasNothingOfTheOneBefore(t *testing.T) {
 					t.Errorf("%s\nwant\n%s", text, wanted)
 				}
 				i++
+			}
+		}
+	}
+}
+
+// Every part of a report may be empty, and what is written is JSON all the same.
+func TestTheJSONOfAnyReportCanBeRead(t *testing.T) {
+	full := several()
+	for templates := range 3 {
+		for messages := range 3 {
+			for _, config := range []string{"", "a.yaml"} {
+				r := &Report{Templates: full.Templates[:templates], Messages: full.Messages[:messages], Config: config}
+				for name, write := range map[string]func(io.Writer) error{
+					"json":  func(w io.Writer) error { return r.JSON(w, "<summary>") },
+					"sarif": func(w io.Writer) error { return r.SARIF(w, "v1", sampleReasons) },
+				} {
+					var b bytes.Buffer
+					if err := write(&b); err != nil {
+						t.Fatal(err)
+					}
+					var got struct {
+						Config    *string
+						Summary   string
+						Templates []struct{ Probes []any }
+						Messages  []struct{ Message string }
+						Runs      []struct{ Results []any }
+					}
+					if err := json.Unmarshal(b.Bytes(), &got); err != nil {
+						t.Fatalf("%s of %d templates and %d messages: %v\n%s", name, templates, messages, err, &b)
+					}
+					var again bytes.Buffer
+					_ = json.Indent(&again, b.Bytes(), "", "  ")
+					if again.String() != b.String() {
+						t.Errorf("%s of %d templates and %d messages is not indented:\n%s", name, templates, messages, &b)
+					}
+					if name == "sarif" {
+						if len(got.Runs) != 1 || len(got.Runs[0].Results) != messages {
+							t.Errorf("%d messages: %s", messages, &b)
+						}
+						continue
+					}
+					if len(got.Templates) != templates || len(got.Messages) != messages || got.Summary != "<summary>" || (got.Config != nil) != (config != "") || !strings.Contains(b.String(), "<summary>") {
+						t.Errorf("%d templates, %d messages: %s", templates, messages, &b)
+					}
+				}
 			}
 		}
 	}
