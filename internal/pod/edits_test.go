@@ -41,7 +41,7 @@ func TestTheEditsOfARequestBringBackWhatWasWritten(t *testing.T) {
 			key := []string{"path", "port", "scheme", "protocol", HeadersField}[i]
 			v := []field.Value{
 				pick(absent, "", nil, "/", "/x"), pick(80, "web"), pick(absent, "", nil, "HTTP", "HTTPS"), pick(absent, "", nil, "HTTP1", "HTTP2"),
-				pick(absent, nil, field.List{}, headerList([]HTTPHeader{{"A", "x"}, {"B", ""}})),
+				pick(absent, nil, field.List{}, headerList([]HTTPHeader{{Name: "A", Value: "x"}, {Name: "B"}})),
 			}[i]
 			if v != absent {
 				form = append(form, field.Entry{Key: key, Value: v})
@@ -58,7 +58,7 @@ func TestTheEditsOfARequestBringBackWhatWasWritten(t *testing.T) {
 			rewritten = with(rewritten, "protocol", pick(nil, "HTTP1"))
 		}
 		if rnd.IntN(2) == 0 {
-			rewritten = with(rewritten, HeadersField, headerList([]HTTPHeader{{"Port", "1"}}))
+			rewritten = with(rewritten, HeadersField, headerList([]HTTPHeader{{Name: "Port", Value: "1"}}))
 		}
 		have, want := &Handler{HTTPGet: httpGetOf(rewritten)}, &Handler{HTTPGet: httpGetOf(form)}
 		_, _, after, err := field.Operations(field.Map{{Key: "httpGet", Value: rewritten}}, HandlerEdits(nil, have, want, form))
