@@ -110,7 +110,7 @@ func TestWhatMayBeAFunctionConfig(t *testing.T) {
 		apiVersion, kind string
 		want             bool
 	}{
-		{"", "", true},
+		{"", "", true}, {"apps/v1", "", true},
 		{"rewrite-probes.io/v1alpha1", "RewriteProbes", true},
 		{"rewrite-probes.io/v2", "Rewriter", true},
 		{"rewriteprobes.io/v1", "RewriteProbes", true},

@@ -152,6 +152,9 @@ func TestAnObjectThatCannotBeReadHasNoParts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if v, found := s.Objects()[0].Value(path("kind")); !found || v != "Z" {
+			t.Errorf("the object before it has %v", v)
+		}
 		o := s.Objects()[1]
 		want = strings.Replace(want, "in:3", "in:5", 1)
 		_, rootErr := o.Root()
@@ -172,6 +175,7 @@ func TestAnObjectThatCannotBeReadHasNoParts(t *testing.T) {
 		if o.Texts([]field.Edit{set("kind", "B")}) != nil || o.String() != "A n" || o.Changed() {
 			t.Errorf("%q has texts, or is %s", in, o)
 		}
+		_, _ = o.Root()
 		// The one before is read as if nothing had been.
 		if v, found := s.Objects()[0].Value(path("kind")); !found || v != "Z" {
 			t.Errorf("the object before it has %v", v)
@@ -219,5 +223,56 @@ func TestObjectsAreReadInAnyOrder(t *testing.T) {
 	}
 	if err := s.Objects()[1].Errorf(path("v"), "x"); err.Error() != "<stdin>:4: B: `v`: x" {
 		t.Error(err)
+	}
+}
+
+// Of metadata that cannot be read, only what names the object is known.
+func TestOfWrongMetadataOnlyTheNameIsKnown(t *testing.T) {
+	for metadata, want := range map[string]string{
+		"{name: a, namespace: b, labels: {c: d}, annotations: {e: 1}}": "a b 0 0 true",
+		"{name: a, labels: {c: d}, labels: {e: f}}":                    "a  0 0 true",
+		"{labels: {c: d}, name: [a], namespace: b}":                    " b 0 0 true",
+		"{name: a, namespace: b, labels: {c: d}, annotations: {e: f}}": "a b 1 1 false",
+		"{name: a, labels: ~, x: {y: y, y: z}}":                        "a  0 0 false",
+		"[a]":                                                          "  0 0 true",
+		"~":                                                            "  0 0 false",
+	} {
+		o := mustRead(t, []byte("kind: A\nmetadata: "+metadata+"\n")).Objects()[0]
+		for range 2 {
+			m, err := o.Metadata()
+			if got := fmt.Sprint(m.Name, " ", m.Namespace, " ", len(m.Labels), " ", len(m.Annotations), " ", err != nil); got != want {
+				t.Errorf("%s: %s, want %s", metadata, got, want)
+			}
+			if o.Name() != m.Name || o.Namespace() != m.Namespace || len(o.Labels()) != len(m.Labels) || len(o.Annotations()) != len(m.Annotations) {
+				t.Errorf("%s: the object has other metadata", metadata)
+			}
+		}
+	}
+}
+
+func TestValuesAreWrittenAsDocumentsAndOnALine(t *testing.T) {
+	value := field.Map{{Key: "kind", Value: "A"}, {Key: "l", Value: field.List{1, field.Map{{Key: "a", Value: "b: c"}, {Key: "d", Value: nil}}, field.List{true}}}, {Key: "e", Value: field.Map{}}, {Key: "f", Value: field.List{}}, {Key: "g", Value: "x\ny\n"}, {Key: "h", Value: 1.5}}
+	const document = "kind: A\nl:\n  - 1\n  - a: \"b: c\"\n    d: null\n  - - true\ne: {}\nf: []\ng: |\n  x\n  y\nh: 1.5\n"
+	for n, want := range []string{"", document, document + "---\n" + document, document + "---\n" + document + "---\n" + document} {
+		var values []field.Map
+		for range n {
+			values = append(values, value)
+		}
+		if got := string(Documents(values...)); got != want {
+			t.Errorf("%d documents are\n%s\nwant\n%s", n, got, want)
+		}
+	}
+	if back, _ := mustRead(t, Documents(value)).Objects()[0].Value(nil); !field.Same(back, value) {
+		t.Errorf("%v comes back as %v", value, back)
+	}
+	for _, c := range []struct {
+		v    field.Value
+		want string
+	}{
+		{value, `{kind: A, l: [1, {a: "b: c", d: null}, [true]], e: {}, f: [], g: "x\ny\n", h: 1.5}`}, {"a", "a"}, {"a, b", `"a, b"`}, {nil, "null"}, {field.List{}, "[]"}, {field.Map{{Key: "a b", Value: "on"}}, `{"a b": "on"}`},
+	} {
+		if got := Inline(c.v); got != c.want {
+			t.Errorf("%v is %s, want %s", c.v, got, c.want)
+		}
 	}
 }

@@ -227,3 +227,63 @@ func TestTheJSONOfAnyReportCanBeRead(t *testing.T) {
 		}
 	}
 }
+
+// Of a sentence only what is between two back-quotes is code.
+func TestWhatIsBetweenTwoBackQuotesIsCode(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "", "a": "a", "a `b` c": "a `b` c", "`a`": "`a`", "`a` `b`": "`a` `b`", "a ` b": "a  b", "`a": "a", "a`": "a", "`a` b ` *c*": "`a` b  \\*c\\*", "``": "", "`*a*` *b*": "`*a*` \\*b\\*", "`a|b`|": "`a\\|b`\\|", "a\n": "a\\\\n",
+	} {
+		if got := prose(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+	for in, want := range map[string]string{"": "", "a": "<code>a</code>", "a<b": "<code>a&lt;b</code>"} {
+		if got := rich("x `" + in + "` y"); got != "x "+map[bool]string{true: "<code></code>", false: want}[in == ""]+" y" {
+			t.Errorf("%q: %q", in, got)
+		}
+	}
+}
+
+// What a probe does today is said in the same way wherever it is sorted, counted or shown.
+func TestWhatAProbeDoesToday(t *testing.T) {
+	for _, c := range []struct {
+		v            transformer.Verdict
+		class        class
+		today, whyIs string
+	}{
+		{transformer.Verdict{StrictTLS: world.Fails, Why: "why"}, failsToday, "fails", "why"},
+		{transformer.Verdict{StrictTLS: world.FalselyPasses, Why: "why"}, failsToday, "passes falsely", "why"},
+		{transformer.Verdict{StrictTLS: world.Fails, Why: "why", If: "x"}, mayFail, "may fail", "if x"},
+		{transformer.Verdict{StrictTLS: world.FalselyPasses, If: "x"}, mayFail, "may pass falsely", "if x"},
+		{transformer.Verdict{StrictTLS: world.Fails, State: transformer.LeftAlone}, failsToday, "fails", ""},
+		{transformer.Verdict{StrictTLS: world.Fails, State: transformer.LeftAlone, If: "x"}, mayFail, "may fail", "if x"},
+		{transformer.Verdict{StrictTLS: world.Unaffected, State: transformer.LeftAlone}, leftAlone, "unaffected", ""},
+		{transformer.Verdict{StrictTLS: world.Unaffected, State: transformer.Rewritten}, works, "works", ""},
+		{transformer.Verdict{StrictTLS: world.Unaffected, State: transformer.WouldRewrite}, works, "works", ""},
+		{transformer.Verdict{StrictTLS: world.Unaffected, State: transformer.Refused}, works, "works", ""},
+		{transformer.Verdict{StrictTLS: world.Unaffected, State: transformer.WouldRewrite, Absent: true}, leftAlone, "not probed", "without a probe, Istio counts every machine of the group as healthy"},
+		{transformer.Verdict{StrictTLS: world.Unaffected, State: transformer.LeftAlone, Absent: true}, leftAlone, "not probed", "without a probe, Istio counts every machine of the group as healthy"},
+	} {
+		if got := classOf(&c.v); got != c.class || today(&c.v) != c.today || why(&c.v) != c.whyIs {
+			t.Errorf("%+v: %s, %s, %s", c.v, got, today(&c.v), why(&c.v))
+		}
+	}
+}
+
+// A fix that several reasons share is printed with all their keys, and what could not be written is an error of the summary.
+func TestAFixThatReasonsShareHasTheirKeys(t *testing.T) {
+	var messages []Message
+	for _, key := range []reason.Key{reason.TwoMeshes, reason.MayFail, reason.PortTaken, reason.MayFail} {
+		messages = append(messages, Message{Severity: transformer.Error, Reason: key, Text: reason.Text{What: "x", Fix: "Do it"}})
+	}
+	var b bytes.Buffer
+	PrintParts(&b, messages, false, false)
+	const want = "error: x [two-meshes]\nerror: x [may-fail]\nerror: x [port-taken]\nerror: x [may-fail]\nfix [may-fail, port-taken, two-meshes]: Do it.\n"
+	if b.String() != want {
+		t.Errorf("%s\nwant\n%s", &b, want)
+	}
+	r := &Report{Messages: messages[:1], Unwritten: 2}
+	if got := r.Summary(true); got != "0 pod templates, 0 objects changed; 3 errors, 0 warnings" {
+		t.Errorf("the summary is %s", got)
+	}
+}

@@ -97,7 +97,10 @@ func TestEachErrorOfAValueSaysWhereItIs(t *testing.T) {
 				}
 			}
 			var got []string
-			_, errs := tr.Decode(tt.path, &into, strict)
+			found, errs := tr.Decode(tt.path, &into, strict)
+			if found && errs != nil {
+				t.Errorf("%q, strict %v: it is found, and %v", tt.in, strict, errs)
+			}
 			for _, e := range errs {
 				got = append(got, tr.Path(e.Node).String()+": "+e.Msg)
 			}
