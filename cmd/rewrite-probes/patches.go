@@ -126,8 +126,8 @@ func (t *tool) patches(cmd *cobra.Command, f *patchFlags, args []string) error {
 	if home != nil {
 		form = patches.FormOf(home)
 	}
-	if why := set.Unfit(form, home); why != "" {
-		r.Messages = append(r.Messages, pipeline.NotPatchable(why))
+	if object := set.Unfit(form, home); object != "" {
+		r.Messages = append(r.Messages, pipeline.NotPatchable(object))
 	}
 	t.print(r.Messages)
 	failed := verdict(r)

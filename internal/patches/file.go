@@ -241,6 +241,8 @@ func describe(v field.Value) string {
 	namespace := targetOf(v, "namespace")
 	name := targetOf(v, "name")
 	switch {
+	case isMark(v) && namespace == "":
+		return "the known objects of kind " + kind
 	case isMark(v):
 		return "the known objects of kind " + kind + " in " + namespace
 	case isGuard(v):

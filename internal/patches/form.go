@@ -3,7 +3,6 @@ package patches
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -122,11 +121,11 @@ func postRenderer(items field.List) field.Map {
 	return field.Map{{Key: "kustomize", Value: field.Map{{Key: "patches", Value: items}}}}
 }
 
-// substitute is the label or annotation with which Flux leaves an object's text alone.
-const substitute = "kustomize.toolkit.fluxcd.io/substitute"
+// Substitute is the label or annotation with which Flux leaves an object's text alone, if it is disabled.
+const Substitute = "kustomize.toolkit.fluxcd.io/substitute"
 
-// Unfit says why an object of a form cannot have the set; "" if it can. The object is nil if the
-// set is printed.
+// Unfit returns the object whose patch an object of a form cannot have, because Flux would change a `$` there; ""
+// if it can have them all. The object is nil if the set is printed.
 //
 // A Kustomization of Flux that has postBuild substitutes ${NAME} and halves $$ in the objects that it
 // applies, and so in patches that are in them. Whether there is one is not known.
@@ -135,8 +134,8 @@ func (s *Set) Unfit(form Form, o *manifest.Object) string {
 		return ""
 	}
 	if o != nil &&
-		(o.Annotations().Get(substitute) == "disabled" ||
-			o.Labels().Get(substitute) == "disabled") {
+		(o.Annotations().Get(Substitute) == "disabled" ||
+			o.Labels().Get(Substitute) == "disabled") {
 		return ""
 	}
 	for _, v := range s.items() {
@@ -145,8 +144,7 @@ func (s *Set) Unfit(form Form, o *manifest.Object) string {
 		if !strings.Contains(text, "$$") && !strings.Contains(text, "${") {
 			continue
 		}
-		return fmt.Sprintf("the patch of %s has a `$` that Flux changes if a Kustomization with `postBuild` applies the object; "+
-			"write it with --into an object that has the annotation `%s: disabled`, or use -o kustomization", describe(item), substitute)
+		return describe(item)
 	}
 	return ""
 }

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -180,7 +181,8 @@ func (r *run) guardedObject(o *manifest.Object) {
 		return // kustomize drops it, so that it is new if it is local no more
 	}
 	if r.isOwned(o) {
-		r.notPatchable(o, "its controller is in the build too, and makes it; take it out of the base")
+		r.addFinding(o, transformer.NewFinding(reason.NotPatchable, nil, "its controller is in the build too, and makes it").
+			Fix("Take it out of the base"))
 		return
 	}
 	p := r.patching
@@ -230,7 +232,8 @@ func (r *run) exact(o *manifest.Object) field.Value {
 		r.fail(o, err)
 		return nil
 	case !patches.IsExact(v):
-		r.notPatchable(o, "it has a whole number above 2^53, which kustomize rounds in every object that it patches")
+		r.addFinding(o, transformer.NewFinding(reason.NotPatchable, nil, "it has a whole number above 2^53, which kustomize rounds in every object that it patches").
+			Fix("Write the number as a string, exclude the object, or run rewrite-probes as a function or in a pipe"))
 		return nil
 	}
 	return v
@@ -241,10 +244,6 @@ func valueOf(o *manifest.Object) (v field.Value, err error) {
 	return v, err
 }
 
-func (r *run) notPatchable(o *manifest.Object, format string, args ...any) {
-	r.addFinding(o, transformer.NewFinding(reason.NotPatchable, nil, format, args...))
-}
-
 // patch adds the patch for an object that its plans edit, or that tests that there still is
 // nothing to edit. One that is not guarded has no edits.
 func (r *run) patch(o *manifest.Object, plans []report.Template, edits []field.Edit) {
@@ -253,7 +252,7 @@ func (r *run) patch(o *manifest.Object, plans []report.Template, edits []field.E
 	}
 	if workload.IsWorkloadGroup(o.Group(), o.Kind()) &&
 		len(edits) > 0 {
-		r.notPatchable(o, "its original probe must stay with it, in an annotation; exclude the object in the functionConfig, or run rewrite-probes in a pipe")
+		r.addFinding(o, transformer.NewFinding(reason.NotPatchable, nil, "its original probe must stay with it, in an annotation"))
 		return
 	}
 	before := patches.Built(r.patching.object)
@@ -262,7 +261,7 @@ func (r *run) patch(o *manifest.Object, plans []report.Template, edits []field.E
 		err = r.checkPatched(o, edits, after)
 	}
 	if err != nil {
-		r.notPatchable(o, "%v", err)
+		r.addFinding(o, transformer.NewFinding(reason.NotPatchable, nil, "%v", err))
 		return
 	}
 	all := [][]field.Operation{}
@@ -345,7 +344,11 @@ func (r *run) removePatches(o *manifest.Object) {
 	r.out.AddChange(o.Stream().Name())
 }
 
-// NotPatchable returns the message about a set of patches that a form cannot have.
-func NotPatchable(why string) report.Message {
-	return report.NewMessage(reason.NotPatchable, reason.Text{What: why})
+// NotPatchable returns the message about a patch that a form cannot have, by the object that it is about.
+func NotPatchable(object string) report.Message {
+	return report.NewMessage(reason.NotPatchable, reason.Text{
+		What: fmt.Sprintf("the patch of %s has a `$`", object),
+		Why:  "Flux changes it if a Kustomization with `postBuild` applies the patches",
+		Fix:  fmt.Sprintf("Write them with --into an object that has the annotation `%s: disabled`, or use -o kustomization", patches.Substitute),
+	})
 }

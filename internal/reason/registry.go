@@ -370,7 +370,7 @@ var docs = [...]Doc{
 	NotPatchable: {
 		Name: "not-patchable", Of: Run, Severity: Error,
 		Cause: "`patches` found that kustomize cannot make the change as a patch. It rounds whole numbers above 2^53 in every object that it patches. Flux may change a `$`. The original of a WorkloadGroup's probe must stay with the group.",
-		Fix:   "Write the number as a string, exclude the object, or run rewrite-probes as a function or in a pipe.",
+		Fix:   "Exclude the object in the functionConfig, or run rewrite-probes as a function or in a pipe.",
 	},
 	NotRendered: {
 		Name: "not-rendered", Of: Run, Severity: Error,
