@@ -82,8 +82,12 @@ func (l *limitItem) refuses(r Requirements) string {
 		switch low, high, ratio := l.min[i], l.max[i], l.ratio[i]; {
 		case low.set && (!request.set || request.milli < low.milli):
 			return fmt.Sprintf("the least %s of a %s is %s, and the request is %s", name, of, low, request)
+		case low.set && limit.set && limit.milli < low.milli: // of a pod in which only some containers have one
+			return fmt.Sprintf("the least %s of a %s is %s, and the limit is %s", name, of, low, limit)
 		case high.set && (!limit.set || limit.milli > high.milli): // none only in a pod that is refused anyway
 			return fmt.Sprintf("the most %s of a %s is %s, and the limit is %s", name, of, high, limit)
+		case high.set && request.milli > high.milli:
+			return fmt.Sprintf("the most %s of a %s is %s, and the request is %s", name, of, high, request)
 		case ratio.set && exceeds(limit, request, ratio):
 			return fmt.Sprintf("the limit of %s may be %s times the request of a %s, and they are %s and %s", name, ratio, of, limit, request)
 		}

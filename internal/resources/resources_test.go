@@ -23,7 +23,7 @@ func TestAQuantityIsReadAsTheAPIServerReadsIt(t *testing.T) {
 		{"1024Mi", 1 << 30 * 1000}, {"1Gi", 1 << 30 * 1000}, {"1P", 1e18}, {"9007199254740991", 9007199254740991000},
 		{"", -1}, {".", -1}, {"m", -1}, {"Gi", -1}, {"-1", -1}, {"1 Gi", -1}, {"1gi", -1}, {"1KB", -1}, {"0x10", -1}, {"1_000", -1}, {"1/2", -1}, {"1e", -1}, {"1e99", huge}, {"1e999999", huge}, {"1e-999999", 1}, {"0e999", 0}, {"++1", -1},
 		{"1." + strings.Repeat("0", 60), 1000}, {"1.12345678901234567Gi", 1206302541820}, {"1e18", huge}, {"1e-18", 1},
-		{"100Pi", huge}, {"1Ei", huge}, {"1E", huge}, {"9223372036854775807", huge}, {"99999999999999999999", huge}, {"${CPU}", -1}, {true, -1}, {field.Map{}, -1}, {-5, -1}, {math.Inf(1), -1},
+		{"100Pi", huge}, {"1Ei", huge}, {"1E", huge}, {"9223372036854775807", huge}, {"99999999999999999999", huge}, {"99999999999999999999KB", -1}, {"99999999999999999999 ", -1}, {"${CPU}", -1}, {true, -1}, {field.Map{}, -1}, {-5, -1}, {math.Inf(1), -1},
 	} {
 		q, ok := readQuantity(c.v)
 		if ok != (c.want >= 0) || ok && (q.milli != c.want || !q.set) {
@@ -93,6 +93,7 @@ func TestConfiguredResourcesDrawTheDefaultsAlong(t *testing.T) {
 		"a request below the default limit":   {burstableDefaults, amounts("", "24Mi", "", ""), Burstable, amounts("10m", "24Mi", "", "32Mi")},
 		"a limit below the default request":   {burstableDefaults, amounts("", "", "", "8Mi"), Burstable, amounts("10m", "8Mi", "", "8Mi")},
 		"a limit above the default request":   {burstableDefaults, amounts("", "", "1", ""), Burstable, field.Map{burstableDefaults[0], {Key: "limits", Value: field.Map{{Key: "memory", Value: "32Mi"}, {Key: "cpu", Value: "1"}}}}},
+		"a request as large as the limit":     {burstableDefaults, amounts("", "32768Ki", "", ""), Burstable, amounts("10m", "32768Ki", "", "32Mi")},
 		"both":                                {burstableDefaults, amounts("", "1Gi", "", "2Gi"), Burstable, amounts("10m", "1Gi", "", "2Gi")},
 		"a request in a Guaranteed pod":       {guaranteedDefaults, amounts("20m", "", "", ""), Guaranteed, amounts("20m", "32Mi", "20m", "32Mi")},
 		"a limit in a Guaranteed pod":         {guaranteedDefaults, amounts("", "", "", "64Mi"), Guaranteed, amounts("100m", "64Mi", "100m", "64Mi")},

@@ -18,6 +18,8 @@ func TestALoadBalancerTakesItsPathFromAProbe(t *testing.T) {
 	}
 	entry, other := web, web
 	entry.IsEntry = true
+	nameless := web
+	nameless.Ports = []ServicePort{{Port: 80, TargetPort: field.IntOrString{Int: 8080}}}
 	other.Selector = field.KeyValues{{Key: "app", Value: "other"}}
 	backend := func(service, name string, number int) []IngressBackend {
 		var k IngressBackend
@@ -53,6 +55,7 @@ func TestALoadBalancerTakesItsPathFromAProbe(t *testing.T) {
 		"the port by its name":              {Ingress{Class: "gce", Backends: backend("web", "http", 0)}, web, "BackendConfig", ""},
 		"another port":                      {Ingress{Class: "gce", Backends: backend("web", "", 8080)}, web, "", ""},
 		"another port by its name":          {Ingress{Class: "gce", Backends: backend("web", "admin", 0)}, web, "", ""},
+		"another port, and none has a name": {Ingress{Class: "gce", Backends: backend("web", "", 8080)}, nameless, "", ""},
 		"another Service":                   {Ingress{Class: "gce", Backends: backend("api", "", 80)}, web, "", ""},
 		"a ServiceEntry":                    {Ingress{Class: "gce", Backends: toWeb}, entry, "", ""},
 		"a Service of other pods":           {Ingress{Class: "gce", Backends: toWeb}, other, "", ""},

@@ -56,6 +56,12 @@ func TestOnlyASureServerHasRoutes(t *testing.T) {
 		{field.KeyValues{{Key: "app", Value: "other"}}, 80, "/live", "", false},
 		{nil, 80, "/live", "", false},
 	} {
+		for range 2 { // in any order of the routes
+			if route, may := s.RoutedBy(&Pods{Kind: "Deployment", Labels: c.labels}, c.port, c.path); (route != "") != (c.route != "") || may != c.may {
+				t.Errorf("%+v: %q, %t", c, route, may)
+			}
+			slices.Reverse(routes)
+		}
 		if route, may := s.RoutedBy(&Pods{Kind: "Deployment", Labels: c.labels}, c.port, c.path); route != c.route || may != c.may {
 			t.Errorf("%+v: %q, %t", c, route, may)
 		}

@@ -106,12 +106,45 @@ func TestOnlyASurePolicyKeepsOut(t *testing.T) {
 		want     string
 	}{
 		{nil, ""}, {[]NetworkPolicy{shut}, "NetworkPolicy shut"}, {[]NetworkPolicy{open}, ""}, {[]NetworkPolicy{mayShut}, ""}, {[]NetworkPolicy{mayOpen}, ""},
+		{[]NetworkPolicy{mayShut, shut, {Name: "another"}}, "NetworkPolicy shut"}, {[]NetworkPolicy{{Name: "another"}, shut}, "NetworkPolicy another"},
 		{[]NetworkPolicy{shut, open}, ""}, {[]NetworkPolicy{shut, mayOpen}, ""}, {[]NetworkPolicy{mayOpen, shut}, ""}, {[]NetworkPolicy{mayShut, shut}, "NetworkPolicy shut"},
 	} {
 		s := Surroundings{NetworkPolicies: func() []NetworkPolicy { return c.policies }}
 		pods := &Pods{Kind: "Deployment", Labels: field.KeyValues{{Key: "app", Value: "web"}}}
 		if got := s.ShutBy(netip.MustParseAddr("169.254.7.127"), pods, 80); got != c.want {
 			t.Errorf("%v: %q, want %q", c.policies, got, c.want)
+		}
+	}
+}
+
+// A label that pods get later, and any label of pods that are not known, leaves it open; what does not hold, holds nowhere.
+func TestALabelThatIsNotKnownLeavesItOpen(t *testing.T) {
+	web := field.KeyValues{{Key: "app", Value: "web"}}
+	for _, operator := range []string{"In", "NotIn", "Exists", "DoesNotExist"} {
+		for _, c := range []struct {
+			labels field.KeyValues
+			match  field.KeyValues
+			keys   []string
+			want   certain.Certainty
+		}{
+			{web, nil, []string{"istio.io/rev"}, certain.Maybe},
+			{web, web, []string{"istio.io/rev"}, certain.Maybe},
+			{web, field.KeyValues{{Key: "app", Value: "other"}}, []string{"istio.io/rev"}, certain.Never},
+			{nil, nil, []string{"tier"}, certain.Maybe},
+			{nil, web, []string{"istio.io/rev"}, certain.Maybe},
+			{web, nil, []string{"istio.io/rev", "pod-template-hash"}, certain.Maybe},
+		} {
+			l := LabelSelector{MatchLabels: c.match}
+			for _, key := range c.keys {
+				l.MatchExpressions = append(l.MatchExpressions, struct {
+					Key      string   `json:"key"`
+					Operator string   `json:"operator"`
+					Values   []string `json:"values"`
+				}{key, operator, []string{"x"}})
+			}
+			if got := l.selects(&Pods{Kind: "Deployment", Labels: c.labels}); got != c.want {
+				t.Errorf("%s of %v beside %v, with the labels %v: %v, want %v", operator, c.keys, c.match, c.labels, got, c.want)
+			}
 		}
 	}
 }

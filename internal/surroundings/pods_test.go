@@ -63,6 +63,17 @@ func TestLabelsThatPodsGetLaterAreComputedOrOpen(t *testing.T) {
 		{"JobSet", "web", app, "jobset.sigs.k8s.io/jobset-name=web", certain.Maybe},
 		{"JobSet", "web", app, "tier=front", certain.Never},
 		{"Pod", "web", app, "pod-template-hash=x", certain.Never},
+
+		{"Deployment", "shop", append(app, field.KeyValue{Key: "app.kubernetes.io/version", Value: "v2"}, field.KeyValue{Key: "version", Value: "v1"}), "service.istio.io/canonical-revision=v2", certain.Always},
+		{"Deployment", "shop", append(app, field.KeyValue{Key: "app.kubernetes.io/name", Value: "x"}, field.KeyValue{Key: "app", Value: "y"}), "service.istio.io/canonical-name=x", certain.Always},
+		{"DaemonSet", "shop", field.KeyValues{}, "service.istio.io/canonical-name=shop", certain.Always},
+		{"StatefulSet", "shop", field.KeyValues{}, "service.istio.io/canonical-name=shop", certain.Always},
+		{"ReplicaSet", "shop", field.KeyValues{}, "service.istio.io/canonical-name=shop", certain.Maybe},
+		{"StatefulSet", "web", app, "statefulset.kubernetes.io/pod-name=web-", certain.Never},
+		{"CloneSet", "web", app, "controller-revision-hash=x", certain.Maybe}, // nobody knows which controller it has
+		{"Job", "web", app, "job-name-too=x", certain.Never},
+		{"Deployment", "web", app, "istio.io/revision=x", certain.Never},
+		{"Deployment", "web", app, "example.com/later=x", certain.Never},
 	} {
 		key, value, _ := strings.Cut(c.label, "=")
 		p := &Pods{Kind: c.kind, Name: c.name, Labels: c.labels}

@@ -29,6 +29,7 @@ func TestEnvoyListensWhereEverySidecarHasItListen(t *testing.T) {
 		{"one listens", []Sidecar{of("shop", binds...)}, always, always},
 		{"one listens by default", []Sidecar{of("shop", InboundListener{Port: 8080})}, never, always},
 		{"one is for what is redirected", []Sidecar{of("shop", InboundListener{Port: 8080, IsCaptured: true})}, never, never},
+		{"one of its listeners of the port listens", []Sidecar{of("shop", InboundListener{Port: 8080, Binds: true}, InboundListener{Port: 8080, IsCaptured: true}, InboundListener{Port: 9090})}, always, always},
 		{"one listens on the loopback interface", []Sidecar{of("shop", InboundListener{Port: 8080, Binds: true, Bind: "127.0.0.1"})}, never, never},
 		{"one listens on that of IPv6", []Sidecar{of("shop", InboundListener{Port: 8080, Binds: true, Bind: "::1"})}, never, never},
 		{"one listens everywhere", []Sidecar{of("shop", InboundListener{Port: 8080, Binds: true, Bind: "0.0.0.0"})}, always, always},
@@ -48,8 +49,9 @@ func TestEnvoyListensWhereEverySidecarHasItListen(t *testing.T) {
 		s := Surroundings{Sidecars: func() []Sidecar { return c.sidecars }}
 		pods := &Pods{Namespace: "shop", Kind: "Deployment", Labels: web}
 		for redirects, want := range map[bool]certain.Certainty{true: c.redirected, false: c.unredirected} {
-			if got := s.Inbound("istio-system", pods, 8080, redirects).Binds; got != want {
-				t.Errorf("%s (redirected: %t): %v, want %v", c.name, redirects, got, want)
+			in := s.Inbound("istio-system", pods, 8080, redirects)
+			if in.Binds != want || (in.By != "") != (want != never) {
+				t.Errorf("%s (redirected: %t): %+v, want %v", c.name, redirects, in, want)
 			}
 		}
 	}
@@ -116,5 +118,34 @@ func TestTheSurestSidecarSetAdds(t *testing.T) {
 		if name != c.found || adds != c.adds {
 			t.Errorf("%s: %q, %v, want %q, %v", c.name, name, adds, c.found, c.adds)
 		}
+	}
+}
+
+// Of several that may be about the pods, the first that says something is named.
+func TestTheFirstSidecarThatSaysSomethingIsNamed(t *testing.T) {
+	of := func(name, endpoint string) Sidecar {
+		return Sidecar{Name: name, Listeners: []InboundListener{{Port: 8080, Endpoint: endpoint}}}
+	}
+	binds := Sidecar{Name: "binds", Listeners: []InboundListener{{Port: 8080, Binds: true}}}
+	for _, c := range []struct {
+		sidecars []Sidecar
+		want     Inbound
+	}{
+		{[]Sidecar{of("a", ""), of("b", "127.0.0.1:8080"), of("c", "[::1]:8080")}, Inbound{Local: "127.0.0.1", Binds: certain.Never, By: "Sidecar b"}},
+		{[]Sidecar{of("c", "[::1]:8080"), of("b", "127.0.0.1:8080")}, Inbound{Local: "::1", Binds: certain.Never, By: "Sidecar c"}},
+		{[]Sidecar{of("a", "127.0.0.1:1"), of("b", "127.0.0.1:2")}, Inbound{Elsewhere: "127.0.0.1:1", Binds: certain.Never, By: "Sidecar a"}},
+		{[]Sidecar{of("a", "127.0.0.1:8080"), of("b", "unix:///run/x")}, Inbound{Local: "127.0.0.1", Elsewhere: "unix:///run/x", Binds: certain.Never, By: "Sidecar b"}},
+		{[]Sidecar{binds, of("a", "127.0.0.1:8080")}, Inbound{Local: "127.0.0.1", Binds: certain.Maybe, By: "Sidecar binds"}},
+	} {
+		s := Surroundings{Sidecars: func() []Sidecar { return c.sidecars }}
+		if got := s.Inbound("istio-system", &Pods{}, 8080, true); got != c.want {
+			t.Errorf("%+v: %+v, want %+v", c.sidecars, got, c.want)
+		}
+		if !s.HasSidecars() {
+			t.Errorf("%+v: none has an ingress", c.sidecars)
+		}
+	}
+	if s := (Surroundings{Sidecars: func() []Sidecar { return []Sidecar{{Name: "egress"}} }}); s.HasSidecars() {
+		t.Error("a Sidecar without an ingress has one")
 	}
 }
