@@ -1,6 +1,8 @@
 package authz
 
 import (
+	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
@@ -80,6 +82,10 @@ func TestWhatIsKnownOfARequestMatches(t *testing.T) {
 		{"request.headers[x-empty]", "", always},
 		{"request.headers[x-request-id]", "*", maybe},
 		{"request.headers[x-forwarded-for]", "1.2.3.4", never},
+		{"request.headers[X-Forwarded-Client-Cert]", "*", never},
+		{"request.headers[x-forwarded-proto]", "http", maybe},
+		{"request.headers[traceparent]", "*", maybe},
+		{"request.headers[traceparents]", "*", never},
 		{"request.headers[User-Agent]", "kube-probe/*", always},
 		{"request.headers[User-Agent]", "kube-probe/1.3*", maybe},
 		{"request.headers[User-Agent]", "kube-probe/1.37", maybe},
@@ -232,5 +238,125 @@ func TestAPathThatIsNotKnownLeavesItOpen(t *testing.T) {
 		if got := q.path(pattern); got != want {
 			t.Errorf("%s: %v, want %v", pattern, got, want)
 		}
+	}
+}
+
+// A template has {*} for one segment that is not empty, and {**} for any rest, in any place.
+func TestATemplateMatchesSegments(t *testing.T) {
+	for template, paths := range map[string]map[string]bool{
+		"/{*}":        {"/a": true, "/a?b=/c": true, "/": false, "/a/b": false, "/a/": false},
+		"/{**}":       {"/a": true, "/": true, "/a/b": true},
+		"/a/{**}":     {"/a/": true, "/a/b": true, "/a/b/c": true, "/a": false, "/b/a/": false},
+		"/a/{*}/c":    {"/a/b/c": true, "/a//c": false, "/a/b/d/c": false, "/a/b/cc": false, "/a/./b/c": true},
+		"/{*}/{**}/z": {"/a/z": false, "/a//z": true, "/a/b/z": true, "/a/b/c/z": true, "/a/b/c": false},
+		"/{**}.html":  {"/a.html": true, "/.html": true, "/axhtml": false, "/a/b.html": true},
+		"/{**}/{*}":   {"/a/b": true, "//b": true, "/a/b/": false},
+	} {
+		for path, want := range paths {
+			q := &Request{Path: Known(path)}
+			if got := q.path(template); got != certain.Of(want) {
+				t.Errorf("%s matches %s: %v", template, path, got)
+			}
+		}
+		unknown := &Request{Path: Begins("/a")}
+		if got := unknown.path(template); got != certain.Maybe {
+			t.Errorf("%s matches a path that is not known: %v", template, got)
+		}
+	}
+}
+
+// The addresses of the kubelet are compared with those of sources, and that of the pod with destinations; an IPv4 address is
+// one in the form of IPv6 too.
+func TestAnAddressIsInItsRanges(t *testing.T) {
+	addr := netip.MustParseAddr
+	for _, c := range []struct {
+		source netip.Addr
+		value  string
+		want   certain.Certainty
+	}{
+		{addr("10.0.0.1"), "10.0.0.1", certain.Always},
+		{addr("10.0.0.1"), "10.0.0.2", certain.Never},
+		{addr("10.0.0.1"), "10.0.0.0/24", certain.Always},
+		{addr("10.0.1.1"), "10.0.0.0/24", certain.Never},
+		{addr("::ffff:10.0.0.1"), "10.0.0.0/24", certain.Always},
+		{addr("fd00::1"), "fd00::1", certain.Always},
+		{addr("fd00::2"), "fd00::1", certain.Never},
+		{addr("fd00::2"), "fd00::/64", certain.Always},
+		{addr("fd00::2"), "10.0.0.0/8", certain.Never},
+		{addr("10.0.0.1"), "0.0.0.0/0", certain.Always},
+		{netip.Addr{}, "::/0", certain.Always},
+		{netip.Addr{}, "fd00::/64", certain.Maybe},
+		{addr("10.0.0.1"), "x", certain.Maybe},
+	} {
+		source, destination := &Request{Source: c.source}, &Request{Destination: c.source}
+		for _, key := range []string{"ipBlocks", "remoteIpBlocks", "source.ip", "remote.ip"} {
+			if got := source.has(key, c.value); got != c.want {
+				t.Errorf("%s %s of %s: %v, want %v", key, c.value, c.source, got, c.want)
+			}
+		}
+		if got := destination.has("destination.ip", c.value); got != c.want {
+			t.Errorf("destination.ip %s of %s: %v, want %v", c.value, c.source, got, c.want)
+		}
+		// The other address is not known.
+		if r := source.has("destination.ip", c.value); c.want != certain.Maybe && !strings.HasSuffix(c.value, "/0") && r != certain.Maybe {
+			t.Errorf("destination.ip %s, and only the source is known: %v", c.value, r)
+		}
+	}
+}
+
+// A text of which only the ends are known matches a pattern if every text does, and may match if one does.
+func TestATextMatchesAsAllThatItMayBe(t *testing.T) {
+	words := []string{""}
+	for i := 0; len(words[i]) < 4; i++ {
+		words = append(words, words[i]+"a", words[i]+"b")
+	}
+	matches := func(text, pattern string) bool {
+		switch {
+		case pattern == "*":
+			return text != ""
+		case strings.HasPrefix(pattern, "*"):
+			return strings.HasSuffix(text, pattern[1:])
+		case strings.HasSuffix(pattern, "*"):
+			return strings.HasPrefix(text, pattern[:len(pattern)-1])
+		}
+		return text == pattern
+	}
+	onlyA := func(s string, _ bool) bool { return strings.Trim(s, "a") == "" }
+	count := map[certain.Certainty]int{}
+	for _, start := range []string{"", "a", "b", "ab"} {
+		for _, end := range []string{"", "a", "b"} {
+			for name, fits := range map[string]func(string, bool) bool{"nothing": nil, "anything": func(string, bool) bool { return true }, "some a": onlyA} {
+				isUnknown := start+end == "" && fits != nil // as no text of a request is
+				if isUnknown || name == "some a" && strings.Contains(start+end, "a") {
+					continue
+				}
+				for _, core := range words[:15] {
+					for _, pattern := range []string{core, "*" + core, core + "*"} {
+						some, every := false, true
+						for _, between := range words {
+							if fits == nil && between != "" || fits != nil && !fits(between, true) {
+								continue
+							}
+							is := matches(start+between+end, pattern)
+							some, every = some || is, every && is
+						}
+						want := certain.Never
+						switch {
+						case every:
+							want = certain.Always
+						case some:
+							want = certain.Maybe
+						}
+						if got := (Text{start, end, fits}).matches(pattern); got != want {
+							t.Errorf("%q, %s and %q match %q: %v, want %v", start, name, end, pattern, got, want)
+						}
+						count[want]++
+					}
+				}
+			}
+		}
+	}
+	if len(count) != 3 {
+		t.Errorf("%v", count)
 	}
 }

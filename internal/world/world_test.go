@@ -141,6 +141,17 @@ func TestTheVerdictNamesTheFactThatDecides(t *testing.T) {
 			"Istio's sidecar is not native (unknown: set `istio.nativeSidecars`)"},
 		{"what fails because of another folder does not decide", []WorldFate{{World: plain, Elsewhere: "Namespace x", Fate: fails}, in(native, Spared)}, fails,
 			"Istio's sidecar is not native (unknown: set `istio.nativeSidecars`)"},
+		{"the kind of sidecar or the CNI plugin decides", []WorldFate{in(native, fails), {World: plain, Early: true, Fate: fails}, in(plain, Spared)}, fails,
+			"Istio's sidecar is native, or its CNI plugin redirects the pod's connections (unknown: look in the cluster)"},
+		{"the CNI plugin decides", []WorldFate{{World: plain, Early: true, Fate: fails}, in(plain, Spared)}, fails, "Istio's CNI plugin redirects the pod's connections (unknown: look in the cluster)"},
+		{"the mode or the policy decides", []WorldFate{mtls(surroundings.MTLSStrict, fails), {World: plain, Refused: "x", Fate: fails}, mtls(surroundings.MTLSPermissive, Spared)}, fails,
+			"mTLS is strict for its port, or the policy is about it (unknown: look in the cluster)"},
+		{"the policy decides", []WorldFate{{World: plain, Refused: "x", Fate: fails}, mtls(surroundings.MTLSPermissive, Spared)}, fails,
+			"the policy and its rule are about it (unknown: look in the cluster)"},
+		{"the interface and the Sidecar decide together, and both are seen in the cluster", []WorldFate{in(plain, fails), {World: plain, Uncaptured: true, Fate: Spared}, {World: plain, Unbound: true, Fate: Spared}}, fails,
+			"the kubelet's connections come through no excluded interface, and the Sidecar is about the pod (unknown: look in the cluster)"},
+		{"the kind of sidecar and the mode of the options decide together", []WorldFate{in(native, Spared), {World: plain, MTLS: surroundings.MTLSMode{Mode: surroundings.MTLSStrict}, Fate: fails}, {World: plain, MTLS: surroundings.MTLSMode{Mode: surroundings.MTLSPermissive}, Fate: Spared}}, fails,
+			"Istio's sidecar is not native, and mTLS is strict for its port (unknown: set `istio.nativeSidecars` and the namespace, here and in the PeerAuthentications, or `istio.mtls`)"},
 		{"nothing decides alone", []WorldFate{in(native, fails), in(held, Spared), in(plain, fails), in(out, fails), in(does, fails), mtls(surroundings.MTLSStrict, fails), {World: held, Uncaptured: true, Fate: fails}, in(native, Spared), in(plain, Spared), in(out, Spared), in(does, Spared), mtls(surroundings.MTLSStrict, Spared), {World: held, Uncaptured: true, Fate: Spared}}, fails,
 			"the mesh is set up in one way and not in another"},
 	} {
@@ -172,5 +183,43 @@ func TestWhatIsDeclaredIsABooleanOrItsName(t *testing.T) {
 		if got.Declare(c.v, "x"); got != c.want {
 			t.Errorf("%v is declared as %+v", c.v, got)
 		}
+	}
+}
+
+// Two options that are declared alike follow one verb; a longer advice has its own.
+func TestWaysToDeclareFactsAreJoined(t *testing.T) {
+	for _, c := range []struct {
+		fixes []string
+		want  string
+	}{
+		{[]string{"set `a`"}, "set `a`"},
+		{[]string{"set `a`", "set `b`"}, "set `a` and `b`"},
+		{[]string{"set `a`", "set `b`", "set `c`"}, "set `a` and `b` and `c`"},
+		{[]string{"set the namespace, or `a`", "set `b`"}, "set the namespace, or `a`; set `b`"},
+		{[]string{"look there", "set `a`", "set `b`"}, "look there; set `a` and `b`"},
+		{[]string{"set `a`", "look there"}, "set `a`; look there"},
+		{[]string{"see there", "set `a`"}, "see there; set `a`"},
+	} {
+		if got := inOrder(c.fixes); got != c.want {
+			t.Errorf("%q: %q, want %q", c.fixes, got, c.want)
+		}
+	}
+}
+
+// No plan relies on what may be revoked, or is not known; of several things elsewhere the first is named.
+func TestOnlyWhatCannotBeRevokedIsSure(t *testing.T) {
+	for _, c := range []struct {
+		f    Fact
+		want bool
+	}{
+		{Fact{Is: certain.Always}, true}, {Fact{Is: certain.Always, Presumed: true}, false}, {Fact{Is: certain.Maybe}, false}, {Fact{Is: certain.Never}, false},
+	} {
+		if got := c.f.IsSure(); got != c.want {
+			t.Errorf("%+v: %t", c.f, got)
+		}
+	}
+	fates := []WorldFate{{Fate: Failing("x")}, {Elsewhere: "a", Fate: Spared}, {Elsewhere: "b", Fate: Spared}}
+	if got := elsewhere(fates); got != "a" {
+		t.Errorf("%q is elsewhere", got)
 	}
 }
