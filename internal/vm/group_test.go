@@ -143,6 +143,8 @@ func TestTheVerdictSaysWhatBecomesOfTheProbe(t *testing.T) {
 			transformer.Verdict{State: transformer.Refused, Before: "httpGet https :8443/", Reason: reason.VMHeaderCase}, []string{"vm-header-case"}},
 		{"an error about a probe that is rewritten refuses it", group(rewrittenAnnotation+"    rewrite-probes.io/originals: \"[\"\n", rewritten), true,
 			transformer.Verdict{State: transformer.Refused, Before: "httpGet https :8443/", Reason: reason.EnvUnreadable}, []string{"env-unreadable"}},
+		{"an error about a probe that was taken refuses to take it out", group("  annotations:\n    proxy.istio.io/config: \"[\"\n"+taken, "{failureThreshold: 3, tcpSocket: {port: 1}}"), true,
+			transformer.Verdict{State: transformer.Refused, Before: "none", Reason: reason.VMConfigInvalid}, []string{"vm-config-invalid"}},
 		{"an error comes before a warning, and names the reason", group("", "{httpGet: {port: 1, host: 10.1.2.3}}"), false,
 			transformer.Verdict{State: transformer.LeftAlone, Before: "httpGet 10.1.2.3:1/", Reason: reason.VMHostRemote}, []string{"vm-host-remote", "vm-threshold-default"}},
 		{"a rewritten probe without its original is left alone", group("", rewritten), false,
@@ -174,6 +176,22 @@ func TestAGroupWithoutAProbeHasNoVerdict(t *testing.T) {
 	for _, metadata := range []string{"", "  annotations: {rewrite-probes.io/rewrite: \"false\"}\n"} {
 		if plan := read(t, group(metadata, "")).plan(everything); plan.Probes != nil || plan.Edits != nil || plan.Findings != nil {
 			t.Errorf("%q: %+v", metadata, plan)
+		}
+	}
+}
+
+// A patch tests what the plan was made from: by what anybody could opt out, and what a run has noted.
+func TestWhatAPlanReadsIsNamed(t *testing.T) {
+	var got []string
+	for _, path := range Reads() {
+		got = append(got, path.String())
+	}
+	for _, want := range []string{
+		"spec", "metadata.annotations[proxy.istio.io/config]", "metadata.annotations[rewrite-probes.io/probe-from]",
+		"metadata.annotations[rewrite-probes.io/originals]", "metadata.annotations[rewrite-probes.io/rewrite]",
+	} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%s is not among %q", want, got)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -75,6 +76,7 @@ func TestTheEnvVarIsOursOrSomebodyElses(t *testing.T) {
 func TestOnlyWhatRestoreNeedsIsNoted(t *testing.T) {
 	for _, tt := range []struct{ name, metadata, probe, want string }{
 		{"every field is written out", "", "{httpGet: {path: /, port: 1, scheme: HTTPS}}", ""},
+		{"a number is written as one with a fraction", "", "{httpGet: {path: /, port: 1.0, scheme: HTTPS}}", `{"texts":{"port":"port: 1.0"}}`},
 		{"a field is not", "", "{httpGet: {port: 1, scheme: HTTPS}}", `{"probe":{"httpGet":{"port":1,"scheme":"HTTPS"}}}`},
 		{"a default of the timeout is written out", "", "{timeoutSeconds: 1, httpGet: {path: /, port: 1, scheme: HTTPS}}", `{"probe":{"httpGet":{"path":"/","port":1,"scheme":"HTTPS"},"timeoutSeconds":1}}`},
 		{"the annotations are empty", "  annotations: {}\n", "{httpGet: {path: /, port: 1, scheme: HTTPS}}", `{"empty":{"annotations":{}}}`},
@@ -167,5 +169,47 @@ func TestATextThatTheAuthorReplacedIsForgotten(t *testing.T) {
 	s = read(t, s.apply(t, s.plan(everything)))
 	if got := s.apply(t, Restore(s.Group)); got != want+tail {
 		t.Errorf("restored is\n%swant\n%s", got, want+tail)
+	}
+}
+
+// What somebody writes into a rewritten probe, such as a note behind the port, is not what its author wrote: restore brings
+// back the author's text. The record never has its own.
+func TestTextsOfWhatARunHasWrittenAreNotNoted(t *testing.T) {
+	const in = "kind: WorkloadGroup\nmetadata:\n  name: reviews\nspec:\n  template: {}\n  probe:\n    timeoutSeconds: 3 # why\n    httpGet:\n      port: 0o20 # octal\n      scheme: 'HTTPS' # quoted\n"
+	s := read(t, in)
+	once := s.apply(t, s.plan(everything))
+	record := s.Metadata.Annotations.Get(transformer.OriginalsAnnotation)
+	for _, edit := range [][2]string{
+		{"port: 15020", "port: 15021 # moved"},
+		{"scheme: HTTP ", "scheme: \"HTTP\" "},
+		{"timeoutSeconds: 4", "timeoutSeconds: 4 # enough"},
+		{"originals: '", "originals:   '"},
+	} {
+		edited := strings.Replace(once, edit[0], edit[1], 1)
+		if edited == once && edit[0] != "scheme: HTTP " {
+			t.Fatalf("nothing to edit by %q in\n%s", edit, once)
+		}
+		s := read(t, edited)
+		again := s.apply(t, s.plan(everything))
+		s = read(t, again)
+		if got := s.Metadata.Annotations.Get(transformer.OriginalsAnnotation); strings.Contains(got, "moved") || strings.Contains(got, "enough") || strings.Contains(got, "originals") {
+			t.Errorf("%q: the record is %s, and was %s", edit, got, record)
+		}
+		back := s.apply(t, Restore(s.Group))
+		if got := strings.NewReplacer(" # moved", "", " # enough", "").Replace(back); got != in { // a new note stays
+			t.Errorf("%q: restored is\n%swant\n%s", edit, got, in)
+		}
+	}
+	// The author writes the probe anew, in the usual way: nothing of the old one is left to note.
+	s = read(t, once)
+	annotations := s.Metadata.Annotations
+	anew := "kind: WorkloadGroup\nmetadata:\n  name: reviews\n  annotations:\n"
+	for _, a := range annotations {
+		anew += "    " + a.Key + ": " + strconv.Quote(a.Value) + "\n"
+	}
+	s = read(t, anew+"spec:\n  template: {}\n  probe:\n    httpGet:\n      path: /\n      port: 16\n      scheme: HTTPS\n")
+	s = read(t, s.apply(t, s.plan(everything)))
+	if got := s.Metadata.Annotations.Get(transformer.OriginalsAnnotation); strings.Contains(got, "octal") || strings.Contains(got, "why") || strings.Contains(got, "originals\"") {
+		t.Errorf("the record is %s", got)
 	}
 }

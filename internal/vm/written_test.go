@@ -83,6 +83,7 @@ func TestOnlyTheLinesThatMustChangeAreEdited(t *testing.T) {
 		{"one that is rewritten", rewrittenAnnotation, rewritten, nil},
 		{"one that is rewritten, without a scheme", rewrittenAnnotation, "{httpGet: {path: /app-health/reviews/readyz, port: 15020}, timeoutSeconds: 2}", nil},
 		{"one that is rewritten to another port", rewrittenAnnotation, "{httpGet: {path: /app-health/reviews/readyz, port: 15021}, timeoutSeconds: 2}", []string{"httpGet.port"}},
+		{"one whose timeout is null", "", "{timeoutSeconds: null, httpGet: {port: 8443, scheme: HTTPS}}", []string{"httpGet.port", "httpGet.path", "httpGet.scheme", "timeoutSeconds"}},
 		{"one that is rewritten without a timeout", rewrittenAnnotation, "{httpGet: {path: /app-health/reviews/readyz, port: 15020}}", []string{"timeoutSeconds"}},
 	} {
 		var got []string
@@ -115,5 +116,37 @@ func TestAProbeIsWrittenWithEveryDefault(t *testing.T) {
 		if d := cmp.Diff(append(tt.want, timing...), probeMap(&tt.p)); d != "" {
 			t.Errorf("-want +got\n%s", d)
 		}
+	}
+	own := vmconfig.Probe{TCPSocket: &prober.TCPSocket{Port: field.Number(1)}, InitialDelaySeconds: 2, TimeoutSeconds: 3, PeriodSeconds: 4, SuccessThreshold: 5, FailureThreshold: 6}
+	want := entries("tcpSocket", entries("port", 1), "initialDelaySeconds", 2, "timeoutSeconds", 3, "periodSeconds", 4, "successThreshold", 5, "failureThreshold", 6)
+	if d := cmp.Diff(want, probeMap(&own)); d != "" {
+		t.Errorf("no default: -want +got\n%s", d)
+	}
+}
+
+// An author's timeout that is null, or none, is so again.
+func TestATimeoutComesBackAsItWas(t *testing.T) {
+	for _, timeout := range []string{"", "    timeoutSeconds: null\n", "    timeoutSeconds: 1\n", "    timeoutSeconds: 0\n", "    timeoutSeconds: 5\n"} {
+		in := "kind: WorkloadGroup\nmetadata:\n  name: reviews\nspec:\n  template: {}\n  probe:\n" + timeout + "    httpGet:\n      port: 8443\n      scheme: HTTPS\n"
+		s := read(t, in)
+		s = read(t, s.apply(t, s.plan(everything)))
+		if s.Spec.Probe.TimeoutSeconds < 2 {
+			t.Errorf("%q: rewritten, it has %d seconds", timeout, s.Spec.Probe.TimeoutSeconds)
+		}
+		// The one of the rewritten probe is null now, or gone: the env var has it.
+		if got := s.apply(t, Restore(s.Group)); got != in {
+			t.Errorf("restored is\n%swant\n%s", got, in)
+		}
+	}
+}
+
+// What is written is not changed when its timeout is.
+func TestAnotherTimeoutIsThatOfACopy(t *testing.T) {
+	w := entries(timeoutSeconds, 1, grpc, entries("port", 1))
+	if got, want := withTimeout(w, 4), entries(grpc, entries("port", 1), timeoutSeconds, 4); !cmp.Equal(got, want) {
+		t.Errorf("%v", got)
+	}
+	if want := entries(timeoutSeconds, 1, grpc, entries("port", 1)); !cmp.Equal(w, want) {
+		t.Errorf("it has become %v", w)
 	}
 }
