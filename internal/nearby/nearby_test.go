@@ -142,6 +142,7 @@ func TestOtherNamespacesThatAreInjectedAreKnown(t *testing.T) {
 		"":                          false,
 		"istio-injection: enabled":  true,
 		"istio-injection: disabled": false,
+		"istio-injection: other":    false,
 		"istio.io/rev: canary":      true,
 		"istio.io/rev: ''":          false,
 		"istio-injection: disabled, istio.io/rev: canary": false,

@@ -181,3 +181,38 @@ func TestWhatAnotherBranchSaysIsMarked(t *testing.T) {
 		t.Errorf("another branch counts although the object's own folder speaks: %+v", s)
 	}
 }
+
+// A Service and a ServiceEntry of one name are two, wherever they are, and so are routes of two groups.
+func TestTheNameOfAnObjectIsThatOfItsKind(t *testing.T) {
+	service := "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\n  namespace: shop\nspec: {selector: {app: web}, ports: [{port: 80}]}\n"
+	entry := "apiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata:\n  name: web\n  namespace: shop\nspec: {workloadSelector: {labels: {app: web}}, ports: [{number: 80}]}\n"
+	for _, files := range [][]string{{"all.yaml", documents(web, service, entry)}, {"a/web.yaml", documents(web, service), "entry.yaml", entry}, {"a/web.yaml", documents(web, entry), "service.yaml", service}} {
+		s := of(t, "shop", files...)
+		if got := s.Services(); len(got) != 2 {
+			t.Errorf("%q: %+v", files, got)
+		}
+	}
+	twice := of(t, "shop", "a/web.yaml", documents(web, service), "service.yaml", service)
+	if got := twice.Services(); len(got) != 1 {
+		t.Errorf("one Service in two folders: %+v", got)
+	}
+}
+
+// The file that a tool has noted on an object counts in a ResourceList. In a file of its own the note is of an earlier run.
+func TestOnlyAResourceListHasNotedFiles(t *testing.T) {
+	noted := strings.Replace(ns("shop", "a: b"), "metadata:\n", "metadata:\n  annotations: {internal.config.kubernetes.io/path: a/ns.yaml}\n", 1)
+	if s := of(t, "shop", "a/web.yaml", web, "b/ns.yaml", noted); s.Namespace != nil || len(s.NamespaceElsewhere) != 1 {
+		t.Errorf("a Namespace of another folder is near: %v", s.NamespaceAt)
+	}
+	if s := of(t, "shop", "a/web.yaml", web, "ns.yaml", noted); s.Namespace == nil || s.NamespaceAt.String() != "ns.yaml:1" {
+		t.Errorf("the Namespace is at %v", s.NamespaceAt)
+	}
+	list := resourceList(item("a/web.yaml", web), item("a/ns.yaml", ns("shop", "a: b")))
+	if s := of(t, "shop", "<stdin>", list); s.Namespace == nil || s.NamespaceAt.String() != "a/ns.yaml" {
+		t.Errorf("in a list, the Namespace is at %v", s.NamespaceAt)
+	}
+	other := resourceList(item("a/web.yaml", web), item("b/ns.yaml", ns("shop", "a: b")))
+	if s := of(t, "shop", "<stdin>", other); s.Namespace != nil {
+		t.Errorf("in a list, a Namespace of another folder is near: %v", s.NamespaceAt)
+	}
+}

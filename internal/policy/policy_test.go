@@ -49,6 +49,15 @@ func TestOptionsThatMakeNoPolicyAreRefused(t *testing.T) {
 			t.Errorf("%+v: %v, want %q", c.o, err, c.want)
 		}
 	}
+	for name, isName := range map[string]bool{
+		"a": true, "a.b-c": true, "1": true, strings.Repeat("a", 63): true, strings.Repeat("a", 64): false, strings.Repeat("a", 62) + "-": false, "a_b": false, "-a": false, "a.": false, "a b": false,
+	} {
+		o := options(policy.Kubernetes, policy.Warn)
+		o.Name = name
+		if err := o.Validate(); (err == nil) != isName {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
 	for _, o := range []policy.Options{options(policy.Kubernetes, policy.Deny, policy.Audit), options(policy.Kyverno, policy.Warn)} {
 		if err := o.Validate(); err != nil {
 			t.Errorf("%+v: %v", o, err)
@@ -191,5 +200,72 @@ func TestEveryExpressionInCELBelongsToAReason(t *testing.T) {
 	text, _, err := policy.Make(config.Default(), options(policy.Kubernetes, policy.Deny))
 	if at := regexp.MustCompile(`\$[A-Z]\w*|\bp\[[a-z]+\]`).FindIndex(text); err != nil || at != nil {
 		t.Errorf("%v; a placeholder is left: %s", err, text[at[0]:])
+	}
+}
+
+// A selector is expressed if it has nothing but namespaces. Of select they count even if it has more, of exclude they do not.
+func TestOnlyNamespacesOfASelectorAreExpressed(t *testing.T) {
+	shop := []string{"shop", "b?nk", "*-x"}
+	const condition = "request.namespace.matches('^(shop|b[^/]nk|[^/]*-x)$')"
+	for name, s := range map[string]config.Selector{
+		"nothing else": {Namespaces: shop}, "kinds": {Namespaces: shop, Kinds: []string{"Pod"}}, "names": {Namespaces: shop, Names: []string{"a"}}, "labels": {Namespaces: shop, LabelSelector: "a=b"},
+	} {
+		for _, isSelect := range []bool{true, false} {
+			c := config.Default()
+			want, begin, key := condition, "", "`spec.select`"
+			if isSelect {
+				c.Spec.Select = &s
+			} else {
+				c.Spec.Exclude = &s
+				begin, key = "!", "`spec.exclude`"
+				if name != "nothing else" {
+					want = ""
+				}
+			}
+			text, notes, err := policy.Make(c, options(policy.Kyverno, policy.Audit))
+			isNoted := len(notes) == 1 && strings.HasPrefix(notes[0], key)
+			if err != nil || isNoted != (name != "nothing else") || len(notes) > 1 {
+				t.Errorf("%s, select: %t: %v, %q", name, isSelect, err, notes)
+			}
+			if got := strings.Count(string(text), begin+condition+" && "); got != 2*min(len(want), 1) {
+				t.Errorf("%s, select: %t: %d policies have the namespaces", name, isSelect, got)
+			}
+		}
+	}
+}
+
+// What is not rewritten is not found in pods, whatever it is.
+func TestEveryHandlerThatIsNotRewrittenIsLeftOut(t *testing.T) {
+	all := []string{"httpGet", "tcpSocket", "grpc", "lifecycle"}
+	whole, _, _ := policy.Make(config.Default(), options(policy.Kubernetes, policy.Warn))
+	if strings.Contains(string(whole), "in ['postStart', 'preStop'] ?") {
+		t.Error("there is a condition although everything is rewritten")
+	}
+	for i := range all {
+		c := config.Default()
+		c.Spec.Rewrite = slices.Delete(slices.Clone(all), i, i+1)
+		text, _, err := policy.Make(c, options(policy.Kubernetes, policy.Warn))
+		hooks := "true"
+		handlers := slices.DeleteFunc(slices.Clone(c.Spec.Rewrite), func(s string) bool { return s == "lifecycle" })
+		if all[i] == "lifecycle" {
+			hooks = "false"
+		}
+		want := "in ['postStart', 'preStop'] ? " + hooks + " : p[3] in ['" + strings.Join(handlers, "', '") + "']) && "
+		if err != nil || strings.Count(string(text), want) != 1 {
+			t.Errorf("without %s: %v, want %q in\n%s", all[i], err, want, text)
+		}
+	}
+}
+
+func TestAnInjectorThatRewritesIsNoted(t *testing.T) {
+	for _, c := range []struct {
+		v    any
+		want int
+	}{{true, 1}, {"true", 1}, {false, 0}, {"false", 0}, {"auto", 0}} {
+		o := config.Default()
+		o.Spec.Istio.InjectorRewrites = c.v
+		if _, notes, err := policy.Make(o, options(policy.Kubernetes, policy.Warn)); err != nil || len(notes) != c.want {
+			t.Errorf("%#v: %v, %q", c.v, err, notes)
+		}
 	}
 }

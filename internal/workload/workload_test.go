@@ -308,3 +308,115 @@ func TestNoProbeIsSeenInAKindOfTheAPIServerThatMakesNoPods(t *testing.T) {
 		t.Errorf("only %d kinds are in the list", n)
 	}
 }
+
+// The class decides what becomes of an object. A kind of the API server's own groups that has none is read, since it may be
+// misspelt; one of any other group only if something in it looks like a probe.
+func TestTheClassOfAnObject(t *testing.T) {
+	customs := []workload.Custom{{Group: "example.com", Kind: "Thing", Pattern: pattern(t, "spec.pod")}}
+	for kind, want := range map[string][2]workload.Class{ // without and with something like a probe
+		"v1 Pod":                                           {workload.Known, workload.Known},
+		"apps/v1 Deployment":                               {workload.Known, workload.Known},
+		"apps/v9 Deployment":                               {workload.Known, workload.Known},
+		"example.com/v1 Thing":                             {workload.Known, workload.Known},
+		"example.com/v2 Thing":                             {workload.Known, workload.Known},
+		"other.com/v1 Thing":                               {workload.NoPods, workload.Unknown},
+		"v1 Thing":                                         {workload.NoPods, workload.Unknown},
+		"networking.istio.io/v1 WorkloadGroup":             {workload.WorkloadGroup, workload.WorkloadGroup},
+		"example.com/v1 WorkloadGroup":                     {workload.NoPods, workload.Unknown},
+		"v1 ConfigMap":                                     {workload.NoPods, workload.NoPods},
+		"apps/v1 ControllerRevision":                       {workload.NoPods, workload.NoPods},
+		"example.com/v1 ConfigMap":                         {workload.NoPods, workload.Unknown},
+		"apps/v1 Deploymnt":                                {workload.Unknown, workload.Unknown},
+		"v1 Deployment":                                    {workload.Unknown, workload.Unknown},
+		"apps/v1 Something":                                {workload.NoPods, workload.Unknown},
+		"example.com/v1 Deploymnt":                         {workload.NoPods, workload.Unknown},
+		"example.com/v1 Deployment":                        {workload.NoPods, workload.Unknown},
+		"argoproj.io/v1alpha1 Rollouts":                    {workload.NoPods, workload.Unknown},
+		"apps.kruise.io/v1alpha1 SidecarSet":               {workload.NoPods, workload.Unknown},
+		"apiextensions.k8s.io/v1 CustomResourceDefinition": {workload.NoPods, workload.NoPods},
+	} {
+		apiVersion, name, _ := strings.Cut(kind, " ")
+		for i, spec := range []string{"{}", "{livenessProbe: {httpGet: {port: 1}}}"} {
+			o := object(t, "apiVersion: "+apiVersion+"\nkind: "+name+"\nspec: "+spec+"\n")
+			if got := workload.Classify(o, customs); got != want[i] {
+				t.Errorf("%s with %s: %v, want %v", kind, spec, got, want[i])
+			}
+		}
+	}
+}
+
+// What decides which templates an object has: each list on the way, and each place where one is missing. The items of lists
+// and those places change with the templates, and nothing else does.
+func TestWhatDecidesWhichTemplatesThereAre(t *testing.T) {
+	customs := []workload.Custom{
+		{Group: "example.com", Kind: "Grid", Pattern: pattern(t, "spec.grid[].rows[].pod")},
+		{Group: "apps", Kind: "Deployment", Pattern: pattern(t, "spec.canary")},
+		{Group: "example.com", Kind: "Two", Pattern: pattern(t, "spec.a")}, {Group: "example.com", Kind: "Two", Pattern: pattern(t, "spec.bs[]")},
+		{Group: "other.com", Kind: "Two", Pattern: pattern(t, "spec.c")},
+	}
+	const pod, bare, early = "{spec: {}}", "{containers: []}", "{initContainers: []}"
+	for _, c := range []struct{ in, lists, missing string }{
+		{"{apiVersion: v1, kind: Pod, spec: {}}", "", ""},
+		{"{apiVersion: v1, kind: Pod}", "", ""},
+		{"{apiVersion: apps/v1, kind: StatefulSet}", "", "spec.template"},
+		{"{apiVersion: apps/v1, kind: StatefulSet, spec: {template: " + pod + "}}", "", ""},
+		{"{apiVersion: apps/v1, kind: Deployment, spec: {template: " + pod + "}}", "", "spec.canary"},
+		{"{apiVersion: apps/v1, kind: Deployment, spec: {canary: " + pod + "}}", "", "spec.template"},
+		{"{apiVersion: apps/v1, kind: Deployment, spec: {template: " + pod + ", canary: " + bare + "}}", "", ""},
+		{"{apiVersion: apps/v1, kind: Deployment, spec: {template: " + pod + ", canary: " + early + "}}", "", ""},
+		{"{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, spec: {}}", "", "spec.leaderWorkerTemplate.leaderTemplate spec.leaderWorkerTemplate.workerTemplate"},
+		{"{apiVersion: example.com/v1, kind: Grid, spec: {}}", "spec.grid", ""},
+		{"{apiVersion: example.com/v1, kind: Grid, spec: {grid: [{rows: [{pod: " + pod + "}, {}]}, {}, {rows: [{}, {pod: " + early + "}, {pod: {}}]}]}}",
+			"spec.grid spec.grid[0].rows spec.grid[1].rows spec.grid[2].rows", "spec.grid[0].rows[1].pod spec.grid[2].rows[0].pod spec.grid[2].rows[2].pod"},
+		{"{apiVersion: example.com/v1, kind: Two, spec: {bs: [" + pod + ", {}]}}", "spec.bs", "spec.a spec.bs[1]"},
+		{"{apiVersion: other.com/v1, kind: Two, spec: {}}", "", "spec.c"},
+		{"{apiVersion: v1, kind: Service, spec: {}}", "", ""},
+	} {
+		lists, missing, err := workload.Deciding(object(t, c.in), customs)
+		words := func(paths []field.Path) string {
+			var all []string
+			for _, p := range paths {
+				all = append(all, p.String())
+			}
+			return strings.Join(all, " ")
+		}
+		want := c.missing
+		if c.in == "{apiVersion: v1, kind: Pod}" {
+			want = words([]field.Path{nil}) // the object itself has no spec
+		}
+		if err != nil || words(lists) != c.lists || words(missing) != want {
+			t.Errorf("%s: lists %q and missing %q (%v), want %q and %q", c.in, words(lists), words(missing), err, c.lists, want)
+		}
+	}
+	for _, in := range []string{
+		"{apiVersion: apps/v1, kind: StatefulSet, spec: {template: x}}", "{apiVersion: example.com/v1, kind: Grid, spec: {grid: {}}}",
+		"{apiVersion: example.com/v1, kind: Grid, spec: {grid: [{rows: [{pod: x}]}]}}", "{apiVersion: example.com/v1, kind: Grid, spec: {grid: [{rows: {}}, {rows: []}]}}",
+	} {
+		if lists, missing, err := workload.Deciding(object(t, in), customs); err == nil || lists != nil || missing != nil {
+			t.Errorf("%s: %v %v %v", in, lists, missing, err)
+		}
+	}
+}
+
+// A mapping that is a probe may hold others; a hook has its place in a lifecycle.
+func TestEveryProbeIsVisited(t *testing.T) {
+	for in, want := range map[string]string{
+		"a: {httpGet: {port: 1}, b: {tcpSocket: {port: 1}}}":          "a a.b",
+		"a: [[{httpGet: {port: 1}}], x, {b: {tcpSocket: {port: 1}}}]": "a[0][0] a[2].b",
+		"livenessProbe: {httpGet: {path: /}}":                         "livenessProbe",
+		"x: {preStop: {httpGet: {path: /}}}":                          "",
+		"lifecycle: {preStop: {httpGet: {path: /}}}":                  "lifecycle.preStop",
+		"lifecycle: {other: {httpGet: {path: /}}}":                    "",
+		"a: {grpc: {port: 1}, periodSeconds: null}":                   "a",
+		"a: {grpc: {port: 1}}":                                        "",
+		"a: {httpGet: {port: null}}":                                  "",
+		"a: {httpGet: {port: [1]}}":                                   "",
+		"livenessProbe: {httpGet: null}":                              "",
+	} {
+		var got []string
+		workload.EachProbe(object(t, "kind: X\n"+in+"\n"), func(path field.Path) { got = append(got, path.String()) })
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, want %q", in, got, want)
+		}
+	}
+}
