@@ -25,6 +25,7 @@ func TestTheAgentIsConfiguredForTheOneGroupThatIsNamed(t *testing.T) {
 		{"vms", group("name: vms, labels: [a]", probe), "vms.yaml:3: WorkloadGroup vms: `metadata.labels`: must be a mapping, not a list"},
 		{"vms", group("name: vms", "{template: {}, probe: x}"), "vms.yaml:4: WorkloadGroup vms: `spec.probe`: must be a mapping, not the string \"x\""},
 		{"vms", group("name: vms", "{template: {a: 1, a: 2}}"), "vms.yaml:4: WorkloadGroup vms: `spec.template.a`: key \"a\" must stand only once in its mapping, and is here again"},
+		{"vms", group("name: vms", "{template: {}, x: {y: [{a: 1, a: 2}]}}"), "vms.yaml:4: WorkloadGroup vms: `spec.x.y[0].a`: key \"a\" must stand only once in its mapping, and is here again"},
 		{"vms", group("name: vms, annotations: {rewrite-probes.io/probe-from: Pod/web}", "{template: {}}"), "WorkloadGroup vms: \"Pod/web\": the input must have one workload of that kind and name in the group's namespace, and has 0"},
 	} {
 		s, err := manifest.Read("vms.yaml", []byte(c.text))

@@ -11,6 +11,7 @@ func TestAFieldIsNamedWhereTheEditsHaveMovedIt(t *testing.T) {
 		{Op: field.Insert, Path: field.NewPath("spec").Item("containers", 1)},
 		{Op: field.Insert, Path: field.NewPath("spec").Item("containers", 1)},
 		{Op: field.Delete, Path: field.NewPath("spec").Item("containers", 3).Item("env", 0)},
+		{Op: field.Insert, Path: field.NewPath("spec").Item("containers", 10)}, // of the list as it was
 		{Op: field.Set, Path: field.NewPath("spec").Item("containers", 0).Key("image")},
 		{Op: field.Delete, Path: nil},
 	}
@@ -22,6 +23,7 @@ func TestAFieldIsNamedWhereTheEditsHaveMovedIt(t *testing.T) {
 		{containers(0).Key("image"), "spec.containers[0].image"},
 		{containers(1).Key("image"), "spec.containers[3].image"},
 		{containers(9), "spec.containers[11]"},
+		{containers(10), "spec.containers[13]"},
 		{containers(3).Item("env", 0), "spec.containers[5].env[0]"},
 		{containers(3).Item("env", 10).Key("x"), "spec.containers[5].env[9].x"},
 		{containers(2).Item("env", 1), "spec.containers[4].env[1]"},

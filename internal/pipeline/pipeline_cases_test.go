@@ -131,7 +131,7 @@ func TestImage_ofUnreleasedBuild(t *testing.T) {
 		{"nothing to change", again, "probe-proxy", "", nil},
 		{"the original is put back", leaving, "probe-proxy", "", nil},
 	} {
-		for _, mode := range []pipeline.Mode{pipeline.Rewrite, pipeline.Restore, pipeline.Inspect} {
+		for _, mode := range []pipeline.Mode{pipeline.Rewrite, pipeline.Restore, pipeline.Inspect, pipeline.Judge, pipeline.Gate} {
 			conf := config.Default()
 			conf.Spec.AnsweredBy, conf.Spec.ProbeProxy.Image = c.answeredBy, c.image
 			_, r := runWith(t, conf, "web.yaml", []byte(c.text), mode)
@@ -147,6 +147,10 @@ func TestImage_ofUnreleasedBuild(t *testing.T) {
 			if got != said {
 				t.Errorf("%s, mode %d: %q, want %q", c.name, mode, got, said)
 			}
+			conf.Spec.Strict = true // the manifests are not at fault
+			if _, r := runWith(t, conf, "web.yaml", []byte(c.text), mode); mode == pipeline.Rewrite && r.Failed() {
+				t.Errorf("%s, in a strict run: %v", c.name, r.Messages)
+			}
 		}
 	}
 }
@@ -161,7 +165,8 @@ func TestAnObjectWithOneRefusedTemplateStaysAsItIs(t *testing.T) {
 	}
 	const head = "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: set}\nspec:\n  replicatedJobs:\n"
 	good, taken := template("good", ""), template("taken", ", ports: [{containerPort: 15097}]")
-	for _, text := range []string{head + good + taken, head + taken + good} {
+	noted := strings.Replace(good, "containers: [", "containers: [{name: noted, livenessProbe: {exec: {command: [curl, \"http://localhost/x\"]}}}, ", 1)
+	for _, text := range []string{head + good + taken, head + taken + good, head + noted + taken, head + taken + noted} {
 		s, r := runWith(t, c, "<stdin>", []byte(text), pipeline.Rewrite)
 		if got := string(written(t, s)); got != text || s.Changed() || report.Count(r.Messages, transformer.Error) != 1 || r.Messages[0].Reason.String() != "port-taken" {
 			t.Errorf("%v, written:\n%s", r.Messages, got)

@@ -131,6 +131,7 @@ func TestOnlyAControllerInTheInputOwnsAPod(t *testing.T) {
 		{"shop", "{kind: StatefulSet, name: db, controller: true}", true}, {"bank", "{kind: StatefulSet, name: db, controller: true}", false},
 		{"shop", "{kind: StatefulSet, name: db, controller: false}", false}, {"shop", "{kind: StatefulSet, name: db}", false},
 		{"shop", "{kind: StatefulSet, name: other, controller: true}", false}, {"shop", "{kind: Deployment, name: db, controller: true}", false},
+		{"''", "{kind: StatefulSet, name: db, controller: true}", false},
 		{"shop", "{kind: Foo, name: db}, {kind: StatefulSet, name: db, controller: true}", true}, {"shop", "", false},
 	} {
 		text := fmt.Sprintf(owner, c.namespace) + fmt.Sprintf(pod, c.refs)
@@ -189,5 +190,120 @@ func TestAnEnvoysWorkloadIsChosenByName(t *testing.T) {
 		if !strings.Contains(got, c.want) {
 			t.Errorf("%q, %q: %s, want %s", c.name, c.config, got, c.want)
 		}
+	}
+}
+
+// A kind of the functionConfig makes pods too.
+func TestAKindOfTheConfigOwnsItsPods(t *testing.T) {
+	text := []byte("apiVersion: example.com/v1\nkind: App\nmetadata: {name: db}\nspec: {pod: " + readyPod + "}\n---\n" +
+		"apiVersion: v1\nkind: Pod\nmetadata: {name: db-0, ownerReferences: [{kind: App, name: db, controller: true}]}\nspec: {containers: [{name: web, readinessProbe: {httpGet: {port: 80}}}]}\n")
+	for spec, want := range map[string]int{"": 1, "podTemplates: [{group: example.com, kind: App, path: spec.pod}]": 1, "podTemplates: [{group: example.com, kind: Other, path: spec.pod}]": 1} {
+		_, r := runWith(t, configOf(t, spec), "in", text, pipeline.Inspect)
+		isApp := r.Subjects() == 1 && r.Templates[0].Object.Kind == "App"
+		if r.Subjects() != want || isApp != strings.Contains(spec, "kind: App") {
+			t.Errorf("%s: %d pod templates, of the App: %t", spec, r.Subjects(), isApp)
+		}
+	}
+}
+
+// Why an Envoy needs no configuration, and what is wrong, is said of the first object that it is about.
+func TestAnErrorAboutEnvoyNamesItsObject(t *testing.T) {
+	const pod = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: %s, namespace: shop}\nspec: {containers: [{name: a, %s}]}\n"
+	refused, variable := fmt.Sprintf(pod, "refused", "livenessProbe: {httpGet: {port: nowhere}}, readinessProbe: {httpGet: {port: 80, host: example.com}}"), fmt.Sprintf(pod, "host", "livenessProbe: {httpGet: {port: 80, host: example.com}}")
+	unreadable := fmt.Sprintf(pod, "unreadable", "env: [{name: ISTIO_KUBE_APP_PROBERS, value: x}], livenessProbe: {httpGet: {path: /app-health/a/livez, port: 15020}}")
+	const llm = "---\napiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata: {name: llm}\nspec: {leaderWorkerTemplate: {leaderTemplate: " + readyPod + ", workerTemplate: " + readyPod + "}}\n"
+	const app = "---\napiVersion: example.com/v1\nkind: App\nmetadata: {name: app}\nspec: {pod: " + readyPod + "}\n"
+	for _, c := range []struct{ name, spec, text, want string }{
+		{"two are refused", "", refused + variable, `no workload in the input has an httpGet probe that an Envoy can answer. Pod shop/refused: `},
+		{"two are refused, in another order", "", variable + refused, `no workload in the input has an httpGet probe that an Envoy can answer. Pod shop/host: `},
+		{"an error", "", variable + unreadable, "Pod shop/unreadable: "},
+		{"a wrong type", "", fmt.Sprintf(pod, "wrong", "livenessProbe: []"), "Pod shop/wrong: in:5: "},
+		{"two templates of one object", "", llm, "several workloads have such probes: llm. Choose one with --workload"},
+		{"a kind of the config", "podTemplates: [{group: example.com, kind: App, path: spec.pod}]", app, "web_readiness"},
+		{"a kind of another config", "", app, "no workload in the input has an httpGet probe that an Envoy can answer"},
+	} {
+		s, err := manifest.Read("in", []byte(c.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := pipeline.EnvoyConfig([]*manifest.Stream{s}, configOf(t, c.spec), "")
+		if isError := c.want != "web_readiness"; (err != nil) != isError {
+			t.Errorf("%s: %v", c.name, err)
+		} else if isError {
+			got = err.Error()
+		}
+		if !strings.HasPrefix(got, c.want) && c.want != "web_readiness" || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// Check has a report of its own: nothing of a plan, and no template if nobody looks at them.
+func TestWhatAReportKeepsOfATemplate(t *testing.T) {
+	const text = "apiVersion: v1\nkind: Pod\nmetadata: {name: web, labels: {sidecar.istio.io/inject: \"true\"}}\nspec: {containers: [{name: a, livenessProbe: {httpGet: {port: nowhere}}, readinessProbe: {httpGet: {port: 80}}}]}\n"
+	for mode, want := range map[pipeline.Mode]string{
+		pipeline.Rewrite: "0 templates", pipeline.Restore: "0 templates", pipeline.Gate: "0 templates",
+		pipeline.Inspect: "1 templates, with edits: true, findings: true, lines [4 4]", pipeline.Judge: "1 templates, with edits: false, findings: false, lines [4 4]",
+	} {
+		_, r := run(t, "in", []byte(text), mode)
+		got := fmt.Sprintf("%d templates", len(r.Templates))
+		for _, t := range r.Templates {
+			got += fmt.Sprintf(", with edits: %t, findings: %t, lines %v", len(t.Edits) > 0, len(t.Findings) > 0, t.Lines)
+		}
+		if got != want {
+			t.Errorf("mode %d: %s, want %s", mode, got, want)
+		}
+	}
+	// An encrypted object becomes nothing.
+	_, r := run(t, "in", []byte(text+"sops: {mac: x}\n"), pipeline.Inspect)
+	for _, p := range r.Templates[0].Probes {
+		if p.After != "" {
+			t.Errorf("%+v", p)
+		}
+	}
+	if a := r.Templates[0].Answer; a.By != "" || a.AddsContainer != "" || !a.Injected {
+		t.Errorf("%+v", a)
+	}
+}
+
+// In a ResourceList a line is that of no file. The place of any other message is that of its field.
+func TestALineIsThatOfAFile(t *testing.T) {
+	const pod = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\nspec:\n  hostNetwork: 1\n  containers: []\n"
+	_, r := run(t, "in", []byte(pod), pipeline.Rewrite)
+	if m := r.Messages[0]; m.Line != 6 || m.Object.Line != 1 || m.Object.File != "in" {
+		t.Errorf("%+v of %+v", m, m.Object)
+	}
+	_, r = run(t, "in", []byte("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- "+strings.ReplaceAll(strings.TrimSpace(pod), "\n", "\n  ")+"\n"), pipeline.Rewrite)
+	if m := r.Messages[0]; m.Line != 0 || m.Object.Line != 0 || m.Object.File != "" {
+		t.Errorf("%+v of %+v", m, m.Object)
+	}
+}
+
+// A release that has patches of ours was rendered for them.
+func TestAPatchedReleaseCountsAsRendered(t *testing.T) {
+	const release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web}\nspec:\n  chart: {spec: {chart: web}}\n"
+	set, _ := pipeline.Patches([]*manifest.Stream{}, config.Default(), func(*manifest.Object) bool { return true })
+	s, err := manifest.Read("in", []byte(release))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := s.Objects()[0]
+	edits, _, err := set.Into(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Apply(edits); err != nil {
+		t.Fatal(err)
+	}
+	patched := string(written(t, s))
+	for text, want := range map[string]int{release: 0, patched: 1, patched + "---\n" + patched: 2} {
+		_, r := run(t, "in", []byte(text), pipeline.Gate)
+		if r.Patched != want || (len(about(r, reason.Release)) == 0) != (want > 0) {
+			t.Errorf("%d are patched, want %d: %v", r.Patched, want, r.Messages)
+		}
+	}
+	restored, r := run(t, "in", []byte(patched), pipeline.Restore)
+	if got := string(written(t, restored)); got != release || r.Changed != 1 {
+		t.Errorf("%d changed, to\n%s", r.Changed, got)
 	}
 }
