@@ -12,6 +12,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/release"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil/golden"
@@ -165,15 +166,19 @@ func TestAnObjectWithOneRefusedTemplateStaysAsItIs(t *testing.T) {
 	}
 	const head = "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: set}\nspec:\n  replicatedJobs:\n"
 	good, taken := template("good", ""), template("taken", ", ports: [{containerPort: 15097}]")
-	noted := strings.Replace(good, "containers: [", "containers: [{name: noted, livenessProbe: {exec: {command: [curl, \"http://localhost/x\"]}}}, ", 1)
+	noted := strings.Replace(good, "spec: {restartPolicy", "metadata: {annotations: {rewrite-probes.io/skip-containers: nobody}}, spec: {restartPolicy", 1)
 	for _, text := range []string{head + good + taken, head + taken + good, head + noted + taken, head + taken + noted} {
 		s, r := runWith(t, c, "<stdin>", []byte(text), pipeline.Rewrite)
 		if got := string(written(t, s)); got != text || s.Changed() || report.Count(r.Messages, transformer.Error) != 1 || r.Messages[0].Reason.String() != "port-taken" {
 			t.Errorf("%v, written:\n%s", r.Messages, got)
 		}
 	}
-	if s, _ := runWith(t, c, "<stdin>", []byte(head+good), pipeline.Rewrite); !s.Changed() {
-		t.Error("the good template alone is not rewritten")
+	for _, text := range []string{head + good, head + noted, head + noted + good} {
+		s, r := runWith(t, c, "<stdin>", []byte(text), pipeline.Rewrite)
+		isNoted := len(about(r, reason.UnknownContainer)) > 0
+		if !s.Changed() || isNoted != strings.Contains(text, "nobody") {
+			t.Errorf("without the other it is not rewritten: %v\n%s", r.Messages, text)
+		}
 	}
 }
 

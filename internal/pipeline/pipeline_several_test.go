@@ -307,3 +307,33 @@ func TestAPatchedReleaseCountsAsRendered(t *testing.T) {
 		t.Errorf("%d changed, to\n%s", r.Changed, got)
 	}
 }
+
+// A path of the functionConfig is one of its group; another group may have a kind of that name.
+func TestAnIdlePathIsOneOfItsGroup(t *testing.T) {
+	c := configOf(t, "podTemplates: [{group: example.com, kind: App, path: spec.pod}]")
+	const app = "---\napiVersion: %s/v1\nkind: App\nmetadata: {name: a}\nspec: {%s: " + readyPod + "}\n"
+	for text, want := range map[string]int{
+		fmt.Sprintf(app, "example.com", "other"): 1, fmt.Sprintf(app, "other.com", "other"): 0, fmt.Sprintf(app, "other.com", "pod"): 0,
+		fmt.Sprintf(app, "other.com", "pod") + fmt.Sprintf(app, "example.com", "other"): 1,
+	} {
+		_, r := runWith(t, c, "in", []byte(text), pipeline.Inspect)
+		found := about(r, reason.PathFindsNothing)
+		if len(found) != want || want > 0 && found[0].Object.APIVersion != "example.com/v1" {
+			t.Errorf("%v, want %d\n%s", found, want, text)
+		}
+	}
+}
+
+// The line of a comment in a ResourceList is that of no file.
+func TestATemplateInAListHasNoLine(t *testing.T) {
+	const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  #@ x\n  containers: []\n"
+	for text, want := range map[string]int{
+		pod: 5,
+		"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- " + strings.ReplaceAll(strings.TrimSpace(pod), "\n", "\n  ") + "\n": 0,
+	} {
+		_, r := run(t, "in", []byte(text), pipeline.Inspect)
+		if found := about(r, reason.HelmTemplate); len(found) != 1 || found[0].Line != want {
+			t.Errorf("%+v, want line %d\n%s", found, want, text)
+		}
+	}
+}
