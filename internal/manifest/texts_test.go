@@ -156,6 +156,45 @@ func TestTheEntriesOfARenamedMappingHaveTheirTexts(t *testing.T) {
 	}
 }
 
+// The line of an entry ends as its author ended it, whatever the other lines end with.
+func TestTheLineOfAnEntryEndsAsItDid(t *testing.T) {
+	for _, eol := range []string{"\n", "\r\n"} {
+		other := map[string]string{"\n": "\r\n", "\r\n": "\n"}[eol]
+		for _, own := range []string{eol, other} {
+			in := "kind: A" + eol + "m:" + eol + "  a: 1" + eol + "  # c" + eol + "  b: '2'" + own + "  d: 3" + eol
+			s := mustRead(t, []byte(in))
+			o := s.Objects()[0]
+			there := []field.Edit{remove("m.b")}
+			texts := o.Texts(there)
+			if err := o.Apply(there); err != nil {
+				t.Fatal(err)
+			}
+			again := mustRead(t, bytes.Clone(output(t, s)))
+			back := setBefore("m.b", "d", "2")
+			back.Texts = field.KeyValues{{Key: "b", Value: textIn(texts, "b")}}
+			if err := again.Objects()[0].Apply([]field.Edit{back}); err != nil {
+				t.Fatal(err)
+			}
+			if got := string(output(t, again)); got != in {
+				t.Errorf("%q comes back as %q, by the text %q", in, got, textIn(texts, "b"))
+			}
+		}
+	}
+}
+
+// A mapping with merge keys may be a whole pod: its text is kept if it is short.
+func TestOnlyAShortTextOfALinkedMappingIsKept(t *testing.T) {
+	for length, want := range map[int]bool{1023: true, 1024: true, 1025: false} {
+		m := "m:\n  <<: *x\n  b: "
+		m += strings.Repeat("y", length-len(m))
+		o := mustRead(t, []byte("x: &x {a: 1}\n"+m+"\n")).Objects()[0]
+		texts := o.Texts([]field.Edit{set("m.a", 2)})
+		if got := textIn(texts, "m"); (got != "") != want || want && got != m {
+			t.Errorf("of %d bytes %d are kept", length, len(got))
+		}
+	}
+}
+
 // Each text that fits is used, beside the ones before it that it needs, wherever those that do not fit are.
 func TestTheTextsThatFitAreUsed(t *testing.T) {
 	texts := []struct{ text, written string }{

@@ -1,6 +1,7 @@
 package yaml
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -246,6 +247,20 @@ func TestAPartOfATextIsReadWithItsDocument(t *testing.T) {
 		}
 		if got := at + int(p.Nodes[1].Start); got != start {
 			t.Errorf("%q starts at %d, want %d", c.part, got, start)
+		}
+	}
+}
+
+// The error of a part of a text is where it is in the whole, and so is the bracket that is open there.
+func TestTheErrorOfAPartIsInTheWhole(t *testing.T) {
+	for text, want := range map[string]string{"a: [b\nc: d\n": "106 103", "a: b\nc: }\n": "108 -1", "a: {b: [c, d}]\n": "112 107"} {
+		var p Parser
+		if p.Parse([]byte(text), 0) {
+			t.Fatalf("%q is read", text)
+		}
+		e, ok := errors.AsType[*Error](Invalid(100, p.Refused))
+		if got := fmt.Sprint(e.At, e.Open); !ok || got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}
 }
