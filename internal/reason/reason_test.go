@@ -166,3 +166,44 @@ func TestASentenceBeginsWithACapitalLetterAndEnds(t *testing.T) {
 		}
 	}
 }
+
+// What depends on a reason's class, such as whether check reports it and what a run folds, is decided by its row:
+// testdata/classes.txt has the reasons of each, which -update writes.
+func TestClasses(t *testing.T) {
+	classes := []struct {
+		name string
+		has  func(d *reason.Doc) bool
+	}{
+		{"of the plan for a pod template", func(d *reason.Doc) bool { return d.Of == reason.Plan }},
+		{"of the plan for a WorkloadGroup", func(d *reason.Doc) bool { return d.Of == reason.Group }},
+		{"of a whole run", func(d *reason.Doc) bool { return d.Of == reason.Run }},
+		{"on purpose", func(d *reason.Doc) bool { return d.OnPurpose }},
+		{"let through", func(d *reason.Doc) bool { return d.LetThrough }},
+		{"the first says it all", func(d *reason.Doc) bool { return d.SameFix }},
+		{"may be built", func(d *reason.Doc) bool { return d.MayBeBuilt }},
+		{"nothing to do", func(d *reason.Doc) bool { return d.Fix == "" }},
+	}
+	all := reason.All()
+	var b strings.Builder
+	for _, c := range classes {
+		fmt.Fprintf(&b, "%s:\n", c.name)
+		for i := range all {
+			if c.has(&all[i]) {
+				fmt.Fprintf(&b, "  %s\n", all[i].Name)
+			}
+		}
+	}
+	b.WriteString("reported by check and explain as another:\n")
+	for _, d := range all {
+		if d.Gate != reason.None {
+			fmt.Fprintf(&b, "  %s: %s\n", d.Name, d.Gate)
+		}
+	}
+	b.WriteString("in words in the table of explain:\n")
+	for _, d := range all {
+		if d.Words != "" {
+			fmt.Fprintf(&b, "  %s: %s\n", d.Name, d.Words)
+		}
+	}
+	golden.Compare(t, "testdata/classes.txt", []byte(b.String()))
+}

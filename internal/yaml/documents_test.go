@@ -58,6 +58,31 @@ func TestDocumentsAreFoundWithTheirPlaces(t *testing.T) {
 	}
 }
 
+// Binary data has a NUL byte near its start, as Git sees it; one that comes late is a mistake in a text.
+func TestBinaryDataHasANULNearItsStart(t *testing.T) {
+	for at, want := range map[int]string{
+		0: "is binary data: it has a NUL byte", 100: "is binary data: it has a NUL byte", 7999: "is binary data: it has a NUL byte", 8000: "has a NUL byte here", 20000: "has a NUL byte here",
+	} {
+		text := []byte(strings.Repeat("a: 1234\n", 4000))
+		text[at] = 0
+		_, err := Check(text, nil)
+		if e, ok := errors.AsType[*Error](err); !ok || e.At != at || e.Open != -1 || !errors.Is(err, ErrNotText) || err.Error() != "must be UTF-8 text, and "+want {
+			t.Errorf("a NUL at %d: %v", at, err)
+		}
+		text[at], text[30000] = 'x', 0xff // what is wrong first counts
+		if at < 8000 {
+			text[at] = 0x1b
+			want = "has the control character 0x1b here"
+		} else {
+			at, want = 30000, "has the byte 0xff here, which is none"
+		}
+		_, err = Check(text, nil)
+		if e, ok := errors.AsType[*Error](err); !ok || e.At != at || err.Error() != "must be UTF-8 text, and "+want {
+			t.Errorf("another byte at %d: %v", at, err)
+		}
+	}
+}
+
 func TestARefusedTextSaysWhere(t *testing.T) {
 	for in, want := range map[string]string{
 		"a: b\n\x00":             "5: must be UTF-8 text, and is binary data: it has a NUL byte",
