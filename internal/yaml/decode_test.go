@@ -53,6 +53,8 @@ func TestEachErrorOfAValueSaysWhereItIs(t *testing.T) {
 		{"text: 1\nflag: 2\nport: [a]\nitems:\n- inline: 3\n- inline: 4\nx: y\n", nil,
 			"text: must be a string, not the number 1: write \"1\" in quotes\nflag: must be true or false, not the number 2\nport: must be a number or a string, not a list\n" +
 				"items[0].inline: must be a string, not the number 3: write \"3\" in quotes\nx: unknown field \"x\": allowed are " + allowed},
+		{"flag: 2\ntext: a\n", nil, "flag: must be true or false, not the number 2"},
+		{"Named: {inline: 1}\ntext: a\nitems: [{inline: 2}]\n", nil, "Named.inline: must be a string, not the number 1: write \"1\" in quotes\nitems[0].inline: must be a string, not the number 2: write \"2\" in quotes"},
 		{"labels: [a]\n", nil, "labels: must be a mapping, not a list"},
 		{"labels: {a: b, c: {d: e}, f: 1}\n", nil, "labels.c: must be a string, not a mapping"},
 		{"labels: {a: b, a: c}\n", nil, "labels.a: key \"a\" must stand only once in its mapping, and is here again"},

@@ -15,7 +15,7 @@ import (
 func treesOfForms(t *testing.T, yield func(text string, tr *Parser)) {
 	t.Helper()
 	n := 0
-	texts := slices.Concat(yamljudge.Forms, yamljudge.Numbered)
+	texts := append(slices.Concat(yamljudge.Forms, yamljudge.Numbered), "a: &a 'x'\nb: *a\nc: &c |\n  y\nd: [*c, *a]\n", "a  : 1\n'b' : 2\n\"c\"\t:\n  d : 3\n")
 	for _, entry := range sharing {
 		texts = append(texts, shared+"o:\n  f: g # c\n  # d\n  "+strings.ReplaceAll(entry, "\n", "\n  ")+"\n\n  z: 1\n", shared+"o: {"+entry+", z: 1}\n")
 	}
@@ -44,7 +44,14 @@ func TestANodeIsWhereItsPathLeads(t *testing.T) {
 				t.Errorf("%q: the path %s of node %d leads to %d, %t", text, path, n, got, found)
 			}
 			v := &tr.Nodes[n]
-			for _, step := range []field.Path{{{Key: "no such key"}}, {{Index: 99, IsIndex: true}}, {{Key: "no such key"}, {Key: "x"}}, {{Index: int32(tr.Length(n)), IsIndex: true}}} {
+			wrong := []field.Path{{{Key: "no such key"}}, {{Index: 99, IsIndex: true}}, {{Key: "no such key"}, {Key: "x"}}, {{Index: int32(tr.Length(n)), IsIndex: true}}}
+			if v.Kind != Sequence { // the first entry of a mapping is no item
+				wrong = append(wrong, field.Path{{Index: 0, IsIndex: true}})
+			}
+			if v.Kind == Sequence && v.Child != 0 { // and an item has no key
+				wrong = append(wrong, field.Path{{Key: tr.KeyOf(v.Child)}}, field.Path{{}})
+			}
+			for _, step := range wrong {
 				if got, found := tr.At(path.Join(step)); got != n || found {
 					t.Errorf("%q: %s leads to %d, %t, want %d", text, path.Join(step), got, found, n)
 				}
@@ -108,6 +115,15 @@ func TestEntriesEndBeforeTheNextOnesBegin(t *testing.T) {
 				entries++
 				if colon := tr.BehindColon(k); strings.Trim(string(tr.Text[k.KeyEnd:colon]), " \t") != ":" {
 					t.Errorf("%q: behind the key %s is %q", text, tr.KeyOf(c), tr.Text[k.KeyEnd:colon])
+				}
+				end := tr.EndBefore(n, c)
+				for d := v.Child; d != c; d = tr.Nodes[d].Next {
+					if own := &tr.Nodes[d]; own.Marks&IsMerged == 0 && int(own.End) > end {
+						t.Errorf("%q: before the key %s all ends at %d, and %s at %d", text, tr.KeyOf(c), end, tr.KeyOf(d), own.End)
+					}
+				}
+				if end > int(k.Key) || end < int(v.KeyEnd) {
+					t.Errorf("%q: before the key %s at %d all ends at %d", text, tr.KeyOf(c), k.Key, end)
 				}
 				if v.Marks&HasMergeKey != 0 {
 					continue // which may be between two
