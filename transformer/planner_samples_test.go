@@ -531,26 +531,33 @@ func fieldsOf(t *testing.T, o transformer.Options) (fields map[string]json.RawMe
 // What becomes of many manifests, each with something of all that plans look at, is in testdata/samples: a file for each
 // of the first, and of the rest a sum for each hundred. To see those, raise readable.
 func TestSamples(t *testing.T) {
-	const readable, all, folder = 200, 2400, "testdata/samples/"
+	const readable, all = 200, 2400
+	compareSamples(t, "testdata/samples/", readable, all, 100, sample)
+}
+
+// compareSamples compares what is written down for seeds with the files of a folder: one for each of the first, and sums for
+// several of the rest.
+func compareSamples(t *testing.T, folder string, readable, all, several uint64, of func(*testing.T, uint64) string) {
+	t.Helper()
 	if *golden.Update { // a manifest that stays what it is has no file any more
 		if err := errors.Join(os.RemoveAll(folder), os.Mkdir(folder, 0o755)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	files := 1
-	for seed := range uint64(readable) {
-		if text := sample(t, seed); text != "" {
+	for seed := range readable {
+		if text := of(t, seed); text != "" {
 			files++
 			golden.Compare(t, fmt.Sprintf("%s%03d.txt", folder, seed), []byte(text))
 		}
 	}
 	var sums bytes.Buffer
-	for first := uint64(readable); first < all; first += 100 {
+	for first := readable; first < all; first += several {
 		sum := fnv.New32a()
-		for seed := first; seed < first+100; seed++ {
-			io.WriteString(sum, sample(t, seed))
+		for seed := first; seed < first+several; seed++ {
+			io.WriteString(sum, of(t, seed))
 		}
-		fmt.Fprintf(&sums, "%d to %d: %08x\n", first, first+99, sum.Sum32())
+		fmt.Fprintf(&sums, "%d to %d: %08x\n", first, first+several-1, sum.Sum32())
 	}
 	golden.Compare(t, folder+"sums.txt", sums.Bytes())
 	if found, err := os.ReadDir(folder); err != nil || len(found) != files {
