@@ -405,7 +405,9 @@ func TestOutcome_probeAfterTheStart(t *testing.T) {
 
 // Where istio-proxy accepts plain requests, it expects HTTP on a port that a Service declares so.
 func TestAProbeOverTLSFailsOnAPortThatIsDeclaredHTTP(t *testing.T) {
-	for ports, fails := range map[string]bool{"name: http, port: 80": true, "name: https, port: 80": false, "name: http, port: 81": false} {
+	for ports, fails := range map[string]bool{
+		"name: http, port: 80": true, "name: http2, port: 80": true, "name: grpc-web, port: 80": true, "name: https, port: 80": false, "name: http, port: 81": false,
+	} {
 		around := near(t, "shop", service("selector: {app: web}", "ports: [{"+ports+"}]"))
 		for _, scheme := range []string{"HTTP", "HTTPS"} {
 			want := world.Unaffected
