@@ -19,7 +19,9 @@ var (
 	namesProbe = whenUsed(`(liveness|readiness|startup)Probe|lifecycle\b|httpGet|tcpSocket`)
 	// operation of a JSON patch on all init containers, on one by its number, or on all annotations of a template.
 	operation = whenUsed(`path["']?[ \t]*:[ \t]*["']?/[^\s"',]*/(initContainers(/[0-9]+(/[^\s"',]*)?)?|template/metadata/annotations)(["'\s,}]|\z)`)
-	injection = whenUsed(`istio-injection|istio\.io(/|~1)rev\b`) // labels of Istio, most of them of Namespaces
+	// injection names a label or annotation by which a mesh injects: istio-injection, istio.io/rev, sidecar.istio.io/inject,
+	// linkerd.io/inject, kuma.io/sidecar-injection, consul.hashicorp.com/connect-inject, openservicemesh.io/sidecar-injection.
+	injection = whenUsed(`istio-injection|istio\.io(/|~1)rev\b|(/|~1)((connect-)?inject|sidecar-injection)\b`)
 )
 
 // whenUsed returns a function that returns a regular expression, compiled at

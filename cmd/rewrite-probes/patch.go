@@ -16,7 +16,7 @@ type patchText struct {
 const (
 	patchesProbes    = "its probes must be rewritten "
 	patchesRewriting = "it may change what rewriting adds, so its target must be rewritten "
-	patchesInjection = "it may decide whether Istio injects, so its target must be rewritten "
+	patchesInjection = "it may decide whether the mesh injects, so its target must be rewritten "
 )
 
 // concern returns in what way a patch concerns the rewriting; "" if it does not. A patch of
