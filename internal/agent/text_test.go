@@ -22,6 +22,9 @@ func TestTimesAndAddressesMakeNoOtherError(t *testing.T) {
 		{"enrolment: denied", true}, // a word that only ends in a colon counts
 		{"renewal: denied", true},
 		{"renewal; denied", true},
+		{"renewal:, denied", true}, // nor do several at its end make it an address
+		{"enrolment:, denied", true},
+		{"enrolment;: denied", true},
 		{"dial tcp [::1]:15012: denied", true},
 		{"dial tcp [::2]:15012: denied", false},
 	} {

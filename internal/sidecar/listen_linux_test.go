@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
@@ -155,21 +154,6 @@ func TestCallsThatCameTogetherAreServedByEntry(t *testing.T) {
 	if dropped < maxInLines {
 		t.Errorf("%d of %d calls are dropped, want %d or more", dropped, len(calls), maxInLines)
 	}
-}
-
-func probeOf(app net.Listener, timeout int) *prober.Original {
-	port := app.Addr().(*net.TCPAddr).Port
-	return &prober.Original{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(port), Scheme: "HTTP"}, TimeoutSeconds: timeout}
-}
-
-func listenLocal(t *testing.T) net.Listener {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	return l
 }
 
 // dialLocal connects with a listener and sends a text.

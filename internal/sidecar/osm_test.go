@@ -158,6 +158,30 @@ func TestOSMFormPassesTLSOn(t *testing.T) {
 	}
 }
 
+// TestOSMForm_hostOfTheApp: the app sees its own port in the Host, whichever port was asked.
+func TestOSMForm_hostOfTheApp(t *testing.T) {
+	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Host) }))
+	defer app.Close()
+	port := portOf(t, app)
+	get := &prober.Original{HTTPGet: &prober.HTTPGet{Path: "/", Port: port, Scheme: "HTTP"}, TimeoutSeconds: 20}
+	ports := serveOSM(t, map[string]*prober.Original{
+		"/app-health/a/livez": get, "/app-health/a/readyz": get, "/app-health/a/startupz": get, "/app-lifecycle/a/prestopz": get,
+	})
+	for asked, path := range map[int]string{
+		15901: "/osm-liveness-probe", 15902: "/osm-readiness-probe", 15903: "/osm-startup-probe", 15904: "/app-lifecycle/a/prestopz",
+	} {
+		for host, want := range map[string]string{
+			fmt.Sprintf("pod:%d", asked): "pod:" + port.String(), "pod:15900": "pod:15900", "example.com": "example.com",
+		} {
+			conn := dial(t, ports[asked], "GET "+path+" HTTP/1.1\r\nHost: "+host+"\r\n\r\n")
+			answer, err := io.ReadAll(conn)
+			if _, body, _ := strings.Cut(string(answer), "\r\n\r\n"); err != nil || body != want {
+				t.Errorf("%d%s of host %s: the app sees %q, %v; want %q", asked, path, host, body, err, want)
+			}
+		}
+	}
+}
+
 // TestOSMForm_bytesPassBothWays: the app answers when the caller has ended, and each sees the other's end.
 func TestOSMForm_bytesPassBothWays(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")

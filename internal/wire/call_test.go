@@ -260,6 +260,24 @@ func TestFramesThatEndAStreamAreTold(t *testing.T) {
 	}
 }
 
+// TestAPeerThatGoesAwayIsTold from its GOAWAY on, whatever its code and the streams it has served.
+func TestAPeerThatGoesAwayIsTold(t *testing.T) {
+	const ping = "\x00\x00\x08\x06\x01\x00\x00\x00\x0001234567"
+	for _, last := range []string{"\x00\x00\x00\x01", "\x00\x00\x00\x03", "\x7f\xff\xff\xff", "\xff\xff\xff\xff"} {
+		for _, code := range []string{"\x00\x00\x00\x00", "\x00\x00\x00\x0b"} {
+			s := raw(t, ping+frame(7, 0, 0, last+code)+ping)
+			for i, want := range []bool{false, false, true, true} { // the first are the settings
+				if going, err := s.Next(); going != want || err != nil {
+					t.Errorf("last stream %x, code %x: after frame %d it is going away: %t, %v; want %t", last, code, i, going, err, want)
+				}
+			}
+			if going, err := s.Next(); !going || err == nil {
+				t.Errorf("last stream %x, code %x: at the end %t, %v", last, code, going, err)
+			}
+		}
+	}
+}
+
 func TestWhatAStreamSends(t *testing.T) {
 	var sent bytes.Buffer
 	const begin = "\x88\x5f\x10application/grpc" // :status 200, content-type

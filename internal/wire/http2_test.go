@@ -184,20 +184,31 @@ func TestPaddingAndPriorityAreCutOff(t *testing.T) {
 		"data that is less than padding":     {begin + frame(data, last|padded, 1, ""), "200 unexpected EOF", -1},
 		"a head with more padding than that": {frame(headers, last|endHeaders|padded, 1, "\x02a"), "frame has more padding than payload", 0},
 	} {
-		got, length := "", int64(0)
-		res, err := wire.RoundTrip2(peer{strings.NewReader(settings + test.frames), io.Discard}, request, nil)
-		if err != nil {
-			got = err.Error()
-		} else {
-			body, err := io.ReadAll(res.Body)
-			if got, length = fmt.Sprintf("%d %s", res.Status, body), res.ContentLength; err != nil {
-				got = fmt.Sprintf("%d %v", res.Status, err)
+		for _, frames := range []string{test.frames, reserved(test.frames)} {
+			got, length := "", int64(0)
+			res, err := wire.RoundTrip2(peer{strings.NewReader(settings + frames), io.Discard}, request, nil)
+			if err != nil {
+				got = err.Error()
+			} else {
+				body, err := io.ReadAll(res.Body)
+				if got, length = fmt.Sprintf("%d %s", res.Status, body), res.ContentLength; err != nil {
+					got = fmt.Sprintf("%d %v", res.Status, err)
+				}
+			}
+			if got != test.want || length != test.length {
+				t.Errorf("%s: %q of %d bytes, want %q of %d", name, got, length, test.want, test.length)
 			}
 		}
-		if got != test.want || length != test.length {
-			t.Errorf("%s: %q of %d bytes, want %q of %d", name, got, length, test.want, test.length)
-		}
 	}
+}
+
+// reserved returns frames with the bit before each stream's number set, which means nothing.
+func reserved(frames string) string {
+	b := []byte(frames)
+	for at := 0; at+9 <= len(b); at += 9 + int(b[at])<<16 + int(b[at+1])<<8 + int(b[at+2]) {
+		b[at+5] |= 0x80
+	}
+	return string(b)
 }
 
 func TestAFrameWhereItMayNotBeIsNamed(t *testing.T) {

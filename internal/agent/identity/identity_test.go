@@ -568,8 +568,11 @@ func TestADialThatFailsLeavesNothingOpen(t *testing.T) {
 	}
 	defer l.Close()
 	f.Dialer.Address = l.Addr().String()
+	defer func(was time.Duration) { *identity.ConnectTimeout = was }(*identity.ConnectTimeout)
+	*identity.ConnectTimeout = time.Second
 	other := &tls.Config{Certificates: httpsCertificates(t), NextProtos: []string{"h2"}}
 	for name, answer := range map[string]func(net.Conn){
+		"no answer":           func(net.Conn) {},
 		"no TLS":              func(conn net.Conn) { _, _ = io.WriteString(conn, "HTTP/1.1 400 Bad Request\r\n\r\n") },
 		"another certificate": func(conn net.Conn) { _ = tls.Server(conn, other).Handshake() },
 	} {
@@ -592,6 +595,32 @@ func TestADialThatFailsLeavesNothingOpen(t *testing.T) {
 		if err := testutil.Received(t, ended); errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("%s: the connection is left open", name)
 		}
+	}
+}
+
+// TestIstiodMaySendMuchAfterTheHandshake, which alone is bounded in its bytes and its time.
+func TestIstiodMaySendMuchAfterTheHandshake(t *testing.T) {
+	f := newFixture(t)
+	defer func(was time.Duration) { *identity.ConnectTimeout = was }(*identity.ConnectTimeout)
+	*identity.ConnectTimeout = 20 * time.Second
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: f.server.TLS.Certificates, NextProtos: []string{"h2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	const much = 1 << 20
+	go testutil.ServeConns(l, func(conn net.Conn) { _, _ = conn.Write(make([]byte, much)) })
+	f.Dialer.Address = l.Addr().String()
+	ctx, cancel := context.WithCancel(t.Context())
+	conn, err := f.Dialer.Dial(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	cancel() // it is connected
+	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	if n, err := io.Copy(io.Discard, conn); n != much || err != nil {
+		t.Errorf("%d bytes come, %v; want %d", n, err, much)
 	}
 }
 
