@@ -54,7 +54,7 @@ func TestTranscripts(t *testing.T) {
 
 // transcribe runs one command line and writes what it prints, and its exit code.
 func transcribe(to *bytes.Buffer, command string) {
-	line, file, _ := strings.Cut(command, " <")
+	line, file, _ := strings.Cut(" "+command, " <")
 	stdin, _ := os.ReadFile(file)
 	var out, errs bytes.Buffer
 	code := run(strings.Fields(line), bytes.NewReader(stdin), &out, &errs)

@@ -1,6 +1,7 @@
 package vmconfig_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -129,6 +130,27 @@ func TestWhatCannotBeUsedIsAnErrorThatNamesTheField(t *testing.T) {
 		}
 		checkError(t, strings.Replace(full, tt.from, tt.to, 1), tt.want)
 	}
+	for bad := range 3 { // the first that is wrong is named, wherever it is
+		for _, part := range []string{"name", "value"} {
+			headers := make([]string, 4)
+			for i := range headers {
+				name, value := "X", "y"
+				if i >= bad && part == "name" {
+					name = fmt.Sprintf("X_%d", i)
+				}
+				if i >= bad && part == "value" {
+					value = fmt.Sprintf(`y%d\n`, i)
+				}
+				headers[i] = fmt.Sprintf(`{"name": "%s", "value": "%s"}`, name, value)
+			}
+			want := map[string]string{
+				"name":  fmt.Sprintf("\"X_%d\" must have only letters, digits and `-`, and at least one", bad),
+				"value": fmt.Sprintf("\"y%d\\n\" must have no line break and no NUL", bad),
+			}[part]
+			checkError(t, `{"name": "a", "namespace": "b", "probe": {"httpGet": {"port": 1, "httpHeaders": [`+strings.Join(headers, ", ")+`]}}}`,
+				fmt.Sprintf("`probe.httpGet.httpHeaders[%d].%s`: %s", bad, part, want))
+		}
+	}
 	longest := strings.Repeat("a", 253)
 	if c, err := vmconfig.Decode([]byte(strings.Replace(full, "reviews", longest, 1))); err != nil || c.Name != longest {
 		t.Errorf("a name of 253 letters: %v", err)
@@ -183,5 +205,31 @@ func TestDefaultsDoNotChangeTheHandlerThatLacksThem(t *testing.T) {
 	}
 	if got.HTTPGet.Path != "/" || got.HTTPGet.Scheme != "HTTP" || got.GRPC.Service == nil || got.SuccessThreshold != 7 || got.FailureThreshold != 3 {
 		t.Errorf("got %+v %+v %+v", got, got.HTTPGet, got.GRPC)
+	}
+}
+
+// A configuration is printed with what is set, and the numbers of its probe.
+func TestWhatIsNotSetIsNotPrinted(t *testing.T) {
+	c := &vmconfig.Config{Name: "a", Namespace: "b", Probe: vmconfig.DefaultProbe()}
+	c.Probe.Exec = &vmconfig.Exec{Command: []string{"true"}}
+	const want = `{
+  "name": "a",
+  "namespace": "b",
+  "probe": {
+    "initialDelaySeconds": 0,
+    "timeoutSeconds": 1,
+    "periodSeconds": 10,
+    "successThreshold": 1,
+    "failureThreshold": 3,
+    "exec": {
+      "command": [
+        "true"
+      ]
+    }
+  }
+}
+`
+	if got := string(c.Encode()); got != want {
+		t.Errorf("got %s", got)
 	}
 }
