@@ -167,3 +167,24 @@ func TestIstiodAndTheServiceManagerAreTold(t *testing.T) {
 		t.Errorf("the service manager is told %q", got)
 	}
 }
+
+// TestEitherSignalEndsIt, with or without a connection to istiod.
+func TestEitherSignalEndsIt(t *testing.T) {
+	config := writeConfig(t, `{"name": "reviews", "namespace": "shop", "probe": {"initialDelaySeconds": 3600, "tcpSocket": {"port": 1}}}`)
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		cmd := exec.Command(os.Args[0], "--config", config, "--istiod", "127.0.0.1:1", "--insecure", "--ip", "127.0.0.1")
+		cmd.Env = append(os.Environ(), "RUN_PROBE_AGENT=1")
+		p, err := testutil.Start(cmd, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer time.AfterFunc(patience, func() { _ = cmd.Process.Kill() }).Stop()
+		if err := p.WaitLog("trying again until it does", 1, patience); err != nil {
+			t.Error(err)
+		}
+		_ = cmd.Process.Signal(signal)
+		if err := cmd.Wait(); err != nil || !strings.Contains(p.Log(), "ended as asked") {
+			t.Errorf("%s: %v: %s", signal, err, p.Log())
+		}
+	}
+}

@@ -88,19 +88,21 @@ func TestTheLogCountsEveryDisabledProbe(t *testing.T) {
 }
 
 func TestASecondSignalEndsItAtOnce(t *testing.T) {
-	app, port := newApp(t), freePort(t)
-	defer close(app.let)
-	p := start(t, []string{"--port", strconv.Itoa(port), "--hooks-within", "1h"}, "POD_IP=127.0.0.1",
-		fmt.Sprintf(`ISTIO_KUBE_APP_PROBERS={"/app-lifecycle/web/prestopz":{"httpGet":{"port":%d}}}`, app.port))
-	p.waitLog(t, "answering probes")
-	p.signal()
-	p.waitLog(t, waits)
-	if got := answer(t, port, "/healthz"); got != 200 {
-		t.Errorf("it answers with %d while it waits", got)
-	}
-	p.signal()
-	if code := p.waitEnd(t); code != exitOK {
-		t.Errorf("exit code %d", code)
+	for _, signals := range [][2]syscall.Signal{{syscall.SIGTERM, syscall.SIGTERM}, {syscall.SIGINT, syscall.SIGINT}, {syscall.SIGTERM, syscall.SIGINT}} {
+		app, port := newApp(t), freePort(t)
+		defer close(app.let)
+		p := start(t, []string{"--port", strconv.Itoa(port), "--hooks-within", "1h"}, "POD_IP=127.0.0.1",
+			fmt.Sprintf(`ISTIO_KUBE_APP_PROBERS={"/app-lifecycle/web/prestopz":{"httpGet":{"port":%d}}}`, app.port))
+		p.waitLog(t, "answering probes")
+		_ = p.Cmd.Process.Signal(signals[0])
+		p.waitLog(t, waits)
+		if got := answer(t, port, "/healthz"); got != 200 {
+			t.Errorf("%v: it answers with %d while it waits", signals, got)
+		}
+		_ = p.Cmd.Process.Signal(signals[1])
+		if code := p.waitEnd(t); code != exitOK || !strings.Contains(p.Log(), "ended as asked") {
+			t.Errorf("%v: exit code %d: %s", signals, code, p.Log())
+		}
 	}
 }
 

@@ -185,3 +185,40 @@ func TestEachRouteLeadsToItsProbe(t *testing.T) {
 		}
 	}
 }
+
+// Each probe has its own timeout, a second if it has none, and only HTTP2 is HTTP/2.
+func TestEachProbeHasItsTimeoutAndItsProtocol(t *testing.T) {
+	get := func(port, timeout int, protocol string) *prober.Original {
+		return &prober.Original{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(port), Scheme: "HTTP", Protocol: protocol}, TimeoutSeconds: timeout}
+	}
+	got := envoy.Config(map[string]*prober.Original{
+		"/app-health/a/livez":  get(1, 0, ""),
+		"/app-health/b/livez":  get(2, 5, "HTTP1"),
+		"/app-health/c/livez":  get(3, 7, "HTTP2"),
+		"/app-health/c/readyz": get(4, 9, ""),
+	})
+	var config struct {
+		Static struct {
+			Clusters []struct {
+				Name    string
+				Timeout string         `yaml:"connect_timeout"`
+				Options map[string]any `yaml:"typed_extension_protocol_options"`
+			}
+		} `yaml:"static_resources"`
+	}
+	if err := yaml.Unmarshal([]byte(got), &config); err != nil {
+		t.Fatal(err)
+	}
+	var clusters []string
+	for _, c := range config.Static.Clusters {
+		clusters = append(clusters, fmt.Sprint(c.Name, " ", c.Timeout, " ", len(c.Options)))
+	}
+	if want := []string{"a_liveness 1s 0", "b_liveness 5s 0", "c_liveness 7s 1", "c_readiness 9s 0"}; !slices.Equal(clusters, want) {
+		t.Errorf("clusters %q, want %q", clusters, want)
+	}
+	for name, timeout := range map[string]string{"a_liveness": "1s", "b_liveness": "5s", "c_liveness": "7s", "c_readiness": "9s"} {
+		if route := "cluster: " + name + "\n                  timeout: " + timeout + "\n"; !strings.Contains(got, route) {
+			t.Errorf("%s has no route within %s:\n%s", name, timeout, got)
+		}
+	}
+}

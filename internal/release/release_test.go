@@ -46,7 +46,7 @@ func TestOnlyAReleaseHasAnImageOfItsOwn(t *testing.T) {
 	for version, released := range map[string]bool{
 		"v1.2.3": true, "v0.10.0-rc.1": true, "v1.0.0-beta.12": true,
 		"dev": false, "(devel)": false, "v0.0.0": false, "v0.0.0-rc.1": false, "1.2.3": false, "v1.2": false, "v1.2.3.4": false, "v1.2.x": false, "v1..3": false,
-		"v1.2.3-4-gabcdef0": false, "v1.2.3-dirty": false, "v1.2.3+dirty": false, "v1.2.3-rc": false, "v1.2.3-x.1": false,
+		"v1.2.3-4-gabcdef0": false, "v1.2.3-dirty": false, "v1.2.3+dirty": false, "v1.2.3+incompatible": false, "v1.2.3-rc.1+build.5": false, "v1.2.3-rc": false, "v1.2.3-x.1": false,
 		"v0.0.0-20260101000000-abcdef012345": false, "v1.2.4-0.20260101000000-abcdef012345": false, "abcdef0": false,
 	} {
 		want := "ghcr.io/rewrite-probes/probe-proxy:" + next
@@ -80,6 +80,19 @@ func TestTheNextReleaseIsToComeOrIsTagged(t *testing.T) {
 	}
 	if os.Getenv("GITHUB_REF_TYPE") == "tag" && os.Getenv("GITHUB_REF_NAME") != next {
 		t.Errorf("the tag %s must be %s: builds that do not know their tag take that one's image", os.Getenv("GITHUB_REF_NAME"), next)
+	}
+}
+
+// Other tests of this package do not ask for the version, which stays what it was at first.
+func TestTheVersionOfThisBuildIsTheLinkersIfItHasOne(t *testing.T) {
+	was := Linked
+	defer func() { Linked = was }()
+	Linked = "v7.8.9"
+	if got := Version(); got != "v7.8.9" {
+		t.Errorf("version %s", got)
+	}
+	if image, released := Image(); image != Registry+"/probe-proxy:v7.8.9" || !released {
+		t.Errorf("image %s, released %t", image, released)
 	}
 }
 

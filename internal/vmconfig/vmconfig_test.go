@@ -233,3 +233,17 @@ func TestWhatIsNotSetIsNotPrinted(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+func TestAProbeIsMadeOfItsHandlerAndItsTimeout(t *testing.T) {
+	service := "s"
+	for name, p := range map[string]vmconfig.Probe{
+		"httpGet":   {TimeoutSeconds: 2, HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(1), Scheme: "HTTP"}},
+		"tcpSocket": {TimeoutSeconds: 3, PeriodSeconds: 9, TCPSocket: &prober.TCPSocket{Port: field.Number(2)}},
+		"grpc":      {TimeoutSeconds: 4, GRPC: &prober.GRPC{Port: field.Number(3), Service: &service}},
+	} {
+		want := prober.Original{HTTPGet: p.HTTPGet, TCPSocket: p.TCPSocket, GRPC: p.GRPC, TimeoutSeconds: p.TimeoutSeconds}
+		if got := p.Prober(); *got != want {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
+		}
+	}
+}
