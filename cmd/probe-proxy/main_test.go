@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"net"
 	"os"
@@ -387,5 +388,25 @@ func TestLargeValuesOfTheEnvAreNotEchoed(t *testing.T) {
 	p.waitLog(t, "answering probes")
 	if log := p.Log(); len(log) > 2000 || !strings.Contains(log, "xxx...") || !strings.Contains(log, "YYY...") {
 		t.Errorf("%d bytes of log: %.2000s", len(log), log)
+	}
+}
+
+// TestOnlyLongValuesAreCut in the log: a letter more than fits is cut, and the end is marked.
+func TestOnlyLongValuesAreCut(t *testing.T) {
+	for _, size := range []int{0, 1, 299, 300, 301, 5000} {
+		text := strings.Repeat("x", size)
+		want := text
+		if size > 300 {
+			want = text[:300] + "..."
+		}
+		if got := clipped(text); got != want {
+			t.Errorf("of %d letters %d are left", size, len(got))
+		}
+		if got := clip(nil, slog.String("a", text)); got.Key != "a" || got.Value.String() != want {
+			t.Errorf("of an attribute of %d letters %d are left", size, len(got.Value.String()))
+		}
+	}
+	if got := clip(nil, slog.Int("a", 1)); got.Value.Kind() != slog.KindInt64 || got.Value.Int64() != 1 {
+		t.Errorf("a number becomes %v", got)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -70,5 +71,142 @@ func TestAFileIsNamedInWhateverOrderItIs(t *testing.T) {
 		if err != nil || len(g.files) != 1 || g.files[0].path != path || g.files[0].walked == slices.Contains(names, path) {
 			t.Errorf("%q: %v, %+v", names, err, g)
 		}
+	}
+}
+
+// A plainFinder finds files as findFiles does, as plainly as can be.
+type plainFinder struct {
+	ignore string
+	files  []file
+	links  []string // to folders
+}
+
+func (p *plainFinder) add(path, link string, walked bool) {
+	f := file{path: path, real: realPath(path), walked: walked, link: link}
+	for i := range p.files {
+		if p.files[i].real == f.real {
+			p.files[i].walked = p.files[i].walked && walked
+			return
+		}
+	}
+	p.files = append(p.files, f)
+}
+
+func (p *plainFinder) walk(root, dir string) {
+	entries, _ := os.ReadDir(dir) // sorted by their names
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		info, err := os.Stat(path) // of what a link leads to
+		isFolder := err == nil && info.IsDir()
+		isLink := e.Type()&os.ModeSymlink != 0
+		rel, _ := filepath.Rel(root, path)
+		named := strings.TrimSuffix(p.ignore, "/")
+		ignored := (named == e.Name() || named == rel) && (isFolder || named == p.ignore)
+		ext := strings.ToLower(filepath.Ext(e.Name()))
+		switch {
+		case ignored, isFolder && (e.Name()[0] == '.' || e.Name() == "node_modules"):
+		case isFolder && isLink:
+			p.links = append(p.links, path)
+		case isFolder:
+			p.walk(root, path)
+		case ext != ".yaml" && ext != ".yml" && ext != ".json":
+		case isLink && err == nil:
+			target, _ := filepath.EvalSymlinks(path)
+			p.add(target, path, true)
+			if f := &p.files[len(p.files)-1]; f.link == path {
+				f.path = target
+			}
+		default:
+			p.add(path, "", true)
+		}
+	}
+}
+
+// TestFilesOfATreeAreThoseOfAPlainWalk draws folders, with links in and out of them, and what is given of them.
+func TestFilesOfATreeAreThoseOfAPlainWalk(t *testing.T) {
+	names := []string{"a.yaml", "b.YML", "c.json", "d.txt", ".e.yaml", "f"}
+	folders := []string{"sub", ".hidden", "node_modules", "g.yaml"}
+	ignores := []string{"", "sub", "sub/", "a.yaml", "sub/a.yaml", "g.yaml/", "sub/sub"}
+	outside, inLinks, several := 0, 0, 0
+	for seed := range uint64(120) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		base, err := filepath.EvalSymlinks(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var made, dirs []string
+		var fill func(dir string, depth int)
+		fill = func(dir string, depth int) {
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			dirs = append(dirs, dir)
+			for _, name := range names {
+				if path := filepath.Join(dir, name); r.IntN(3) == 0 {
+					_ = os.WriteFile(path, nil, 0o600)
+					made = append(made, path)
+				}
+			}
+			for _, name := range folders {
+				if depth > 0 && r.IntN(3) == 0 {
+					fill(filepath.Join(dir, name), depth-1)
+				}
+			}
+		}
+		fill(filepath.Join(base, "in"), 2)
+		fill(filepath.Join(base, "out"), 1)
+		targets := append(slices.Clone(made), dirs...)
+		targets = append(targets, filepath.Join(base, "nowhere.yaml"))
+		for i := range r.IntN(6) {
+			name := []string{"l0.yaml", "l1.yaml", "l2.yml", "l3", ".l4", "l5.json"}[i]
+			_ = os.Symlink(targets[r.IntN(len(targets))], filepath.Join(dirs[r.IntN(len(dirs))], name))
+		}
+		given := []string{filepath.Join(base, "in")}
+		for range r.IntN(3) {
+			given = append(given, append(slices.Clone(made), dirs...)[r.IntN(len(made)+len(dirs))])
+		}
+		r.Shuffle(len(given), func(i, j int) { given[i], given[j] = given[j], given[i] })
+		p := &plainFinder{ignore: ignores[r.IntN(len(ignores))]}
+		var roots []string
+		for _, path := range given {
+			if info, err := os.Stat(path); err == nil && info.IsDir() {
+				roots = append(roots, path)
+				p.walk(path, path)
+			} else {
+				p.add(path, "", false)
+			}
+		}
+		for i := range p.files {
+			f := &p.files[i]
+			isIn := func(root string) bool { return strings.HasPrefix(f.real, root+"/") }
+			if f.link != "" && slices.ContainsFunc(roots, isIn) {
+				f.link = ""
+				inLinks++
+			}
+			if f.link != "" {
+				outside++
+			}
+		}
+		p.links = slices.DeleteFunc(p.links, func(link string) bool {
+			return slices.ContainsFunc(p.files, func(f file) bool { return strings.HasPrefix(f.real, realPath(link)+"/") })
+		})
+		var ignore []string
+		if p.ignore != "" {
+			ignore = []string{p.ignore}
+		}
+		g, err := findFiles(given, ignore)
+		if err != nil {
+			if !strings.Contains(err.Error(), "and holds none") {
+				t.Errorf("seed %d: %v", seed, err)
+			}
+			continue // a folder without files is refused
+		}
+		if !slices.Equal(g.files, p.files) || !slices.Equal(g.folders, p.links) {
+			t.Fatalf("seed %d: %q without %q:\n%+v, links %q; want\n%+v, links %q", seed, given, p.ignore, g.files, g.folders, p.files, p.links)
+		}
+		several += len(given) - 1
+	}
+	if outside < 5 || inLinks < 5 || several < 30 {
+		t.Errorf("%d links out of the folders, %d in them; %d more paths", outside, inLinks, several)
 	}
 }
