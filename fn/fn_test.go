@@ -387,3 +387,94 @@ func TestFilterKeepsTheNodes(t *testing.T) {
 		t.Errorf("got\n%s", text)
 	}
 }
+
+// The caller keeps using its owner, whose types say nothing of its kind.
+func TestNobodyChangesTheOwner(t *testing.T) {
+	owner := fn.Owner{
+		Metadata:  metav1.ObjectMeta{Name: "web", Namespace: "n", Labels: map[string]string{"a": "b"}, Annotations: map[string]string{"c": "d"}, CreationTimestamp: metav1.Now()},
+		Namespace: &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"istio-injection": "enabled"}}},
+	}
+	for _, kind := range [][2]string{{"", ""}, {"v1", "Pod"}, {"example.com/v1", "Database"}} {
+		owner.APIVersion, owner.Kind = kind[0], kind[1]
+		metadata, namespace := owner.Metadata.DeepCopy(), owner.Namespace.DeepCopy()
+		config := &fn.RewriteProbes{Spec: fn.RewriteProbesSpec{PodTemplates: make([]fn.PodTemplate, 0, 8)}}
+		for _, do := range []func(*corev1.PodTemplateSpec, fn.Owner, *fn.RewriteProbes) (*fn.Report, error){fn.Explain, fn.Mutate} {
+			pod := template()
+			if r, err := do(&pod, owner, config); err != nil || !r.Changed {
+				t.Errorf("%s: %+v, %v", kind, r, err)
+			}
+			if d := cmp.Diff(metadata, &owner.Metadata) + cmp.Diff(namespace, owner.Namespace) + cmp.Diff(&fn.RewriteProbes{Spec: fn.RewriteProbesSpec{PodTemplates: []fn.PodTemplate{}}}, config); d != "" {
+				t.Errorf("%s: -before +after\n%s", kind, d)
+			}
+		}
+	}
+}
+
+// Selectors match what the owner says, of a Pod too, whose labels are those of the template.
+func TestSelectorsSeeTheOwner(t *testing.T) {
+	for _, kind := range [][2]string{{"apps/v1", "Deployment"}, {"v1", "Pod"}, {"example.com/v1", "Database"}} {
+		owner := fn.Owner{APIVersion: kind[0], Kind: kind[1], Metadata: metav1.ObjectMeta{Name: "web", Namespace: "n", Labels: map[string]string{"of": "owner"}}}
+		label := "of=owner"
+		if kind[1] == "Pod" {
+			label = "of=pods"
+		}
+		for _, test := range []struct {
+			selector fn.Selector
+			excluded bool
+		}{
+			{fn.Selector{Names: []string{"web"}}, true},
+			{fn.Selector{Names: []string{"other"}}, false},
+			{fn.Selector{Namespaces: []string{"n"}}, true},
+			{fn.Selector{Namespaces: []string{"other"}}, false},
+			{fn.Selector{Kinds: []string{kind[1]}}, true},
+			{fn.Selector{Kinds: []string{"Other"}}, false},
+			{fn.Selector{LabelSelector: label}, true},
+			{fn.Selector{LabelSelector: "!of"}, false},
+			{fn.Selector{Names: []string{"web"}, LabelSelector: "of=other"}, false},
+		} {
+			pod := template()
+			pod.Name, pod.Namespace = "other", "other"
+			pod.Labels = map[string]string{"of": "pods"}
+			r, err := fn.Mutate(&pod, owner, &fn.RewriteProbes{Spec: fn.RewriteProbesSpec{Exclude: &test.selector}})
+			if err != nil || r.Changed == test.excluded {
+				t.Errorf("%s without %+v: %+v, %v", kind[1], test.selector, r, err)
+			}
+		}
+	}
+}
+
+// Where a warning fails the run, all entry points say so, and nothing has changed.
+func TestAStrictRunWithAWarningChangesNothing(t *testing.T) {
+	config := &fn.RewriteProbes{Spec: fn.RewriteProbesSpec{Strict: true}}
+	warns := map[string]string{"rewrite-probes.io/skip-containers": "nobody"}
+	failed := (*findings.RunError)(nil)
+
+	pod := template()
+	pod.Annotations = warns
+	before := pod.DeepCopy()
+	r, err := fn.Mutate(&pod, fn.Owner{}, config)
+	if !errors.As(err, &failed) || r.Changed || !cmp.Equal(&pod, before) || failed.Findings[0].Severity != findings.Warning || !cmp.Equal(failed.Findings, r.Findings) {
+		t.Errorf("Mutate: %v, %+v", err, r)
+	}
+
+	const text = "apiVersion: v1\nkind: Pod\nmetadata: {name: web, annotations: {rewrite-probes.io/skip-containers: nobody}}\nspec: {containers: [{name: web, image: web, readinessProbe: {httpGet: {port: 80}}}]}\n"
+	node := yaml.MustParse(text)
+	var found []findings.Finding
+	out, err := kyaml.Filter{Config: config, Found: func(f findings.Finding) { found = append(found, f) }}.Filter([]*yaml.RNode{node})
+	if failed = nil; !errors.As(err, &failed) || out != nil || node.MustString() != text || !cmp.Equal(found, failed.Findings) || len(found) < 2 {
+		t.Errorf("Filter: %v, %v, %v; the node is\n%s", err, out, found, node.MustString())
+	}
+
+	item, err := sdk.ParseKubeObject([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	functionConfig, err := sdk.ParseKubeObject([]byte("apiVersion: rewrite-probes.io/v1alpha1\nkind: RewriteProbes\nspec: {strict: true}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rl := &sdk.ResourceList{FunctionConfig: functionConfig, Items: sdk.KubeObjects{item}}
+	if ok, err := krm.Process(rl); ok || err != nil || len(rl.Results) != len(found) || rl.Results[0].Severity != sdk.Warning {
+		t.Errorf("Process: %t, %v, %v", ok, err, rl.Results)
+	}
+}

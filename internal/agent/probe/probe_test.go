@@ -4,6 +4,7 @@ package probe_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -20,6 +21,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/agent/probe"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 )
 
@@ -278,5 +280,42 @@ func TestAURLThatCannotBeMadeIsAnError(t *testing.T) {
 	const want = "`probe`: httpGet.path \"/\" makes no URL: parse \"http://a%20b:1/\": invalid URL escape \"%20\""
 	if _, err := probe.New(&p, "127.0.0.1", ""); err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// TestAProbeLeavesNoConnection: an agent probes for as long as it runs, and the app may wait for the end of each connection.
+func TestAProbeLeavesNoConnection(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	at := field.Number(port(t, l.Addr().String()))
+	service := ""
+	for name, p := range map[string]vmconfig.Probe{
+		"httpGet":   {HTTPGet: &prober.HTTPGet{Path: "/", Port: at, Scheme: "HTTP"}},
+		"tcpSocket": {TCPSocket: &prober.TCPSocket{Port: at}},
+		"grpc":      {GRPC: &prober.GRPC{Port: at, Service: &service}},
+	} {
+		for range 3 {
+			ended := make(chan error, 1)
+			go func() {
+				conn, err := l.Accept()
+				if err == nil {
+					defer conn.Close()
+					_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+					_, _ = io.WriteString(conn, "HTTP/1.1 204 No Content\r\n\r\n") // which ends a call of gRPC too
+					_, err = io.Copy(io.Discard, conn)
+				}
+				ended <- err
+			}()
+			p.TimeoutSeconds = 1
+			if got := probeOnce(t, p); (got == "healthy") != (name != "grpc") {
+				t.Errorf("%s: %s", name, got)
+			}
+			if err := testutil.Received(t, ended); errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Fatalf("%s: the connection is open after the probe", name)
+			}
+		}
 	}
 }
