@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/rsa"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -17,6 +18,7 @@ import (
 	"net/http/httptest"
 	"net/textproto"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -138,5 +140,61 @@ func TestHandshakeWithoutRoomFails(t *testing.T) {
 	call.Meter.Handshake = func(context.Context, int) bool { return false }
 	if a := probed(t.Context(), t, targetOf(t, app, "probe"), call); a.Status != 502 || !strings.Contains(a.Reason, "TLS handshakes are too large, or too many at a time") {
 		t.Errorf("%+v", a)
+	}
+}
+
+// TestTheTLSOfGRPCIsThatOfHTTP2: from TLS 1.2 on, and of its suites those that RFC 9113 does not forbid (appendix A): with
+// keys of one connection, and authenticated encryption. Probes and hooks take what Go's client takes.
+func TestTheTLSOfGRPCIsThatOfHTTP2(t *testing.T) {
+	ecdsaCert := certificateOfURIs(t, 1)
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rsaCert := tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+	connects := func(server *tls.Config) bool {
+		ours, theirs := net.Pipe()
+		deadline := time.Now().Add(20 * time.Second)
+		_ = ours.SetDeadline(deadline)
+		_ = theirs.SetDeadline(deadline)
+		defer ours.Close()
+		go func() {
+			defer theirs.Close()
+			app := tls.Server(theirs, server)
+			if app.Handshake() == nil {
+				_, _ = app.Write([]byte("x"))
+			}
+		}()
+		client := tls.Client(ours, grpcTLS)
+		_, err := client.Read(make([]byte, 1))
+		return err == nil && client.ConnectionState().NegotiatedProtocol == "h2"
+	}
+	allowed := 0
+	for _, suite := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {
+		if !slices.Contains(suite.SupportedVersions, tls.VersionTLS12) {
+			continue
+		}
+		want := strings.HasPrefix(suite.Name, "TLS_ECDHE_") && (strings.Contains(suite.Name, "_GCM_") || strings.Contains(suite.Name, "_POLY1305_"))
+		if want {
+			allowed++
+		}
+		server := &tls.Config{Certificates: []tls.Certificate{rsaCert, ecdsaCert}, NextProtos: []string{"h2"}, MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{suite.ID}}
+		if got := connects(server); got != want {
+			t.Errorf("%s: %t, want %t", suite.Name, got, want)
+		}
+	}
+	if allowed != 6 {
+		t.Errorf("%d suites are allowed", allowed)
+	}
+	for version, want := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
+		server := &tls.Config{Certificates: []tls.Certificate{ecdsaCert}, NextProtos: []string{"h2"}, MinVersion: version, MaxVersion: version}
+		if got := connects(server); got != want {
+			t.Errorf("%s: %t, want %t", tls.VersionName(version), got, want)
+		}
 	}
 }

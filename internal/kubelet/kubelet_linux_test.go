@@ -194,3 +194,26 @@ func TestConnectsAtOnce(t *testing.T) {
 		conn.Close()
 	}
 }
+
+// The port by which a connection with itself is known, in both families.
+func TestTheLocalPortIsThatOfTheSocket(t *testing.T) {
+	for _, host := range []string{"127.0.0.1", "[::1]"} {
+		l, err := net.Listen("tcp", host+":0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		raw, err := l.(syscall.Conn).SyscallConn()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := uint16(0)
+		_ = raw.Control(func(fd uintptr) { got = localPort(int(fd)) })
+		if want := uint16(l.Addr().(*net.TCPAddr).Port); got != want {
+			t.Errorf("%s: port %d, want %d", host, got, want)
+		}
+	}
+	if got := localPort(-1); got != 0 {
+		t.Errorf("no socket has the port %d", got)
+	}
+}
