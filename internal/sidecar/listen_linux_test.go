@@ -1,10 +1,14 @@
 package sidecar
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"log/slog"
 	"net"
+	"os"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -169,4 +173,84 @@ func dialLocal(t *testing.T, l net.Listener, text string) net.Conn {
 		t.Fatal(err)
 	}
 	return conn
+}
+
+// TestWhatWaitsIsAccepted with what came on it: a caller that has gone is passed over, one that is silent is not.
+func TestWhatWaitsIsAccepted(t *testing.T) {
+	for _, atMost := range []int{1, 2, 3, 4, 5, 10} {
+		l := listenLocal(t)
+		for _, text := range []string{"first", "", "gone", "last"} {
+			conn := dialLocal(t, l, text)
+			if text == "gone" {
+				conn.Close()
+				conn = dialLocal(t, l, "")
+				conn.Close()
+			}
+		}
+		var got []string
+		more := acceptWaiting(l, atMost, make([]byte, 100), func(socket int, first []byte) {
+			got = append(got, string(first))
+			conn := connOf(socket)
+			if conn == nil {
+				t.Fatal("the socket is no connection")
+			}
+			conn.Close()
+		})
+		want := []string{"first", "", "gone", "last"}[:min(atMost, 3)]
+		if atMost > 4 { // the fourth has nothing, and no caller
+			want = append(want, "last")
+		}
+		if !slices.Equal(got, want) || more != (atMost <= 5) {
+			t.Errorf("of at most %d: %q, and more: %t; want %q", atMost, got, more, want)
+		}
+	}
+}
+
+// TestAConnectionOfASocketIsItsOnlyHolder: when it is closed, the caller sees the end.
+func TestAConnectionOfASocketIsItsOnlyHolder(t *testing.T) {
+	l := listenLocal(t)
+	caller := dialLocal(t, l, "x")
+	acceptWaiting(l, 1, make([]byte, 1), func(socket int, _ []byte) {
+		conn := connOf(socket)
+		if _, err := io.WriteString(conn, "y"); err != nil {
+			t.Error(err)
+		}
+		conn.Close()
+	})
+	if got, err := io.ReadAll(caller); string(got) != "y" || err != nil {
+		t.Errorf("the caller gets %q, %v", got, err)
+	}
+	file, err := syscall.Open(os.DevNull, syscall.O_RDONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if conn := connOf(file); conn != nil {
+		t.Error("there is a connection of no socket")
+	}
+}
+
+// TestTheTimeInALineCounts: a call whose time was over in it is not made.
+func TestTheTimeInALineCounts(t *testing.T) {
+	const key = "/app-health/a/livez"
+	app := listenLocal(t)
+	go testutil.ServeConns(app, func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") })
+	s := New(slog.New(slog.DiscardHandler), "127.0.0.1", 0, map[string]*prober.Original{key: probeOf(app, 60)}, nil)
+	l := listenLocal(t)
+	v, w, waiting := &view{common: true, port: s.port}, &workers{next: make(chan *conn)}, newLines(drop)
+	want := make(map[net.Conn]string)
+	for since, answer := range map[time.Duration]string{0: "HTTP/1.1 200 OK", time.Hour: "HTTP/1.1 504 Gateway Timeout"} {
+		want[dialLocal(t, l, "GET "+key+" HTTP/1.1\r\n\r\n")] = answer
+		acceptWaiting(l, 1, make([]byte, 100), func(socket int, first []byte) {
+			waiting.add(s.entries[key], inLine{socket, bytes.Clone(first), time.Now().Add(-since)})
+		})
+	}
+	for s.takeWaiting(l, v, w, waiting) {
+		runtime.Gosched()
+	}
+	for caller, want := range want {
+		answer, _ := io.ReadAll(caller)
+		if got, _, _ := strings.Cut(string(answer), "\r\n"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
 }

@@ -24,12 +24,21 @@ func TestTheLongestTimeoutAnswersASharedRoute(t *testing.T) {
 		{bad: errors.New("cannot be probed")},
 	}
 	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
-		v := &view{osm: make(map[prober.OSMRoute]*entry)}
+		v := &view{osm: make(map[prober.OSMRoute]*entry), number: 15901}
+		var overTLS prober.OSMRoute
+		for _, route := range prober.OSMRoutes(map[string]*prober.Original{"/app-health/a/livez": {HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(1), Scheme: "HTTPS"}}})["/app-health/a/livez"] {
+			overTLS = route
+		}
 		for _, i := range order {
 			v.add(prober.OSMRoute{}, entries[i])
+			v.add(overTLS, entries[i])
 		}
-		if v.osm[prober.OSMRoute{}] != entries[1] {
+		if v.osm[prober.OSMRoute{}] != entries[1] || v.osm[overTLS] != entries[1] || v.tls != entries[1] {
 			t.Errorf("in the order %v another answers", order)
+		}
+		other := &view{osm: make(map[prober.OSMRoute]*entry), number: 15902}
+		if other.add(overTLS, entries[0]); other.tls != nil {
+			t.Error("TLS of another port is passed on")
 		}
 	}
 }
@@ -101,6 +110,50 @@ func TestTLSOfAConnectionThatWaitedIsWhole(t *testing.T) {
 		t.Errorf("the app gets %q, %v; want %q", got, err, sent)
 	}
 	caller.Close()
+}
+
+// TestTLSThatCannotBePassedOnIsAFailure, which is counted and logged with its reason; the caller gets no answer.
+func TestTLSThatCannotBePassedOnIsAFailure(t *testing.T) {
+	app := listenLocal(t)
+	s, v := tlsView(t, app, 20)
+	app.Close()
+	var log strings.Builder
+	s.log = slog.New(slog.NewTextHandler(&log, nil))
+	for round := range uint64(3) {
+		caller, ours := net.Pipe()
+		ended := make(chan struct{})
+		go func() {
+			newConnWith(s, v, ours, []byte("\x16\x03\x01"), time.Now()).serve()
+			close(ended)
+		}()
+		_ = caller.SetDeadline(time.Now().Add(20 * time.Second))
+		if got, err := io.ReadAll(caller); len(got) > 0 || err != nil {
+			t.Errorf("the caller gets %q, %v", got, err)
+		}
+		testutil.Received(t, ended)
+		e := v.tls
+		counted := [3]uint64{e.verdicts[0].Load(), e.verdicts[1].Load(), e.verdicts[2].Load()}
+		if want := [3]uint64{kubelet.Failure: round + 1}; counted != want || len(e.share.places) > 0 {
+			t.Errorf("verdicts %v, want %v; %d places are taken", counted, want, len(e.share.places))
+		}
+	}
+	_, said, _ := strings.Cut(log.String(), "level=")
+	if !strings.HasPrefix(said, `WARN msg="probe fails" probe=/app-health/a/livez status=0 reason="cannot pass TLS on to the app: dial tcp 127.0.0.1:`) || strings.Count(said, "\n") != 1 {
+		t.Errorf("the log says %s", said)
+	}
+}
+
+// TestTLSOfADisabledProbeIsNoRequest: it is read as HTTP, and refused.
+func TestTLSOfADisabledProbeIsNoRequest(t *testing.T) {
+	s, v := tlsView(t, listenLocal(t), 3)
+	v.tls.bad = errors.New("cannot be probed")
+	caller, ours := net.Pipe()
+	_ = caller.SetDeadline(time.Now().Add(20 * time.Second))
+	go newConnWith(s, v, ours, []byte("\x16\x03\x01\r\n\r\n"), time.Now()).serve()
+	answer, err := io.ReadAll(caller)
+	if line, _, _ := strings.Cut(string(answer), "\r\n"); line != "HTTP/1.1 400 Bad Request" || err != nil {
+		t.Errorf("%q, %v", answer, err)
+	}
 }
 
 // TestTLSWithoutAPlaceIsNotPassedOn: the connection ends with the probe's time, and the app sees none.

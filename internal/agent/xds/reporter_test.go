@@ -99,6 +99,7 @@ func TestReporter_stateWithoutConnection(t *testing.T) {
 		}
 		// The error comes once in the log, however many attempts there were.
 		expect(t, a.log.String(), `level=WARN msg="istiod does not take the reports; trying again until it does" reason="no route to host"`, "level=INFO msg=\"connected to istiod\"\n")
+		expect(t, a.status.String(), "no connection to istiod: no route to host", "connected to istiod\n")
 		a.end()
 	})
 }
