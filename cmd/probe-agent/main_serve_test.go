@@ -123,7 +123,7 @@ func TestIstiodAndTheServiceManagerAreTold(t *testing.T) {
 	_, port, _ := net.SplitHostPort(app.Listener.Addr().String())
 	address := istiod.Listener.Addr().String()
 	config := writeConfig(t, `{"name": "reviews", "namespace": "shop", "probe": {"periodSeconds": 1, "timeoutSeconds": 20, "failureThreshold": 1, "httpGet": {"port": `+port+`}}}`)
-	cmd := exec.Command(os.Args[0], "--config", config, "--istiod", address, "--insecure", "--ip", "127.0.0.1")
+	cmd := exec.Command(os.Args[0], "--config", config, "--istiod", address, "--insecure", "--ip", "127.0.0.1", "--repeat", "1s")
 	cmd.Env = append(os.Environ(), "RUN_PROBE_AGENT=1", "NOTIFY_SOCKET="+socket, "WATCHDOG_PID=", "WATCHDOG_USEC=200000")
 	p, err := testutil.Start(cmd, nil)
 	if err != nil {
@@ -131,7 +131,9 @@ func TestIstiodAndTheServiceManagerAreTold(t *testing.T) {
 	}
 	defer func() { _ = cmd.Process.Kill() }()
 	want("node sidecar~127.0.0.1~reviews.shop~shop.svc.cluster.local")
-	want("healthy")
+	for range 5 { // at once, when istiod has settled, and every second
+		want("healthy")
+	}
 	status.Store(503)
 	want("unhealthy: app answered with status 503", "healthy")
 	if err := p.WaitLog("connected to istiod", 1, patience); err != nil {

@@ -76,7 +76,7 @@ func TestABadConfigurationIsExitCode2AndNamesTheField(t *testing.T) {
 		}
 	}
 	file = writeConfig(t, strings.Replace(valid, `"port": 8080`, `"port": 8080, "host": "a b"`, 1))
-	if code, _, stderr := execute("check", file); code != exitUsage || !strings.Contains(stderr, "`probe`: httpGet.path") {
+	if code, _, stderr := execute("check", file); code != exitUsage || !strings.HasPrefix(stderr, "probe-agent: "+file+": `probe`: httpGet.path") {
 		t.Errorf("%d, %s", code, stderr)
 	}
 }
