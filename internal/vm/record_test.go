@@ -209,7 +209,7 @@ func TestTextsOfWhatARunHasWrittenAreNotNoted(t *testing.T) {
 	}
 	s = read(t, anew+"spec:\n  template: {}\n  probe:\n    httpGet:\n      path: /\n      port: 16\n      scheme: HTTPS\n")
 	s = read(t, s.apply(t, s.plan(everything)))
-	if got := s.Metadata.Annotations.Get(transformer.OriginalsAnnotation); strings.Contains(got, "octal") || strings.Contains(got, "why") || strings.Contains(got, "originals\"") {
+	if got := s.Metadata.Annotations.Get(transformer.OriginalsAnnotation); strings.Contains(got, "0o20") || strings.Contains(got, "why") || strings.Contains(got, "originals\"") {
 		t.Errorf("the record is %s", got)
 	}
 }
