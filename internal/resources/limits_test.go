@@ -315,6 +315,13 @@ func TestAPodsOwnResourcesHaveDefaults(t *testing.T) {
 	limit := amounts("", "", "1", "1Gi")
 	init := podOf(amounts("", "", "1", "1Gi"), 1, amounts("500m", "", "", ""), nil)
 	small := Filled(amounts("10m", "16Mi", "", "32Mi"), nil)
+	spec := field.NewPath("spec")
+	each := func(yield func(pod.Ref, *pod.Container) bool) {
+		_ = yield(pod.Ref{Init: true}, new(pod.Container)) && yield(pod.Ref{}, new(pod.Container))
+	}
+	early := Read(spec, each, nil, func(*pod.Container) bool { return false }, func(p field.Path) field.Map {
+		return map[string]field.Map{"spec.resources": limit, "spec.initContainers[0].resources": amounts("500m", "", "", "")}[p.String()]
+	})
 	for _, c := range []struct {
 		name     string
 		pod      *Pod
@@ -324,6 +331,7 @@ func TestAPodsOwnResourcesHaveDefaults(t *testing.T) {
 		{"both", podOf(amounts("1", "1Gi", "1", "1Gi"), 0, nil), Guaranteed, "", ""},
 		{"limits, and no container has a request", podOf(limit, 0, nil), Guaranteed, "requests.cpu", "would be 10m"},
 		{"limits, and a sidecar has a request", init, Burstable, "requests.cpu", "would be 510m"},
+		{"limits, and an init container has a request", early, Burstable, "requests.cpu", "would be 510m"},
 		{"requests, and a container has no limit", podOf(amounts("1", "1Gi", "", ""), 0, limit, nil), Burstable, "", ""},
 		{"requests below the limits of all", podOf(amounts("500m", "1Mi", "", ""), 0, limit, limit), Burstable, "limits.cpu", "would no longer be 2, but missing"},
 		{"requests above the limits of all", podOf(amounts("2", "2Gi", "", ""), 0, limit), Guaranteed, "limits.cpu", "would no longer be 2, but missing"},

@@ -1,11 +1,13 @@
 package surroundings
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 )
 
 // A prefix of Gateway API's is one of whole segments of the path; a slash at its end does not matter.
@@ -53,6 +55,7 @@ func TestOnlyASureServerHasRoutes(t *testing.T) {
 		{web, 80, "/live", "HTTPRoute a", true},
 		{web, 80, "/other", "HTTPRoute a", false},
 		{web, 81, "/live", "", false},
+		{web, 8080, "/live", "", false},
 		{field.KeyValues{{Key: "app", Value: "other"}}, 80, "/live", "", false},
 		{nil, 80, "/live", "", false},
 	} {
@@ -64,6 +67,28 @@ func TestOnlyASureServerHasRoutes(t *testing.T) {
 		}
 		if route, may := s.RoutedBy(&Pods{Kind: "Deployment", Labels: c.labels}, c.port, c.path); route != c.route || may != c.may {
 			t.Errorf("%+v: %q, %t", c, route, may)
+		}
+	}
+}
+
+// A Server names its port by a number, or by a name of the container's. Without one it is about every port.
+func TestAServerIsAboutItsPort(t *testing.T) {
+	spec := &pod.Spec{Containers: []pod.Container{{Ports: []pod.ContainerPort{{Name: "http", ContainerPort: 8080}}}}}
+	for port, want := range map[field.IntOrString]string{
+		{Int: 80}: "[80]", {Int: 8080}: "[8080]", {Str: "http", IsString: true}: "[8080]", {Str: "grpc", IsString: true}: "[]", {}: "[80 8080]",
+	} {
+		s := Surroundings{
+			LinkerdServers: func() []LinkerdServer { return []LinkerdServer{{Name: "web", Port: port}} },
+			HTTPRoutes:     func() []HTTPRoute { return []HTTPRoute{{Name: "a", Servers: []string{"web"}}} },
+		}
+		routed := []int{}
+		for _, p := range []int{80, 8080} {
+			if route, _ := s.RoutedBy(&Pods{Kind: "Deployment", Labels: field.KeyValues{}, Spec: spec}, p, "/"); route != "" {
+				routed = append(routed, p)
+			}
+		}
+		if got := fmt.Sprint(routed); got != want {
+			t.Errorf("%+v: %s, want %s", port, got, want)
 		}
 	}
 }

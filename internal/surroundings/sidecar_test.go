@@ -69,6 +69,8 @@ func TestASidecarSaysWhereTheAppListens(t *testing.T) {
 		{8080, "0.0.0.0:8080", "", ""},
 		{8080, "127.0.0.1:9090", "", "127.0.0.1:9090"},
 		{8080, "unix:///run/app.sock", "", "unix:///run/app.sock"},
+		{8080, "unix:///run/app:8080", "", "unix:///run/app:8080"},
+		{8080, "unix:@app", "", "unix:@app"},
 		{8080, "nonsense", "", ""},
 		{9080, "127.0.0.1:8080", "127.0.0.1", ""},
 		{9080, "10.0.0.1:8080", "", ""},
