@@ -146,3 +146,66 @@ func TestContainersAreWalkedInTheirOrder(t *testing.T) {
 		t.Errorf("%+v declares other ports, or has other env vars: %v", c, c.EnvVars("A"))
 	}
 }
+
+// The types mirror those of the API: each field has the name of one there, in the same place, and reads what that reads.
+func TestTheTypesMirrorThoseOfTheAPI(t *testing.T) {
+	fields := 0
+	var compare func(at string, ours, theirs reflect.Type)
+	compare = func(at string, ours, theirs reflect.Type) {
+		for ours != reflect.TypeFor[field.KeyValues]() && (ours.Kind() == reflect.Pointer || ours.Kind() == reflect.Slice) {
+			isList := ours.Kind() == reflect.Slice
+			ours = ours.Elem()
+			if theirs.Kind() == reflect.Pointer && !isList || theirs.Kind() == reflect.Slice && isList {
+				theirs = theirs.Elem()
+			} else if isList {
+				t.Errorf("%s is a list here, and %s in the API", at, theirs)
+				return
+			}
+		}
+		if theirs.Kind() == reflect.Pointer {
+			theirs = theirs.Elem()
+		}
+		switch {
+		case ours == reflect.TypeFor[field.KeyValues](): // labels and the like
+			if theirs.Kind() != reflect.Map {
+				t.Errorf("%s is a mapping here, and %s in the API", at, theirs)
+			}
+			return
+		case ours == reflect.TypeFor[field.IntOrString]() || ours.Kind() != reflect.Struct:
+			isText := ours.Kind() == reflect.String
+			if isText != (theirs.Kind() == reflect.String) || (ours.Kind() == reflect.Bool) != (theirs.Kind() == reflect.Bool) {
+				t.Errorf("%s is a %s here, and %s in the API", at, ours, theirs)
+			}
+			return
+		}
+		named := make(map[string]reflect.Type)
+		for _, f := range reflect.VisibleFields(theirs) {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			named[name] = f.Type
+		}
+		seen := make(map[string]bool)
+		for _, f := range reflect.VisibleFields(ours) {
+			if f.Anonymous {
+				continue
+			}
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			api, known := named[name]
+			isNewer := name == "protocol" && f.Name == "Protocol" || name == "mode" && f.Name == "Mode"
+			isOther := theirs == reflect.TypeFor[corev1.Probe]() && name == "sleep" || theirs == reflect.TypeFor[corev1.LifecycleHandler]() && name == "grpc"
+			if !known && (isNewer || isOther) { // probes and hooks have one type here
+				continue
+			}
+			if !known || name == "" || seen[name] || !strings.EqualFold(name, f.Name) {
+				t.Errorf("%s.%s has the name %q, which the API's %s has not, or twice", at, f.Name, name, theirs)
+				continue
+			}
+			seen[name] = true
+			fields++
+			compare(at+"."+name, f.Type, api)
+		}
+	}
+	compare("template", reflect.TypeFor[Template](), reflect.TypeFor[corev1.PodTemplateSpec]())
+	if fields < 60 {
+		t.Errorf("only %d fields are compared", fields)
+	}
+}
