@@ -110,6 +110,7 @@ func TestSeveralNamespacesAreWrittenDown(t *testing.T) {
 	add("explain", twice, func(r *Report, w io.Writer) error { return r.Explain(w, false, false) })
 	add("page", twice, func(r *Report, w io.Writer) error { return r.HTML(w, "apps", "v1") })
 	add("markdown", twice, (*Report).Markdown)
+	add("json", once, func(r *Report, w io.Writer) error { return r.JSON(w, r.CheckSummary()) })
 	add("junit", once, (*Report).JUnit)
 	add("sarif", once, func(r *Report, w io.Writer) error { return r.SARIF(w, "v1", sampleReasons) })
 	add("line", once, func(r *Report, w io.Writer) error {
