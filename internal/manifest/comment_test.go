@@ -4,7 +4,22 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
+
+// commentLine fails with words if the search does not end.
+func commentLine(t *testing.T, o *Object) int {
+	t.Helper()
+	found := make(chan int, 1)
+	go func() { found <- o.CommentLine("#@") }()
+	select {
+	case line := <-found:
+		return line
+	case <-time.After(30 * time.Second):
+		t.Fatalf("the search for a comment does not end in %q", o.source())
+		return 0
+	}
+}
 
 // A comment belongs to the object that it is in, or that follows. What looks like one in a text is none.
 func TestTheLineOfACommentIsFound(t *testing.T) {
@@ -42,14 +57,14 @@ func TestTheLineOfACommentIsFound(t *testing.T) {
 		s := mustRead(t, []byte(c.in))
 		var got []int
 		for _, o := range s.Objects() {
-			got = append(got, o.CommentLine("#@"))
+			got = append(got, commentLine(t, o))
 		}
 		if fmt.Sprint(got) != fmt.Sprint(c.want) {
 			t.Errorf("%q: %v, want %v", c.in, got, c.want)
 		}
 		again := mustRead(t, []byte(strings.ReplaceAll(c.in, "#@", "#!")))
 		for i, o := range again.Objects() {
-			if line := o.CommentLine("#@"); line != 0 {
+			if line := commentLine(t, o); line != 0 {
 				t.Errorf("%q: object %d has the comment in line %d", c.in, i, line)
 			}
 		}
