@@ -216,3 +216,12 @@ func TestOnlyAResourceListHasNotedFiles(t *testing.T) {
 		t.Errorf("in a list, a Namespace of another folder is near: %v", s.NamespaceAt)
 	}
 }
+
+// A folder whose name another begins with is not above it.
+func TestAFolderIsNoOtherThatItBegins(t *testing.T) {
+	for file, isNear := range map[string]bool{"a/ns.yaml": false, "ab/ns.yaml": true, "ab/c/ns.yaml": false, "abc/ns.yaml": false, "ns.yaml": true} {
+		if s := of(t, "shop", "ab/web.yaml", web, file, ns("shop", "a: b")); (s.Namespace != nil) != isNear {
+			t.Errorf("%s is near ab/: %t", file, s.Namespace != nil)
+		}
+	}
+}

@@ -337,3 +337,25 @@ func TestATemplateInAListHasNoLine(t *testing.T) {
 		}
 	}
 }
+
+// The metadata that the functionConfig names must be a mapping, as that of a pod.
+func TestMetadataOfAWrongTypeIsAnError(t *testing.T) {
+	c := configOf(t, "podTemplates: [{group: example.com, kind: App, path: spec.pod, metadata: spec.meta}]")
+	const app = "apiVersion: example.com/v1\nkind: App\nmetadata: {name: a}\nspec: {meta: %s, pod: {containers: [{name: a, livenessProbe: {httpGet: {port: 80}}}]}}\n"
+	for meta, want := range map[string]int{"{}": 0, "null": 0, "{labels: {a: b}}": 0, "[]": 1, "{labels: []}": 1, "{x: {a: 1, a: 2}}": 1} {
+		_, r := runWith(t, c, "in", []byte(fmt.Sprintf(app, meta)), pipeline.Inspect)
+		if found := about(r, reason.InvalidManifest); len(found) != want || r.Subjects() != 1-want {
+			t.Errorf("%s: %v", meta, r.Messages)
+		}
+	}
+}
+
+// Any value of an old entry is ignored.
+func TestAnObsoleteEntryIsOneByItsKey(t *testing.T) {
+	for _, value := range []string{"NONE", "MUTUAL_TLS", "x"} {
+		_, r := run(t, "in", []byte("apiVersion: v1\nkind: Service\nmetadata: {name: web, labels: {auth.istio.io/80: "+value+"}}\nspec: {}\n"), pipeline.Gate)
+		if found := about(r, reason.ObsoleteIstio); len(found) != 1 || found[0].Current != value {
+			t.Errorf("%s: %v", value, found)
+		}
+	}
+}

@@ -382,3 +382,22 @@ func TestProbeProxyGetsWhatTheReadablePodNeeds(t *testing.T) {
 		}
 	}
 }
+
+// The defaults of LimitRanges fill in what a container lacks, those of the first before those of the next.
+func TestDefaultsOnlyFillIn(t *testing.T) {
+	of := func(request, limit string) LimitRange {
+		item := field.Map{{Key: "type", Value: "Container"}, {Key: "defaultRequest", Value: field.Map{{Key: "cpu", Value: request}}}, {Key: "default", Value: field.Map{{Key: "cpu", Value: limit}}}}
+		return NewLimitRange("x", field.Map{{Key: "limits", Value: field.List{item}}})
+	}
+	ranges := []LimitRange{of("2", "3"), of("4", "5")}
+	for _, c := range []struct {
+		given          field.Map
+		request, limit string
+	}{
+		{nil, "2", "3"}, {amounts("1", "", "", ""), "1", "3"}, {amounts("", "", "1", ""), "1", "1"}, {amounts("1", "", "6", ""), "1", "6"}, {amounts("0", "", "", ""), "0", "3"},
+	} {
+		if r := Filled(c.given, ranges); r.requests[0].String() != c.request || r.limits[0].String() != c.limit {
+			t.Errorf("%v: a request of %s and a limit of %s, want %s and %s", c.given, r.requests[0], r.limits[0], c.request, c.limit)
+		}
+	}
+}

@@ -71,6 +71,7 @@ func TestASidecarSaysWhereTheAppListens(t *testing.T) {
 		{8080, "unix:///run/app.sock", "", "unix:///run/app.sock"},
 		{8080, "unix:///run/app:8080", "", "unix:///run/app:8080"},
 		{8080, "unix:@app", "", "unix:@app"},
+		{8080, "127.0.0.1:http", "", "127.0.0.1:http"},
 		{8080, "nonsense", "", ""},
 		{9080, "127.0.0.1:8080", "127.0.0.1", ""},
 		{9080, "10.0.0.1:8080", "", ""},
