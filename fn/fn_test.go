@@ -235,14 +235,15 @@ func TestEveryEntryPointNamesEveryProblemOfAConfig(t *testing.T) {
 }
 
 func TestNothingIsAnErrorAndNoPanic(t *testing.T) {
-	if ok, err := krm.Process(nil); ok || err == nil {
+	if ok, err := krm.Process(nil); ok || err == nil || err.Error() != "the ResourceList must not be nil" {
 		t.Errorf("Process: %v, %v", ok, err)
 	}
-	if _, err := fn.Mutate(nil, fn.Owner{}, nil); err == nil {
-		t.Error("Mutate takes a nil template")
+	const want = "the pod template must not be nil"
+	if _, err := fn.Mutate(nil, fn.Owner{}, nil); err == nil || err.Error() != want {
+		t.Errorf("Mutate takes a nil template: %v", err)
 	}
-	if _, err := fn.Explain(nil, fn.Owner{APIVersion: "v1", Kind: "Pod"}, nil); err == nil {
-		t.Error("Explain takes a nil template")
+	if _, err := fn.Explain(nil, fn.Owner{APIVersion: "v1", Kind: "Pod"}, nil); err == nil || err.Error() != want {
+		t.Errorf("Explain takes a nil template: %v", err)
 	}
 }
 

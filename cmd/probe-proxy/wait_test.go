@@ -30,7 +30,7 @@ func TestWaitSaysThatNothingListens(t *testing.T) {
 	port := freePort(t)
 	var stderr bytes.Buffer
 	code := wait([]string{fmt.Sprintf("--port=%d", port)}, nil, &stderr, 100*time.Millisecond)
-	if want := fmt.Sprintf("probe-proxy: nothing listens on 127.0.0.1:%d after 100ms", port); code != exitFailure || !strings.HasPrefix(stderr.String(), want) {
+	if want := fmt.Sprintf("probe-proxy: nothing listens on 127.0.0.1:%d after 100ms; the container's log says why (kubectl logs -c probe-proxy, or with --previous)", port); code != exitFailure || !strings.HasPrefix(stderr.String(), want) {
 		t.Errorf("exit code %d, %q; want %d and %q", code, &stderr, exitFailure, want)
 	}
 }

@@ -44,6 +44,11 @@ func TestOnlyOneJSONObjectIsDecoded(t *testing.T) {
 			t.Errorf("%q becomes %v, %v", text, m, err)
 		}
 	}
+	for _, text := range []string{"null", "[]", "{} {}"} {
+		if _, err := field.DecodeJSON(text); err == nil || err.Error() != "must be one JSON object" {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
 }
 
 func TestAPortIsTheSameInJSON(t *testing.T) {

@@ -1,6 +1,7 @@
 package field_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -76,6 +77,23 @@ func TestAnOperationDoesWhatKustomizesLibraryDoes(t *testing.T) {
 			t.Errorf("%s: %s", c.name, field.AppendJSON(nil, got))
 		case !field.Same(before, value(t, object)):
 			t.Errorf("%s: the object itself has changed", c.name)
+		}
+	}
+}
+
+func TestWhyAnOperationFailsIsSaid(t *testing.T) {
+	a, l := field.NewPath("a"), field.NewPath("l")
+	for _, c := range []struct {
+		op   field.Operation
+		want string
+	}{
+		{field.Operation{Op: "test", Path: a.Key("b"), Value: 2}, "it has another value"},
+		{field.Operation{Op: "remove", Path: a.Key("c")}, `it has no "/c"`},
+		{field.Operation{Op: "remove", Path: l.Index(2)}, "the list has 2 items"},
+	} {
+		_, err := c.op.Apply(value(t, `{"a":{"b":1},"l":["x","y"]}`))
+		if err == nil || !strings.HasSuffix(err.Error(), c.want) {
+			t.Errorf("%s %s: %v, want %s", c.op.Op, c.op.Path, err, c.want)
 		}
 	}
 }

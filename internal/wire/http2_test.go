@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -24,22 +25,22 @@ const (
 func TestHTTP2_headersOfTheConnection(t *testing.T) {
 	for _, test := range []struct {
 		header textproto.MIMEHeader
-		fails  bool
+		want   string
 	}{
-		{textproto.MIMEHeader{}, false},
-		{textproto.MIMEHeader{"Connection": {""}}, false},
-		{textproto.MIMEHeader{"Connection": {"close"}}, false},
-		{textproto.MIMEHeader{"Connection": {"Keep-Alive"}}, false},
-		{textproto.MIMEHeader{"Connection": {"keep-alive", "close"}}, false},
-		{textproto.MIMEHeader{"Connection": {"x"}}, true},
-		{textproto.MIMEHeader{"Connection": {"x", "close"}}, true},
-		{textproto.MIMEHeader{"Connection": {"keep-alive", "keep-alive"}}, true},
-		{textproto.MIMEHeader{"Upgrade": {"websocket"}}, true},
+		{textproto.MIMEHeader{}, ""},
+		{textproto.MIMEHeader{"Connection": {""}}, ""},
+		{textproto.MIMEHeader{"Connection": {"close"}}, ""},
+		{textproto.MIMEHeader{"Connection": {"Keep-Alive"}}, ""},
+		{textproto.MIMEHeader{"Connection": {"keep-alive", "close"}}, ""},
+		{textproto.MIMEHeader{"Connection": {"x"}}, `invalid Connection request header ["x"] for HTTP/2`},
+		{textproto.MIMEHeader{"Connection": {"x", "close"}}, `invalid Connection request header ["x"] for HTTP/2`},
+		{textproto.MIMEHeader{"Connection": {"keep-alive", "keep-alive"}}, `invalid Connection request header ["keep-alive" "keep-alive"] for HTTP/2`},
+		{textproto.MIMEHeader{"Upgrade": {"websocket"}}, `invalid Upgrade request header "websocket" for HTTP/2`},
 	} {
 		req := &wire.Request{URL: &url.URL{Scheme: "http", Host: "x", Path: "/"}, Host: "x", Header: test.header}
 		_, err := wire.RoundTrip2(peer{bytes.NewReader([]byte(settings + ok)), io.Discard}, req, nil)
-		if (err != nil) != test.fails {
-			t.Errorf("%v: %v", test.header, err)
+		if got := fmt.Sprint(err); got != cmp.Or(test.want, "<nil>") {
+			t.Errorf("%v: %s, want %q", test.header, got, test.want)
 		}
 	}
 	req := &wire.Request{URL: &url.URL{Scheme: "http", Host: "x", Path: "/"}}
@@ -209,6 +210,28 @@ func reserved(frames string) string {
 		b[at+5] |= 0x80
 	}
 	return string(b)
+}
+
+// A peer that goes on about what never was breaks the protocol.
+func TestWhatNeverWasIsRefused(t *testing.T) {
+	const acknowledged = "\x00\x00\x00\x04\x01\x00\x00\x00\x00"
+	open := "\x00\x00\x01\x01\x04\x00\x00\x00\x01\x88" // :status 200, and a body follows
+	for frames, want := range map[string]string{
+		settings + acknowledged + ok:                          "",
+		settings + acknowledged + acknowledged + ok:           "peer acknowledges settings that were never sent",
+		settings + open + frame(0, 0, 7, "a"):                 "DATA frame for stream 7, which was never opened",
+		settings + open + frame(0, 1, 1, "a"):                 "",
+		settings + frame(0, 0, 1, "a") + open:                 "response does not begin with HEADERS",
+		settings + frame(4, 1, 0, "\x00\x00\x00\x00\x00\x00"): "SETTINGS frame has a wrong size",
+	} {
+		res, err := wire.RoundTrip2(peer{strings.NewReader(frames), io.Discard}, request, nil)
+		if err == nil {
+			_, err = io.ReadAll(res.Body)
+		}
+		if got := fmt.Sprint(err); got != cmp.Or(want, "<nil>") {
+			t.Errorf("%q: %s, want %q", frames, got, want)
+		}
+	}
 }
 
 func TestAFrameWhereItMayNotBeIsNamed(t *testing.T) {

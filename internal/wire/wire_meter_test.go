@@ -50,7 +50,8 @@ func TestACallTakesAsMuchAsItMay(t *testing.T) {
 		if free := taken - meterStep; more < free || more >= free+meterStep {
 			t.Errorf("%d bytes are granted for %d, of which %d are free", more, taken, meterStep)
 		}
-		if err := m.take(maxMetered - taken + 1); !errors.Is(err, errHeadTooBig) {
+		if err := m.take(maxMetered - taken + 1); !errors.Is(err, errHeadTooBig) ||
+			err.Error() != "response head is too large, or has too many fields or frames" {
 			t.Errorf("a byte more than the limit: %v", err)
 		}
 	}

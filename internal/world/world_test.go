@@ -133,6 +133,8 @@ func TestTheVerdictNamesTheFactThatDecides(t *testing.T) {
 			"the kubelet's connections come through no excluded interface (unknown: look in the cluster)"},
 		{"the Sidecar decides", []WorldFate{mtls(surroundings.MTLSStrict, fails), {World: plain, Unbound: true, Fate: Spared}}, fails,
 			"the Sidecar is about the pod (unknown: look in the cluster)"},
+		{"the Sidecar decides, the other way", []WorldFate{mtls(surroundings.MTLSStrict, Spared), {World: plain, Unbound: true, MTLS: surroundings.MTLSMode{Mode: surroundings.MTLSStrict, At: "a policy"}, Fate: fails}}, fails,
+			"the Sidecar is not about the pod (unknown: look in the cluster)"},
 		{"the app decides", []WorldFate{in(does, Spared), {World: does, Local: true, Fate: fails}}, fails,
 			"the app listens on the loopback interface alone (unknown: look at the app)"},
 		{"another folder decides", []WorldFate{in(plain, fails), {World: plain, Elsewhere: "Namespace x", Fate: Spared}, {World: native, Elsewhere: "Namespace x", Fate: Spared}}, fails,

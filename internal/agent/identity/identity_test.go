@@ -298,7 +298,7 @@ func TestACertificateThatCannotBeStoredIsUsed(t *testing.T) {
 	if again, err := f.Certificate(t.Context()); err != nil || again != cert || f.take() != "" {
 		t.Errorf("it is asked for again: %v", err)
 	}
-	if n := strings.Count(f.log.String(), "the certificate cannot be stored"); n != 1 || !strings.Contains(f.log.String(), "no such file or directory") {
+	if n := strings.Count(f.log.String(), "the certificate cannot be stored; after a restart a new token is needed"); n != 1 || !strings.Contains(f.log.String(), "no such file or directory") {
 		t.Errorf("said %d times:\n%s", n, &f.log)
 	}
 }
