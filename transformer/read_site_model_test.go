@@ -19,7 +19,7 @@ import (
 
 // What the kubelet does with each probe and hook while a pod starts, written down for each type and place.
 func TestWhatWaitsForAProbeOrHookWhileThePodStarts(t *testing.T) {
-	type row struct{ atStart, gates, needsStart, worksOnEnding bool }
+	type row struct{ atStart, gates, needsStart bool }
 	native := map[prober.ProbeType]row{
 		prober.Readiness: {}, prober.PreStop: {}, prober.Liveness: {atStart: true},
 		prober.Startup: {atStart: true, gates: true, needsStart: true}, prober.PostStart: {atStart: true, gates: true, needsStart: true},
