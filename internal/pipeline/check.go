@@ -51,7 +51,7 @@ func (r *run) judge(t *report.Template) {
 		case onPurpose:
 			key = reason.OptedOut
 			text.Fix = ""
-			text.What += ", and an opt-out leaves it alone"
+			text.What += ", and an opt-out skips it"
 		case p.If != "":
 			key, text = words.possible, possibleText(t, p, words.text)
 		}

@@ -57,7 +57,7 @@ func (r *run) reportObsolete(o *manifest.Object) {
 // obsoletePort returns the finding about an entry of a Service for a port.
 func obsoletePort(path field.Path, value, port string) transformer.Finding {
 	f := transformer.NewFinding(reason.ObsoleteIstio, path, "Istio ignores `%s: %s`", oldAuthPrefix+port, value).
-		Why("Istio 1.6 and later read no such entry of a Service, so the port has the mesh's mutual TLS")
+		Why("Istio 1.6 and later do not read it, so the port has the mesh's mutual TLS")
 	f.Current = value
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 		port = "PORT"

@@ -58,15 +58,16 @@ func (r *run) reportReleases() {
 		are = "release is"
 	}
 	text := reason.NewText("Probes not checked: %d %s not rendered: %s", n, are, strings.Join(names, ", "))
-	text.Why = "Their charts make pods that are not in the input"
+	text.Why = "Their pods are not in the input"
 	text.Fix = r.releaseFix()
 	r.out.Messages = append(r.out.Messages, report.NewMessage(reason.Release, text))
 }
 
-// The commands that check what charts make, with what the input does not say in capitals.
+// The commands that render charts, with what the input does not say in capitals, and the one that checks what comes out.
 const (
-	helmCommand      = "helm template NAME CHART --repo URL --values VALUES.yaml | rewrite-probes check -"
-	kustomizeCommand = "kustomize build --enable-helm DIR | rewrite-probes check -"
+	helmRender      = "helm template NAME CHART --repo URL --values VALUES.yaml"
+	kustomizeRender = "kustomize build --enable-helm DIR"
+	toCheck         = " | rewrite-probes check -"
 )
 
 // releaseFix returns what to run for the releases. Of several kinds each has its command, with nothing of
@@ -79,15 +80,14 @@ func (r *run) releaseFix() string {
 		if len(r.releases) > 1 {
 			each = " for each"
 		}
-		return fmt.Sprintf("Run `%s`%s. Or skip a file with `--ignore`, or an object with `exclude: {kinds: [%s], names: [%s]}`",
+		return fmt.Sprintf("Run `%s`%s. Or use `--ignore`, or `exclude: {kinds: [%s], names: [%s]}`",
 			r.renderCommand(first), each, kinds[0], first.object.Name())
 	}
-	commands := fmt.Sprintf("Run `%s` for each", helmCommand)
+	commands := fmt.Sprintf("Run `%s%s` for each", helmRender, toCheck)
 	if slices.Contains(kinds, generatorKind) {
-		commands += fmt.Sprintf(", but for a %s `%s`", generatorKind, kustomizeCommand)
+		commands = fmt.Sprintf("Pipe `%s`, or `%s`, into `rewrite-probes check -`", helmRender, kustomizeRender)
 	}
-	return fmt.Sprintf("%s. Or skip files with `--ignore`, or objects with `exclude: {kinds: [%s]}`",
-		commands, strings.Join(kinds, ", "))
+	return fmt.Sprintf("%s. Or use `--ignore`, or `exclude: {kinds: [%s]}`", commands, strings.Join(kinds, ", "))
 }
 
 // releaseKinds returns the kinds of the releases, each once.
@@ -104,7 +104,7 @@ func (r *run) releaseKinds() (kinds []string) {
 // input does not say is in capitals.
 func (r *run) renderCommand(f *foundRelease) string {
 	if f.object.Kind() == generatorKind {
-		return kustomizeCommand
+		return kustomizeRender + toCheck
 	}
 	chart := positional(f.Chart, "CHART")
 	repo := cmp.Or(f.Repository, r.repositoryOf(f))
@@ -128,7 +128,7 @@ func (r *run) renderCommand(f *foundRelease) string {
 	if f.Values {
 		words = append(words, "--values VALUES.yaml")
 	}
-	return strings.Join(words, " ") + " | rewrite-probes check -"
+	return strings.Join(words, " ") + toCheck
 }
 
 // positional returns an argument that is no flag of the command, or what stands for it where the
