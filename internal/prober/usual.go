@@ -168,7 +168,13 @@ func (r *usualReader) text() string {
 func isUsual(s string) bool {
 	for i := range len(s) {
 		switch c := s[i]; {
-		case c < ' ', c >= 0x7f, c == '"', c == '\\', c == '<', c == '>', c == '&':
+		case c < ' ',
+			c >= 0x7f,
+			c == '"',
+			c == '\\',
+			c == '<',
+			c == '>',
+			c == '&':
 			return false
 		}
 	}
