@@ -1,8 +1,8 @@
 package manifest
 
 import (
+	"bytes"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -45,8 +45,29 @@ func pathsIn(to []field.Path, at field.Path, v field.Value) []field.Path {
 // What becomes of a text in which much hangs together, for each edit that it may have, is in testdata/linked.txt:
 // what is written out and why, or why it is refused and where, also after a second edit.
 func TestWhatHangsTogetherIsWrittenOut(t *testing.T) {
-	var out strings.Builder
-	for _, text := range linkedTexts {
+	golden.Compare(t, "testdata/linked.txt", everyEdit(t, linkedTexts))
+}
+
+// commentedTexts have comments and blank lines above, beside, below and between entries of every form.
+var commentedTexts = []string{
+	"# top\n\n# of a\na: 1 # beside a\n# of b\n# too\nb: 2\n\n# of c\n\nc: 3\n# end\n",
+	"a: |\n  x\n# of b\nb: >-\n  y\n\n# of c\nc: |+\n  z\n\n# of d\nd: 1\n",
+	"a: \"x\n  y\" # beside\n# of b\nb: x\n  y\n# of c\nc: {d: 1, # beside d\n  # of e\n  e: 2\n  # last\n  }\n",
+	"m:\n  # of a\n  a: 1\n  # of b\n  b:\n    # of c\n    c: 2\n    # below c\n  # below b\n# below m\nn: 3\n",
+	"l:\n# of 1\n- 1 # beside\n# of 2\n- a: 2\n  # of b\n  b: 3\n  # below b\n# of 3\n-\n  # in 3\n  c: |\n    x\n  # of d\n  d: 4\n# below\n",
+	"l:\n  - |\n    x\n  # of 2\n  - >\n    y\n  # of 3\n  - [1, # one\n    2]\n  # end\nm: # beside m\n  # of a\n  a: # beside a\n    - 1\n    # of 2\n    - 2\n",
+}
+
+// A comment stays with its entry: with what is below it, or before it on its line. What each edit makes of every form is in
+// testdata/commented.txt.
+func TestCommentsStayWithTheirEntries(t *testing.T) {
+	golden.Compare(t, "testdata/commented.txt", everyEdit(t, commentedTexts))
+}
+
+// everyEdit returns what becomes of the texts by each edit that they may have.
+func everyEdit(t *testing.T, texts []string) []byte {
+	var out bytes.Buffer
+	for _, text := range texts {
 		in := "kind: Z\n---\n" + text
 		fmt.Fprintf(&out, "%s\n", text)
 		v, _ := mustRead(t, []byte(in)).Objects()[1].Value(nil)
@@ -80,5 +101,5 @@ func TestWhatHangsTogetherIsWrittenOut(t *testing.T) {
 			}
 		}
 	}
-	golden.Compare(t, "testdata/linked.txt", []byte(out.String()))
+	return out.Bytes()
 }
