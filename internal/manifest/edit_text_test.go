@@ -25,6 +25,8 @@ var linkedTexts = []string{
 	"a: 1\n? b\n: c\nd: [x: y]\n",
 	"d: {? f : g}\nk: {l}\n",
 	"a: !!str 1\nb: !!int \"2\"\nc: !!map {d: e}\n",
+	"a: &x |\n  one\nb: *x\nc: !!str |\n  two\nd: |\n  three\n",
+	"x: &x {a: 1}\nm:\n  <<: *x\n  b: 1\n  b: 2\n",
 }
 
 // pathsIn appends the paths to all that is in a value.
@@ -72,7 +74,12 @@ func everyEdit(t *testing.T, texts []string) []byte {
 		fmt.Fprintf(&out, "%s\n", text)
 		v, _ := mustRead(t, []byte(in)).Objects()[1].Value(nil)
 		for _, p := range pathsIn(nil, nil, v) {
-			edits := []field.Edit{{Op: field.Set, Path: p, Value: 7}, {Op: field.Delete, Path: p}, {Op: field.Set, Path: p.Key("new"), Value: 8}}
+			edits := []field.Edit{
+				{Op: field.Set, Path: p, Value: 7},
+				{Op: field.Set, Path: p, Value: "several\nlines\n"},
+				{Op: field.Delete, Path: p},
+				{Op: field.Set, Path: p.Key("new"), Value: 8},
+			}
 			if p[len(p)-1].IsIndex {
 				edits = append(edits, field.Edit{Op: field.Insert, Path: p, Value: 9})
 			} else {
