@@ -109,6 +109,8 @@ func TestAnUnknownInjectionTemplateDeclaresNoProxy(t *testing.T) {
 	}
 	for _, in := range []string{
 		podOf(injected+"\nannotations: {inject.istio.io/templates: \"sidecar,ours\"}", app(httpProbe)),
+		podOf(injected+"\nannotations: {inject.istio.io/templates: \"ours,sidecar\"}", app(httpProbe)),
+		podOf(injected+"\nannotations: {inject.istio.io/templates: \" gateway , sidecar , ours\"}", app(httpProbe)),
 		podOf(injected+custom, app(httpProbe)+"- name: istio-proxy\n  image: auto\n"),
 	} {
 		if r := plan(t, in); len(r.Edits) == 0 || strings.Count(r.text, "name: istio-proxy") != 1 {
