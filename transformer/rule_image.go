@@ -43,13 +43,13 @@ func (p *ProbeProxy) replaces(have string) bool {
 	haveName, haveTag := splitImage(have)
 	wantName, wantTag := splitImage(want)
 	defaultName, _ := splitImage((&ProbeProxy{}).ImageToRun())
-	if haveName != wantName && haveName != defaultName || strings.Contains(have, "@") {
+	if haveName != wantName && haveName != defaultName {
 		return false
 	}
 	return release.Compare(haveTag, wantTag) <= 0
 }
 
-// splitImage returns the name and the tag of an image.
+// splitImage returns the name and the tag of an image. One with a digest has no tag, and its name is nobody else's.
 func splitImage(image string) (name, tag string) {
 	i := strings.LastIndexByte(image, ':')
 	if i <= strings.LastIndexByte(image, '/') {
