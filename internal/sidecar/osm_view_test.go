@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -73,6 +74,7 @@ func tlsView(t *testing.T, app net.Listener, timeout int) (*Server, *view) {
 
 // TestTLSOfAConnectionThatWaitedIsWhole: others use its buffer meanwhile.
 func TestTLSOfAConnectionThatWaitedIsWhole(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // a sync.Pool keeps what was put back for each processor
 	app := listenLocal(t)
 	s, v := tlsView(t, app, 60)
 	places := v.tls.share.places
