@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -119,6 +120,18 @@ func TestMutatedResponsesAreReadAsNetHTTPReadsThem(t *testing.T) {
 	for _, s := range responses {
 		for seed := range uint64(200) {
 			readAsNetHTTP(t, testutil.Mutated([]byte(s), pieces, seed))
+		}
+	}
+}
+
+// TestEveryByteOfAResponsesHeadCounts: each byte is put before each byte of a head, in its place, and left out.
+func TestEveryByteOfAResponsesHeadCounts(t *testing.T) {
+	const head = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nA: b\r\n\r\n"
+	for i := range len(head) {
+		readAsNetHTTP(t, []byte(head[:i]+head[i+1:]+"ok"))
+		for c := range 256 {
+			readAsNetHTTP(t, slices.Concat([]byte(head[:i]), []byte{byte(c)}, []byte(head[i:]+"ok")))
+			readAsNetHTTP(t, slices.Concat([]byte(head[:i]), []byte{byte(c)}, []byte(head[i+1:]+"ok")))
 		}
 	}
 }
