@@ -29,7 +29,7 @@ func hasAnchors(n *yaml.Node) bool {
 
 func mergeNode(node, base, changed *yaml.Node) {
 	areAll := func(kind yaml.Kind) bool {
-		return node.Kind == kind && base.Kind == kind && changed.Kind == kind
+		return node.Kind == kind && changed.Kind == kind // base is the node, read again
 	}
 	switch {
 	case equal(base, changed):
