@@ -14,6 +14,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/rewriting"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -81,6 +82,11 @@ var Explanations = []Explanation{
 			return differOnlyIn(r, checked, policed, func(p transformer.Verdict) bool {
 				return strings.Contains(p.Why, "starts later") || strings.Contains(p.If, "sidecar is native")
 			})
+		}},
+	{"ports in the arguments of an istio-init in the pod template: check reads them, the policy the annotations that make them", 0,
+		func(pod *corev1.Pod, r *report.Report, checked, policed []string) bool {
+			isInit := func(c corev1.Container) bool { return c.Name == "istio-init" }
+			return slices.ContainsFunc(pod.Spec.InitContainers, isInit) && differOnlyIn(r, checked, policed, func(p transformer.Verdict) bool { return p.StrictTLS == world.Unaffected })
 		}},
 	{"declared where nothing is injected: check knows that rewrite-probes has only declared the istio-proxy of the pod, the policy takes it for the sidecar", 1,
 		func(_ *corev1.Pod, r *report.Report, checked, policed []string) bool {
