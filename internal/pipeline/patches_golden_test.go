@@ -12,31 +12,14 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/patches"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
-	"github.com/rewrite-probes/rewrite-probes/internal/testutil/golden"
 )
 
 // TestThePatchesForABase has every patch, mark, guard and message for some bases. In the file the functionConfig's spec may
 // be above a base, and the patches are below it; -update writes them. What has the label `sent: "no"` is not in the build.
 func TestThePatchesForABase(t *testing.T) {
-	const file = "testdata/patches.txtar"
-	a, err := txtar.ParseFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.Files = slices.DeleteFunc(a.Files, func(f txtar.File) bool { return f.Name == "patches" })
-	var out []txtar.File
-	c := configOf(t, "")
-	for _, f := range a.Files {
-		out = append(out, f)
-		if f.Name == "spec" {
-			c = configOf(t, string(f.Data))
-			continue
-		}
-		out = append(out, txtar.File{Name: "patches", Data: []byte(patched(t, c, f))})
-		c = configOf(t, "")
-	}
-	a.Files = out
-	golden.Compare(t, file, txtar.Format(a))
+	compareAnswers(t, "testdata/patches.txtar", "patches", func(c *config.RewriteProbes, f txtar.File) string {
+		return patched(t, c, f)
+	})
 }
 
 func patched(t *testing.T, c *config.RewriteProbes, f txtar.File) string {

@@ -22,14 +22,25 @@ import (
 // TestWhatIsSaidOfManifests has everything that runs say of manifests. In the file the
 // functionConfig's spec may be above a manifest, and what is said is below it; -update writes that.
 func TestWhatIsSaidOfManifests(t *testing.T) {
-	const file = "testdata/said.txtar"
+	own := golden.Sentences{} // of this package, and not of a plan
+	compareAnswers(t, "testdata/said.txtar", "said", func(c *config.RewriteProbes, f txtar.File) string {
+		return said(t, c, f, own)
+	})
+	if err := own.Compare(); err != nil {
+		t.Error(err)
+	}
+}
+
+// compareAnswers compares an archive with what answer returns for each of its manifests: it is the file of that name below
+// the manifest, above which the spec of its functionConfig may be. With -update it is written.
+func compareAnswers(t *testing.T, file, name string, answer func(*config.RewriteProbes, txtar.File) string) {
+	t.Helper()
 	a, err := txtar.ParseFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.Files = slices.DeleteFunc(a.Files, func(f txtar.File) bool { return f.Name == "said" })
+	a.Files = slices.DeleteFunc(a.Files, func(f txtar.File) bool { return f.Name == name })
 	var out []txtar.File
-	own := golden.Sentences{} // of this package, and not of a plan
 	c := config.Default()
 	for _, f := range a.Files {
 		out = append(out, f)
@@ -43,14 +54,11 @@ func TestWhatIsSaidOfManifests(t *testing.T) {
 			}
 			continue
 		}
-		out = append(out, txtar.File{Name: "said", Data: []byte(said(t, c, f, own))})
+		out = append(out, txtar.File{Name: name, Data: []byte(answer(c, f))})
 		c = config.Default()
 	}
 	a.Files = out
 	golden.Compare(t, file, txtar.Format(a))
-	if err := own.Compare(); err != nil {
-		t.Error(err)
-	}
 }
 
 // said returns what is said of a manifest: each line behind the modes that say it, rewrite (w),

@@ -379,16 +379,26 @@ func TestARenewalThatFailsIsLoggedOnceUntilOneSucceeds(t *testing.T) {
 	}
 }
 
-// TestACAThatDoesNotAnswerIsGivenUp: it takes the connection and says nothing.
-func TestACAThatDoesNotAnswerIsGivenUp(t *testing.T) {
-	f := newFixture(t)
-	defer func(was time.Duration) { *identity.ConnectTimeout = was }(*identity.ConnectTimeout)
-	*identity.ConnectTimeout = 500 * time.Millisecond
+// listen returns a listener with the server's certificate, to which a connection may take so long.
+func (f *fixture) listen(t *testing.T, connect time.Duration) net.Listener {
+	t.Helper()
+	was := *identity.ConnectTimeout
+	*identity.ConnectTimeout = connect
 	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: f.server.TLS.Certificates, NextProtos: []string{"h2"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	t.Cleanup(func() {
+		l.Close()
+		*identity.ConnectTimeout = was
+	})
+	return l
+}
+
+// TestACAThatDoesNotAnswerIsGivenUp: it takes the connection and says nothing.
+func TestACAThatDoesNotAnswerIsGivenUp(t *testing.T) {
+	f := newFixture(t)
+	l := f.listen(t, 500*time.Millisecond)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -601,13 +611,7 @@ func TestADialThatFailsLeavesNothingOpen(t *testing.T) {
 // TestIstiodMaySendMuchAfterTheHandshake, which alone is bounded in its bytes and its time.
 func TestIstiodMaySendMuchAfterTheHandshake(t *testing.T) {
 	f := newFixture(t)
-	defer func(was time.Duration) { *identity.ConnectTimeout = was }(*identity.ConnectTimeout)
-	*identity.ConnectTimeout = 20 * time.Second
-	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: f.server.TLS.Certificates, NextProtos: []string{"h2"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
+	l := f.listen(t, 20*time.Second)
 	const much = 1 << 20
 	go testutil.ServeConns(l, func(conn net.Conn) { _, _ = conn.Write(make([]byte, much)) })
 	f.Dialer.Address = l.Addr().String()
