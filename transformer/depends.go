@@ -7,6 +7,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/resources"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 )
 
 // Reads names what a plan was made from, by paths from the object's root: an object that has the
@@ -15,16 +16,14 @@ type Reads struct {
 	Fields []field.Path
 	// Names are the lists of containers of which the names matter, and how many there are.
 	Names []field.Path
-	// Services is set if the Services of the namespace matter, LimitRanges and Sidecars if these do.
-	Services, LimitRanges, Sidecars bool
-	// Metadata is set if labels and annotations matter, also those of the Namespaces.
-	Metadata bool
-	// Platform is set if it matters whether an object is among the manifests that only OpenShift has.
-	Platform bool
+	// Kinds are those of other objects that matter, and Namespace is what matters of Namespaces.
+	Kinds     surroundings.Kinds
+	Namespace field.MetadataKeys
 }
 
-// Reads returns what the plan of an input was made from. A pod template without a probe or hook
-// that opens a connection has nothing to rewrite, so that only its containers matter.
+// Reads returns what the plan of an input was made from, which must have [Notes]. A pod template
+// without a probe or hook that opens a connection has nothing to rewrite, so that only its
+// containers matter, and switches that make an error if they are no booleans.
 func (p *Planner) Reads(in *Input, plan *Plan) Reads {
 	r := &reads{
 		in:   in,
@@ -34,9 +33,10 @@ func (p *Planner) Reads(in *Input, plan *Plan) Reads {
 	}
 	r.containers()
 	if !r.dials {
+		r.noted(isSwitch)
 		return r.Reads
 	}
-	r.metadata()
+	r.noted(nil)
 	r.podSpec()
 	if plan.Answer.By != "" {
 		r.answerer()
@@ -134,42 +134,28 @@ func (r *reads) handler(path field.Path, h *pod.Handler) (dials bool) {
 	return dials
 }
 
-// metadata adds the labels and annotations by which the mesh is found, and those of the mesh. If
-// nothing is rewritten, that may be for any mesh's sake. One that was rewritten before may have been
-// in another mesh.
-func (r *reads) metadata() {
-	r.Metadata = true
-	keys := meshKeys
-	if len(r.plan.Edits) > 0 && !r.plan.WasRewritten {
-		ofOthers := func(k metaKey) bool {
-			return k.mesh != "" && k.mesh != r.mesh()
-		}
-		keys = slices.DeleteFunc(slices.Clone(keys), ofOthers)
-	}
-	if metadata := r.in.MetadataPath(); metadata != nil {
-		for _, k := range keys {
-			r.add(metadata.Key(k.kind, k.key))
-		}
-		for _, m := range marks { // a mark in the wrong place takes the pod out of every mesh
-			r.add(metadata.Key(otherThan(m.onPods), m.key))
-		}
-		if len(metadata) == 1 {
-			return
-		}
-	}
-	for _, key := range OptOutKeys() {
-		r.add(field.NewPath("metadata", "annotations", key))
-	}
-}
+// isSwitch reports whether a key is that of a [optOutSource].switchedOff.
+func isSwitch(key string) bool { return key == ownRewrite || key == istioRewrite }
 
-// mesh returns the name of the mesh for which the template is rewritten.
-func (r *reads) mesh() string {
-	for _, d := range serviceMeshes {
-		if d.title == r.plan.Answer.Mesh {
-			return d.name
+// noted adds what was asked of labels and annotations, and of other objects; with counts, only of
+// these keys.
+func (r *reads) noted(counts func(key string) bool) {
+	n := *r.in.Notes
+	if counts != nil {
+		n = Notes{
+			Pods: n.Pods.Of(counts), Workload: n.Workload.Of(counts), Namespace: n.Namespace.Of(counts),
+			Kinds: n.Kinds & surroundings.Namespaces,
 		}
 	}
-	return istioData.name
+	r.Kinds, r.Namespace = n.Kinds, n.Namespace
+	r.add(n.Fields...)
+	metadata := r.in.MetadataPath()
+	if metadata != nil {
+		r.add(n.Pods.Paths(metadata)...)
+	}
+	if len(metadata) != 1 {
+		r.add(n.Workload.Paths(field.NewPath("metadata"))...)
+	}
 }
 
 // podSpec adds what takes a pod out of every mesh, and where its probes go.
@@ -198,20 +184,10 @@ func (r *reads) answerer() {
 		}
 		containers := r.in.Template.Spec.All()
 		r.add(resources.Deciding(r.spec, containers, r.in.Around.LimitRanges, r.source)...)
-		r.LimitRanges = true
-		r.Platform = r.opts.Platform == PlatformAuto
-		r.Services = r.mesh() == kuma.name
 	case AnsweredByIstioProxy:
 		r.add(context, r.spec.Key("hostUsers"))
 		for at := range r.in.Template.Spec.All() {
 			r.add(r.spec.Item(at.List(), at.Index).Key("securityContext"))
-		}
-	}
-	r.Services = r.Services || r.opts.AnsweredBy == AnsweredByApp
-	r.Sidecars = r.mesh() == istioData.name
-	if r.Services || r.Sidecars && r.in.Around.HasSidecars() {
-		if metadata := r.in.MetadataPath(); metadata != nil {
-			r.add(metadata.Key("labels"))
 		}
 	}
 }
@@ -220,78 +196,4 @@ func (r *reads) source(path field.Path) field.Map {
 	v, _ := r.in.Source(path)
 	m, _ := v.(field.Map)
 	return m
-}
-
-// OptOutKeys returns the annotations by which an object, its pods or its Namespace opt out.
-func OptOutKeys() []string { return []string{ownRewrite, ownSkipContainers} }
-
-// A metaKey is a label or an annotation of a pod template that some plan depends on.
-type metaKey struct {
-	mesh string // to which it matters; "" if to all, since it may say which mesh it is
-	kind string // labels or annotations
-	key  string
-}
-
-// meshKeys are those of pod templates.
-var meshKeys = slices.Concat(
-	metaKeys("", "labels", istioInject, istioRevision, istioDataplaneMode, kumaInject),
-	metaKeys("", "annotations",
-		ownRewrite, ownSkipContainers, OriginalsAnnotation,
-		istioInject, linkerdInject, consulInject, osmDomain+osmInject, fsmDomain+osmInject,
-		kumaProbeProxyPort, kumaVirtualProbePort, consulOriginalPod, consulInjected),
-	metaKeys(istioData.name, "annotations",
-		istioRewrite, istioStatusPort, istioNative, istioIncludePorts, istioExcludePorts, istioProxyConfig,
-		istioInterception, istioNetBind, istioTemplates, istioInjected),
-	metaKeys(linkerd.name, "annotations", linkerd.excluded.key),
-	metaKeys(kuma.name, "annotations", kuma.excluded.key, kumaGateway, "kuma.io/virtual-probes"),
-	metaKeys(consul.name, "annotations", consul.excluded.key, consul.off.key, consulTransparent),
-	metaKeys(openServiceMesh.name, "annotations", openServiceMesh.excluded.key),
-	metaKeys(flomesh.name, "annotations", flomesh.excluded.key),
-)
-
-func metaKeys(mesh, kind string, keys ...string) (all []metaKey) {
-	for _, key := range keys {
-		all = append(all, metaKey{mesh, kind, key})
-	}
-	return all
-}
-
-// NamespaceReads are the fields of a Namespace that plans depend on.
-func NamespaceReads() []field.Path {
-	labels := field.NewPath("metadata", "labels")
-	annotations := field.NewPath("metadata", "annotations")
-	all := []field.Path{
-		labels.Key(istioInjection),
-		labels.Key(istioRevision),
-		labels.Key(istioDataplaneMode),
-		labels.Key(consulTransparent),
-	}
-	for _, p := range []passiveProxy{linkerd, kuma, consul, openServiceMesh, flomesh} {
-		for _, l := range p.excludedNamespaceLabels {
-			all = append(all, labels.Key(l.Key))
-		}
-		all = append(all, annotations.Key(p.excluded.key))
-	}
-	for _, k := range meshKeys {
-		if k.mesh == "" && k.kind == "annotations" {
-			all = append(all, annotations.Key(k.key))
-		}
-	}
-	for _, m := range marks {
-		all = append(all, field.NewPath("metadata", otherThan(m.onSpaces), m.key))
-	}
-	return append(all, labels.Key(kumaInject))
-}
-
-// WatchedKeys returns the labels and annotations that [Planner.Reads] and [NamespaceReads] name.
-func WatchedKeys() []string {
-	var keys []string
-	for _, k := range meshKeys {
-		keys = append(keys, k.key)
-	}
-	for _, path := range NamespaceReads() {
-		keys = append(keys, path[len(path)-1].Key)
-	}
-	slices.Sort(keys)
-	return slices.Compact(keys)
 }

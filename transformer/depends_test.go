@@ -39,6 +39,7 @@ func TestASpecialContainerIsReadWhole(t *testing.T) {
 	whole := field.NewPath("spec").Item("containers", 1)
 	for name, c := range cases {
 		in := Input{Kind: "Pod", APIVersion: "v1"}
+		in.Note(new(Notes))
 		in.Template.Spec.Containers = []pod.Container{{Name: "app"}, c.container}
 		isWhole := func(f field.Path) bool { return f.String() == whole.String() }
 		if got := slices.ContainsFunc(p.Reads(&in, new(Plan)).Fields, isWhole); got != c.whole {

@@ -55,7 +55,7 @@ func (k *knowledge) isAnsweredBy(who string) bool {
 
 // withoutExcluded returns the annotations without the ports that an earlier run took out
 // of the mesh.
-func withoutExcluded(t *template, annotations field.KeyValues) field.KeyValues {
+func withoutExcluded(t *template, annotations field.Noted) field.Noted {
 	for _, p := range t.record.Values(recordExcluded) {
 		var ports []int
 		for item := range strings.SplitSeq(p.Value, ",") {
@@ -73,7 +73,7 @@ func withoutExcluded(t *template, annotations field.KeyValues) field.KeyValues {
 
 // userAnnotations returns the annotations of the template without what was added for past
 // answerers in any mesh.
-func userAnnotations(t *template) field.KeyValues {
+func userAnnotations(t *template) field.Noted {
 	user := withoutExcluded(t, t.annotations().Without(OriginalsAnnotation))
 	user = undoAll(user, t.previousAnswerers(), t.record.Values(recordAnnotations))
 	for _, p := range t.record.Values(recordInherited) { // the template would have replaced them
@@ -86,7 +86,7 @@ func userAnnotations(t *template) field.KeyValues {
 
 // undoAll returns the annotations without what any mesh added for past
 // answerers.
-func undoAll(annotations field.KeyValues, past []answerer, recorded field.KeyValues) field.KeyValues {
+func undoAll(annotations field.Noted, past []answerer, recorded field.KeyValues) field.Noted {
 	for _, d := range serviceMeshes {
 		annotations = d.undo(annotations, past, recorded)
 	}

@@ -27,10 +27,11 @@ var marks = []mark{
 // mesh's, or the reverse, so that nothing is injected; nil if it has none.
 func (v *view) misplacedMark() *Finding {
 	for _, m := range marks {
-		if f := m.misplacedIn(v, &v.in.Template.Metadata, m.onPods, v.metadata); f != nil {
+		if f := m.misplacedIn(v, &v.ofPods, m.onPods, v.metadata); f != nil {
 			return f
 		}
-		if f := m.misplacedIn(v, v.namespace(), m.onSpaces, nil); f != nil {
+		ns, _ := v.namespace()
+		if f := m.misplacedIn(v, ns, m.onSpaces, nil); f != nil {
 			return f
 		}
 	}
@@ -39,7 +40,7 @@ func (v *view) misplacedMark() *Finding {
 
 // misplacedIn returns a finding if metadata has the mark in the wrong place; at is the path of the
 // pods' metadata, nil of a Namespace.
-func (m mark) misplacedIn(v *view, metadata *field.Metadata, right string, at field.Path) *Finding {
+func (m mark) misplacedIn(v *view, metadata *field.NotedMetadata, right string, at field.Path) *Finding {
 	wrong := otherThan(right)
 	values := metadata.Annotations
 	if wrong == "labels" {

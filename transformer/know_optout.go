@@ -1,7 +1,6 @@
 package transformer
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -33,20 +32,21 @@ func (v *view) optOut(own, byMesh *Finding) *Finding {
 func (t *template) optOutSources() []optOutSource {
 	sources := append(
 		make([]optOutSource, 0, 3),
-		optOutSource{&t.in.Template.Metadata, t.metadata, "the pods"},
+		optOutSource{&t.ofPods, t.metadata, "the pods"},
 	)
 	if t.hasOwnMetadata() {
-		sources = append(sources, optOutSource{&t.in.Workload, field.NewPath("metadata"), "the pods"})
+		sources = append(sources, optOutSource{&t.ofWorkload, field.NewPath("metadata"), "the pods"})
 	}
-	return append(sources, optOutSource{Metadata: t.namespace()})
+	ns, _ := t.namespace()
+	return append(sources, optOutSource{NotedMetadata: ns})
 }
 
 // OptOut returns a finding if an annotation takes an object without a pod template
-// out of the rewriting: its own annotation, or that of its Namespace, which is nil
+// out of the rewriting: its own annotation, or that of its Namespace, which is empty
 // if unknown. invalid has findings about values that are no boolean.
-func OptOut(workload, namespace *field.Metadata) (off *Finding, invalid []Finding) {
+func OptOut(workload, namespace *field.NotedMetadata) (off *Finding, invalid []Finding) {
 	return firstOff([]optOutSource{
-		{workload, field.NewPath("metadata"), "the object"}, {Metadata: cmp.Or(namespace, unknownNamespace)},
+		{workload, field.NewPath("metadata"), "the object"}, {NotedMetadata: namespace},
 	})
 }
 

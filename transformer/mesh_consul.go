@@ -106,7 +106,7 @@ func refineConsul(p passiveProxy, v *view, m *inspection) {
 	m.warnings = redirectedUser(v)
 	if value, set := v.annotations().Lookup(consulTransparent); set && isFalse(value) {
 		m.optOut = new(v.annotationFinding(reason.PortNotCaptured, consulTransparent, "turns off the transparent proxy, so Consul captures nothing of this pod"))
-	} else if ns := v.namespace(); !set && isFalse(ns.Labels.Get(consulTransparent)) {
+	} else if ns, _ := v.namespace(); !set && isFalse(ns.Labels.Get(consulTransparent)) {
 		m.optOut = new(NewFinding(reason.PortNotCaptured, nil,
 			"Namespace %q has the label `%s: %s`, so Consul captures nothing of this pod",
 			ns.Name, consulTransparent, ns.Labels.Get(consulTransparent)))

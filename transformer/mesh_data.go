@@ -57,7 +57,7 @@ const autoImage = "auto"
 
 // istioStatusOr returns the port of Istio's status server, as the redirection knows it:
 // any number that the injector accepts, such as 0, which leaves 15020 like any other port.
-func istioStatusOr(annotations field.KeyValues) int {
+func istioStatusOr(annotations field.Noted) int {
 	if v, set := annotations.Lookup(istioStatusPort); set {
 		if n, err := strconv.ParseUint(strings.TrimSpace(v), 10, 16); err == nil {
 			return int(n)

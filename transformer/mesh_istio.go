@@ -29,7 +29,7 @@ var istioNoCapture = []string{"gateway", "grpc-agent", "grpc-simple", "kube-gate
 
 // istioPrivileged reports whether the annotations require more rights for istio-proxy than
 // the Pod Security level "restricted" allows: Istio's template then runs it as root.
-func istioPrivileged(annotations field.KeyValues) bool {
+func istioPrivileged(annotations field.Noted) bool {
 	config := annotations.Get(istioProxyConfig)
 	return annotations.Get(istioInterception) == "TPROXY" || annotations.Get(istioNetBind) == "true" ||
 		strings.Contains(config, "TPROXY") || strings.Contains(config, "IPTABLES_TRACE_LOGGING")
@@ -38,7 +38,7 @@ func istioPrivileged(annotations field.KeyValues) bool {
 // badIstioStatus reports whether the annotation has no port to which Istio's status server can
 // move. White space around the number is an error: Istio accepts the pod and sends its probes
 // to port 0.
-func badIstioStatus(annotations field.KeyValues) bool {
+func badIstioStatus(annotations field.Noted) bool {
 	v, set := annotations.Lookup(istioStatusPort)
 	if !set {
 		return false
@@ -70,7 +70,7 @@ func (d istio) optOut(v *view, said membership, open *world.Facts, report func(F
 		return d.needsRewriterOff(v.annotations(), a)
 	}
 	ours := slices.ContainsFunc(v.previousAnswerers(), turnedOff)
-	off, invalid := optOutSource{&v.in.Template.Metadata, v.metadata, "the pods"}.switchedOff(
+	off, invalid := optOutSource{&v.ofPods, v.metadata, "the pods"}.switchedOff(
 		istioRewrite,
 		reason.IstioOptOut,
 	)
@@ -121,7 +121,7 @@ func (v *view) leftToInjector(open *world.Facts) *Finding {
 
 // otherTemplates returns the injection templates that an annotation names; none
 // if the sidecar's is among them, or there is no such annotation.
-func otherTemplates(annotations field.KeyValues) []string {
+func otherTemplates(annotations field.Noted) []string {
 	v, set := annotations.Lookup(istioTemplates)
 	if !set {
 		return nil
@@ -149,7 +149,7 @@ func (istio) capturesNothing(v *view) *Finding {
 
 // listsPorts reports whether the annotation istioIncluded lists the only ports that the mesh
 // captures: it is there, and not "*".
-func listsPorts(annotations field.KeyValues) bool {
+func listsPorts(annotations field.Noted) bool {
 	v, set := annotations.Lookup(istioIncludePorts)
 	return set && strings.TrimSpace(v) != "*"
 }
@@ -170,13 +170,13 @@ func (istio) checkPortLists(v *view, report func(Finding)) {
 
 // needsRewriterOff reports whether Istio's own rewriter must be turned off for an
 // answerer, because Istio's injector may get the pod.
-func (d istio) needsRewriterOff(annotations field.KeyValues, a answerer) bool {
+func (d istio) needsRewriterOff(annotations field.Noted, a answerer) bool {
 	return a.who == AnsweredByIstioProxy || d.runsNextToProxy(annotations, a)
 }
 
 // runsNextToProxy reports whether probe-proxy answers on another port than
 // istio-proxy, which then must not capture it.
-func (istio) runsNextToProxy(annotations field.KeyValues, a answerer) bool {
+func (istio) runsNextToProxy(annotations field.Noted, a answerer) bool {
 	if a.who != AnsweredByProbeProxy {
 		return false
 	}
@@ -187,13 +187,13 @@ func (istio) runsNextToProxy(annotations field.KeyValues, a answerer) bool {
 		istioData.excluded.has(annotations, a.port)
 }
 
-func (d istio) undo(annotations field.KeyValues, past []answerer, recorded field.KeyValues) field.KeyValues {
+func (d istio) undo(annotations field.Noted, past []answerer, recorded field.KeyValues) field.Noted {
 	out := annotations
 	for _, a := range past {
 		if d.needsRewriterOff(annotations, a) {
 			out = istioData.off.without(out, recorded)
 		}
-		if d.runsNextToProxy(annotations, a) && !istioData.excluded.has(recorded, a.port) {
+		if d.runsNextToProxy(annotations, a) && !istioData.excluded.has(recorded.Note(nil), a.port) {
 			out = istioData.excluded.without(out, recorded, a.port)
 		}
 	}
@@ -202,7 +202,7 @@ func (d istio) undo(annotations field.KeyValues, past []answerer, recorded field
 
 // annotate: Istio's own rewriter must be off, and the mesh must not capture the
 // port of a probe-proxy that runs next to its proxy.
-func (d istio) annotate(user, have field.KeyValues, now answerer) field.KeyValues {
+func (d istio) annotate(user, have field.Noted, now answerer) field.Noted {
 	out := user
 	if d.needsRewriterOff(user, now) {
 		out = istioData.off.with(out, have)

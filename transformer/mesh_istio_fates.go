@@ -28,12 +28,14 @@ func (d istio) inspect(v *view) inspection {
 	}
 	m.optOut = d.optOut(v, said, &m.facts, m.report)
 	if _, on := d.ambient(v); on && said.injected != certain.Always {
-		v.checkNetworkPolicies(m.report)
+		v.in.Notes.aside(func() { v.checkNetworkPolicies(m.report) })
 	}
 	m.captures = d.captures(v, v.userAnnotations)
 	m.outcome = d.outcomes(v, m.facts)
-	d.checkPortLists(v, m.report)
-	d.checkInjectSwitch(v, m.report)
+	v.in.Notes.aside(func() {
+		d.checkPortLists(v, m.report)
+		d.checkInjectSwitch(v, m.report)
+	})
 	m.answerer, m.because = d.answerer(v, m.facts)
 	if m.answerer.who == AnsweredByApp {
 		if listsPorts(v.annotations()) {
@@ -142,7 +144,7 @@ func (d istio) openFacts(v *view, said membership) world.Facts {
 // rewritesFact returns whether Istio's injector rewrites the pod's probes: an
 // annotation that is a boolean, else what the options say (ShouldRewriteAppHTTPProbers
 // in pkg/kube/inject/app_probe.go).
-func (istio) rewritesFact(v *view, annotations field.KeyValues) (f world.Fact) {
+func (istio) rewritesFact(v *view, annotations field.Noted) (f world.Fact) {
 	if on, err := strconv.ParseBool(annotations.Get(istioRewrite)); err == nil {
 		f.Say(on, "the annotation `"+istioRewrite+"`")
 	} else {
@@ -182,7 +184,7 @@ func istioListens(v *view) int {
 // istioStatusIn returns the port that the redirection leaves to istio-proxy: that of
 // the annotation, else that of the whole mesh, which the options say if they have
 // istio-proxy answer.
-func istioStatusIn(v *view, annotations field.KeyValues) int {
+func istioStatusIn(v *view, annotations field.Noted) int {
 	o := v.opts
 	byOptions := o.AnsweredBy == AnsweredByIstioProxy && o.Port != prober.DefaultPort
 	if _, set := annotations.Lookup(istioStatusPort); !set && byOptions {
@@ -193,7 +195,7 @@ func istioStatusIn(v *view, annotations field.KeyValues) int {
 
 // istioMode returns how the pod's connections are redirected, and where that is said;
 // "" if only the mesh's configuration says it.
-func istioMode(annotations field.KeyValues) (mode, key string) {
+func istioMode(annotations field.Noted) (mode, key string) {
 	if v, set := annotations.Lookup(istioInterception); set {
 		return v, istioInterception
 	}
@@ -204,7 +206,7 @@ func istioMode(annotations field.KeyValues) (mode, key string) {
 // includeInboundPorts lists ports, Istio captures those and ignores
 // exclusions. If the status server has moved away from 15020, istio-init captures
 // that port like any other; Istio's CNI plugin does not.
-func (istio) captures(v *view, annotations field.KeyValues) func(int) bool {
+func (istio) captures(v *view, annotations field.Noted) func(int) bool {
 	return istioCaptures(v, istioRedirects(v, annotations))
 }
 
@@ -216,7 +218,7 @@ func istioCaptures(v *view, redirects func(port int) bool) func(port int) bool {
 }
 
 // istioRedirects reports whether the connections to a port are redirected to Envoy.
-func istioRedirects(v *view, annotations field.KeyValues) func(int) bool {
+func istioRedirects(v *view, annotations field.Noted) func(int) bool {
 	ports, _ := istioInitPorts(v, annotations)
 	listed := listsPorts(ports)
 	status := istioStatusIn(v, annotations)
@@ -238,7 +240,7 @@ func istioRedirects(v *view, annotations field.KeyValues) func(int) bool {
 // as its arguments: one of the template, such as that of `istioctl kube-inject`, with the path of
 // the arguments, or one that a SidecarSet adds; the path is nil then, and if there is none. The annotations are
 // without effect.
-func istioInitPorts(v *view, annotations field.KeyValues) (field.KeyValues, field.Path) {
+func istioInitPorts(v *view, annotations field.Noted) (field.Noted, field.Path) {
 	var path field.Path
 	if set, _ := v.in.Around.SidecarSet(v.pods()); set != nil {
 		annotations, _ = withInitPorts(annotations, set.InitArgs)
@@ -259,7 +261,7 @@ func istioInitPorts(v *view, annotations field.KeyValues) (field.KeyValues, fiel
 }
 
 // withInitPorts returns annotations with the lists of ports among the arguments of an istio-init.
-func withInitPorts(annotations field.KeyValues, args []string) (with field.KeyValues, isThere bool) {
+func withInitPorts(annotations field.Noted, args []string) (with field.Noted, isThere bool) {
 	for j := 0; j+1 < len(args); j++ {
 		if key := map[string]string{
 			"-b": istioIncludePorts,
@@ -274,7 +276,7 @@ func withInitPorts(annotations field.KeyValues, args []string) (with field.KeyVa
 // initCaptures returns the path of the arguments that have the mesh capture a port; nil if
 // there are none.
 func (d istio) initCaptures(v *view, port int) field.Path {
-	_, path := istioInitPorts(v, nil)
+	_, path := istioInitPorts(v, field.Noted{})
 	if path != nil && d.captures(v, v.userAnnotations)(port) {
 		return path
 	}
@@ -348,7 +350,7 @@ func (d istio) cannotAnswer(v *view, f world.Facts) string {
 		}
 		if f.Native.Is != certain.Always &&
 			f.Holds.Is != certain.Always &&
-			s.patience() < istioStart {
+			v.patience(s) < istioStart {
 			return fmt.Sprintf("istio-proxy may start after container %q, whose %s fails for good within %d s, unless it is a native sidecar", s.container.Name, s.name.Field(), istioStart)
 		}
 		if unless := v.lateIn(&f, s, answerer{who: AnsweredByIstioProxy}); unless != "" {
@@ -364,13 +366,14 @@ const istioStart = 10
 
 // patience returns after how many seconds the kubelet restarts the container if nothing
 // answers the probe; it is large if the kubelet does not, or waits for another probe first.
-func (s *site) patience() int {
+func (t *template) patience(s *site) int {
 	startup := s.container.StartupProbe
 	if s.name != prober.Startup &&
 		(s.name != prober.Liveness || startup != nil && startup.Dials()) {
 		return math.MaxInt
 	}
 	seconds := func(key string, byDefault int) int {
+		t.in.Notes.field(s.path.Key(key))
 		return cmp.Or(field.As[int](s.source, key), byDefault)
 	}
 	return seconds("initialDelaySeconds", 0) + (seconds("failureThreshold", 3)-1)*seconds("periodSeconds", 10)
@@ -381,7 +384,7 @@ func (s *site) patience() int {
 // native sidecar of all but "false", and the injector moves a declared istio-proxy to it
 // only for "true" or if the mesh has native sidecars (RunTemplate in
 // pkg/kube/inject/inject.go). Else the pod has two containers of that name.
-func istioNativeUnclear(annotations field.KeyValues) bool {
+func istioNativeUnclear(annotations field.Noted) bool {
 	v := annotations.Get(istioNative)
 	return v != "" && v != "true" && v != "false"
 }
@@ -410,7 +413,7 @@ func (d istio) outcomes(v *view, f world.Facts) func(*site) (world.Fate, string)
 	worlds := f.Worlds()
 	redirects := istioRedirects(v, now)
 	captures := istioCaptures(v, redirects)
-	_, path := istioInitPorts(v, nil) // with an istio-init, Istio's CNI plugin does nothing
+	_, path := istioInitPorts(v, field.Noted{}) // with an istio-init, Istio's CNI plugin does nothing
 	notInjected := v.notInjectedElsewhere(f.Injected)
 	return func(s *site) (world.Fate, string) {
 		var fates, far []world.WorldFate
@@ -583,7 +586,7 @@ func (istio) injectorsFate(v *view, s *site, w world.WorldFate, running bool) wo
 	status := istioStatusIn(v, v.annotations())
 	listens := istioListens(v)
 	_, host := s.current.Endpoint()
-	why := unrecordedReason(s, istioStatusIn(v, nil))
+	why := unrecordedReason(s, istioStatusIn(v, field.Noted{}))
 	switch {
 	case host != "" && s.current.HTTPGet != nil: // of a tcpSocket it drops the host
 		return world.Failing("Istio's injector sends it to its own port of that host")

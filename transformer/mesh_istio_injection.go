@@ -52,8 +52,8 @@ func (d istio) sidecarMembership(v *view) membership {
 	if proxy != nil {
 		return memberBy(proxy)
 	}
-	labels := v.in.Template.Metadata.Labels
-	ns := v.namespace()
+	labels := v.labels()
+	ns, known := v.namespace()
 	switch kind, value := istioInjectSwitch(v); {
 	case pod.IsVariable(value), pod.IsVariable(ns.Labels.Get(istioInjection)):
 		return membership{} // whatever else is said: it may switch injection off
@@ -88,8 +88,8 @@ func (d istio) sidecarMembership(v *view) membership {
 	case certain.Never:
 		return d.notInjected(at, "%s does not name namespace %q", at, v.in.NamespaceName)
 	}
-	if v.in.Around.Namespace != nil &&
-		v.in.Around.OthersInjected &&
+	if known &&
+		v.othersInjected() &&
 		!v.asksByAnnotation() {
 		at := v.namespaceWords()
 		return d.notInjected(at, "%s has no label for Istio's injection, and another Namespace has one", at)
@@ -107,8 +107,16 @@ func (v *view) asksByAnnotation() bool {
 // mayRevokeLabels reports whether something may revoke what the pod's own labels say: its Namespace
 // is not known, whose label can switch injection off for all its pods, and the options do not name it.
 func (v *view) mayRevokeLabels() bool {
-	return v.in.Around.Namespace == nil &&
-		v.opts.Istio.injects(v.in.NamespaceName) != certain.Always
+	_, known := v.namespace()
+	return !known && v.opts.Istio.injects(v.in.NamespaceName) != certain.Always
+}
+
+// othersInjected reports whether another Namespace has a label for Istio's injection.
+func (v *view) othersInjected() bool {
+	ns, _ := v.namespace()
+	ns.Labels.Get(istioInjection) // what is asked of one Namespace counts for all
+	ns.Labels.Get(istioRevision)
+	return v.in.Around.OthersInjected
 }
 
 // declaredMembership returns the membership of a container istio-proxy that an earlier run
@@ -118,7 +126,7 @@ func (d istio) declaredMembership(v *view) membership {
 	isDeclared := func(h *holder) bool {
 		return h.ours && h.used() && h.proxy
 	}
-	if v.in.Around.Namespace != nil || !slices.ContainsFunc(v.holders, isDeclared) {
+	if _, known := v.namespace(); known || !slices.ContainsFunc(v.holders, isDeclared) {
 		return membership{}
 	}
 	said := membership{
@@ -136,7 +144,8 @@ func (d istio) declaredMembership(v *view) membership {
 // else is said.
 func (d istio) neverInjected(v *view) membership {
 	kind, value := istioInjectSwitch(v)
-	inNamespace, set := v.namespace().Labels.Lookup(istioInjection)
+	ns, _ := v.namespace()
+	inNamespace, set := ns.Labels.Lookup(istioInjection)
 	switch {
 	case v.in.Template.Spec.HostNetwork:
 		return membership{injected: certain.Never, at: "`hostNetwork`"}
@@ -174,7 +183,7 @@ func (istio) notInjected(at, format string, args ...any) membership {
 // other than "true" and "false".
 func istioInjectSwitch(v *view) (kind, value string) {
 	kind = "labels"
-	value, labelled := v.in.Template.Metadata.Labels.Lookup(istioInject)
+	value, labelled := v.labels().Lookup(istioInject)
 	if !labelled {
 		kind = "annotations"
 		value = v.annotations().Get(istioInject)
@@ -193,10 +202,11 @@ func (istio) checkInjectSwitch(v *view, report func(Finding)) {
 // where that is said. Only the value "none" takes a pod out
 // (cni/pkg/util/podutil.go).
 func (istio) ambient(v *view) (at string, on bool) {
-	switch value := v.in.Template.Metadata.Labels.Get(istioDataplaneMode); {
+	ns, _ := v.namespace()
+	switch value := v.labels().Get(istioDataplaneMode); {
 	case value == "ambient":
 		return entryWords("labels", istioDataplaneMode, value), true
-	case value != "none" && v.namespace().Labels.Get(istioDataplaneMode) == "ambient":
+	case value != "none" && ns.Labels.Get(istioDataplaneMode) == "ambient":
 		return v.namespaceLabel(istioDataplaneMode), true
 	}
 	return "", false
@@ -209,12 +219,13 @@ func (d istio) passesProbes(v *view, sidecar certain.Certainty) *Finding {
 		return nil
 	}
 	at, on := d.ambient(v)
-	switch value := v.in.Template.Metadata.Labels.Get(istioDataplaneMode); {
+	ns, _ := v.namespace()
+	switch value := v.labels().Get(istioDataplaneMode); {
 	case value == "ambient":
 		return new(metadataFinding(reason.Ambient, v.metadata.Key("labels", istioDataplaneMode), value, "puts the pod into ambient mode, which lets the kubelet's probes through"))
 	case on:
 		return new(NewFinding(reason.Ambient, nil, "%s puts its pods into ambient mode, which lets the kubelet's probes through", at))
-	case v.namespace().Labels.Get(istioDataplaneMode) == "ambient":
+	case ns.Labels.Get(istioDataplaneMode) == "ambient":
 		return new(metadataFinding(reason.Ambient, v.metadata.Key("labels", istioDataplaneMode), value, "takes the pod out of ambient mode, and no sidecar captures it"))
 	}
 	return nil

@@ -66,10 +66,10 @@ const kumaInject = "kuma.io/sidecar-injection"
 // called for the pod.
 func kumaSwitched(v *view) membership {
 	m := v.switchIn("labels", kumaInject, "enabled, true, yes, disabled, false or no", isEnabled)
-	ns := v.in.Around.Namespace
+	ns, known := v.namespace()
 	if m.injected != certain.Always ||
-		ns == nil ||
-		v.in.Template.Metadata.Labels.Get(kumaInject) == "enabled" {
+		!known ||
+		v.labels().Get(kumaInject) == "enabled" {
 		return m
 	}
 	if value := ns.Labels.Get(kumaInject); value != "enabled" && value != "true" {
@@ -85,11 +85,12 @@ func kumaSwitched(v *view) membership {
 // it certainly does.
 func kumaUnless(v *view) string {
 	_, proxy := v.proxyOf(v.mesh.isProxy)
-	_, set := v.namespace().Labels.Lookup(kumaInject)
+	ns, known := v.namespace()
+	_, set := ns.Labels.Lookup(kumaInject)
 	if proxy != nil ||
-		v.in.Around.Namespace == nil ||
+		!known ||
 		set ||
-		v.in.Template.Metadata.Labels.Get(kumaInject) != "enabled" {
+		v.labels().Get(kumaInject) != "enabled" {
 		return ""
 	}
 	return "Kuma is older than 2.11 (unknown: newer versions inject nothing here; set the label `" + kumaInject + "` of " + v.namespaceWords() + ")"

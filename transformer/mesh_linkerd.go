@@ -70,7 +70,8 @@ func linkerdSwitched(v *view) membership {
 		return value == "enabled" || value == "ingress", value == "enabled" || value == "ingress" || value == "disabled"
 	}
 	m := v.switchIn("annotations", linkerdInject, linkerdValues, read)
-	value, _ := v.namespace().Annotations.Lookup(linkerdInject)
+	ns, _ := v.namespace()
+	value, _ := ns.Annotations.Lookup(linkerdInject)
 	if _, ok := read(value); ok || value == "" || m.off != nil || m.unclear != nil {
 		return m
 	}
@@ -89,9 +90,11 @@ func refineLinkerd(p passiveProxy, v *view, m *inspection) {
 		m.optOut = new(v.annotationFinding(reason.InjectionOff, linkerdInject, "is not a value that Linkerd knows, so Linkerd neither injects nor captures this pod"))
 	}
 	if len(m.inherited) == 0 && slices.ContainsFunc(linkerdSkipped, v.declares) {
+		inherited := m.inherited.Note(nil)
 		for _, port := range linkerdSkipped {
-			m.inherited = p.excluded.with(m.inherited, port)
+			inherited = p.excluded.with(inherited, port)
 		}
+		m.inherited = inherited.Unnoted()
 	}
 	letsIn, unless := linkerdLetsIn(v)
 	_, listed := linkerdAnnotation(v, p.excluded.key)
@@ -141,14 +144,15 @@ func linkerdAnnotation(v *view, key string) (string, bool) {
 	if value, own := v.annotations().Lookup(key); own {
 		return value, true
 	}
-	return v.namespace().Annotations.Lookup(key)
+	ns, _ := v.namespace()
+	return ns.Annotations.Lookup(key)
 }
 
 // linkerdListed reports whether an annotation that lists ports has one.
 func linkerdListed(v *view, key string, port int) bool {
 	value, _ := linkerdAnnotation(v, key)
 	return portList{key: key, ranges: true}.has(
-		field.KeyValues{{Key: key, Value: value}},
+		field.KeyValues{{Key: key, Value: value}}.Note(nil),
 		port,
 	)
 }

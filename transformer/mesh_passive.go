@@ -47,10 +47,11 @@ func (p passiveProxy) inspect(v *view) inspection {
 		m.answerer = answerer{who: who} // on no port of its own
 	}
 	user := v.userAnnotations
-	if value, set := v.namespace().Annotations.Lookup(p.excluded.key); p.inherits && set {
+	ns, _ := v.namespace()
+	if value, set := p.inheritedList(ns); set {
 		m.inherited = field.KeyValues{{Key: p.excluded.key, Value: value}}
 		if _, own := user.Lookup(p.excluded.key); !own {
-			user = m.inherited
+			user = ns.Annotations
 		}
 	}
 	m.captures = func(port int) bool {
@@ -81,6 +82,14 @@ func (p passiveProxy) inspect(v *view) inspection {
 	return m
 }
 
+// inheritedList returns the list of excluded ports of a Namespace for pods that have none.
+func (p passiveProxy) inheritedList(ns *field.NotedMetadata) (value string, set bool) {
+	if !p.inherits {
+		return "", false
+	}
+	return ns.Annotations.Lookup(p.excluded.key)
+}
+
 // fate returns what becomes of a captured probe, unless the mesh's own rewriter serves it.
 func (p passiveProxy) fate(v *view, s *site) world.Fate {
 	switch {
@@ -102,8 +111,9 @@ func (p passiveProxy) neverInjects(v *view) *Finding {
 	if slices.Contains(p.uninjectedNamespaces, v.in.NamespaceName) {
 		return new(NewFinding(reason.NamespaceNotInjected, nil, text, "namespace \""+v.in.NamespaceName+"\""))
 	}
+	ns, _ := v.namespace()
 	for _, l := range p.excludedNamespaceLabels {
-		value, set := v.namespace().Labels.Lookup(l.Key)
+		value, set := ns.Labels.Lookup(l.Key)
 		if set && (l.Value == "" || l.Value == value) {
 			return new(NewFinding(
 				reason.NamespaceNotInjected,
@@ -152,7 +162,8 @@ func (t *template) unreadableList(l portList, item string) Finding {
 	const text = "%s, and %q is not one"
 	const why = "rewrite-probes must add its port to this list"
 	if _, own := t.annotations().Lookup(l.key); !own {
-		v, _ := t.namespace().Annotations.Lookup(l.key)
+		ns, _ := t.namespace()
+		v, _ := ns.Annotations.Lookup(l.key)
 		return NewFinding(reason.PortListUnreadable, nil, "annotation `%s` of Namespace %q: %q "+text,
 			l.key, t.in.Around.Namespace.Name, v, l.allowed(), item).Why(why)
 	}
@@ -165,7 +176,7 @@ func (t *template) unreadableList(l portList, item string) Finding {
 	).Why(why)
 }
 
-func (p passiveProxy) undo(annotations field.KeyValues, past []answerer, recorded field.KeyValues) field.KeyValues {
+func (p passiveProxy) undo(annotations field.Noted, past []answerer, recorded field.KeyValues) field.Noted {
 	out := annotations
 	for _, a := range past {
 		if a.who == AnsweredByProbeProxy && p.port == 0 {
@@ -175,7 +186,7 @@ func (p passiveProxy) undo(annotations field.KeyValues, past []answerer, recorde
 	return out
 }
 
-func (p passiveProxy) annotate(user, have field.KeyValues, now answerer) field.KeyValues {
+func (p passiveProxy) annotate(user, have field.Noted, now answerer) field.Noted {
 	if p.port != 0 {
 		return user // the mesh never captures it
 	}

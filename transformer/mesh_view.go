@@ -53,10 +53,10 @@ func (s *setting) listensOn(a answerer, port int) bool {
 type view struct {
 	*template
 	*setting
-	userAnnotations field.KeyValues // without what was added for past answerers in any mesh
+	userAnnotations field.Noted // without what was added for past answerers in any mesh
 }
 
-func newView(s *setting, t *template, user field.KeyValues) *view {
+func newView(s *setting, t *template, user field.Noted) *view {
 	return &view{
 		template:        t,
 		setting:         s,
@@ -79,8 +79,7 @@ func (v *view) onOpenShift() bool {
 	if p := v.opts.Platform; p == PlatformOpenShift || p == PlatformKubernetes {
 		return p == PlatformOpenShift
 	}
-	return v.in.Around.OpenShift ||
-		surroundings.IsOpenShift(v.in.APIVersion, v.in.Kind)
+	return surroundings.IsOpenShift(v.in.APIVersion, v.in.Kind) || v.in.Around.IsOpenShift()
 }
 
 // sidecarContext returns the securityContext of probe-proxy, without what OpenShift has to
@@ -123,7 +122,7 @@ func (v *view) readResources() *resources.Pod {
 	return resources.Read(
 		v.spec,
 		v.containers(),
-		v.in.Around.LimitRanges,
+		v.in.Around.Ranges(),
 		filledLater,
 		v.sourceMap,
 	)
@@ -135,14 +134,14 @@ const appArmorField = "appArmorProfile"
 // label, by kind, of the template or else of its Namespace. read returns what a
 // value switches; ok and on are false for one that the mesh does not know.
 func (t *template) switchIn(kind, key, allowed string, read func(value string) (on, ok bool)) membership {
-	values := func(m *field.Metadata) field.KeyValues {
+	values := func(m *field.NotedMetadata) field.Noted {
 		if kind == "labels" {
 			return m.Labels
 		}
 		return m.Annotations
 	}
-	ns := t.namespace()
-	v, own := values(&t.in.Template.Metadata).Lookup(key)
+	ns, _ := t.namespace()
+	v, own := values(&t.ofPods).Lookup(key)
 	if !own {
 		if v = values(ns).Get(key); v == "" {
 			return membership{}
@@ -203,7 +202,7 @@ func memberBy(proxy *pod.Container) membership {
 
 // An optOutSource is metadata that may hold an annotation of ours.
 type optOutSource struct {
-	*field.Metadata
+	*field.NotedMetadata
 	path field.Path // of the metadata; nil of the Namespace's
 	what string     // what it takes out of the rewriting
 }
@@ -322,7 +321,7 @@ func (v *view) knownMTLS() (words []string) {
 
 // checkMisplaced warns of a pod's annotation that the workload has instead of its template.
 func (v *view) checkMisplaced(key string, report func(Finding)) {
-	if value, set := v.in.Workload.Annotations.Lookup(key); set && v.hasOwnMetadata() && v.metadata != nil {
+	if value, set := v.in.Workload.Annotations.Lookup(key); set && v.hasOwnMetadata() && v.metadata != nil { // it only warns
 		report(metadataFinding(reason.AnnotationMisplaced, field.NewPath("metadata", "annotations").Key(key), value,
 			"has no effect here: Istio reads this annotation only on the pod template").
 			Fix("Move it to `%s`", v.metadata.Key("annotations")))
@@ -334,15 +333,16 @@ func (v *view) injectionCure() string {
 	if set, _ := v.in.Around.SidecarSet(v.pods()); set != nil {
 		return "see which pods " + set.Words() + " selects"
 	}
-	inNamespace := v.namespace().Labels.Get(istioInjection)
+	ns, known := v.namespace()
+	inNamespace := ns.Labels.Get(istioInjection)
 	switch _, value := istioInjectSwitch(v); {
 	case pod.IsVariable(value), pod.IsPlaceholder(v.in.NamespaceName), pod.IsVariable(inNamespace):
 		return "substitute the variables first"
 	case v.in.NamespaceName == "":
 		return "set `istio.injectedNamespaces: [\"*\"]`, or `metadata.namespace` and its Namespace"
-	case v.in.Around.Namespace != nil && v.asksByAnnotation():
+	case known && v.asksByAnnotation():
 		return "OpenShift Service Mesh 2 injects by the pod's annotation `" + istioInject + "`; if this is one, set `istio.injectedNamespaces`"
-	case v.in.Around.Namespace != nil:
+	case known:
 		return "set the label `" + istioInjection + "` of its Namespace, or `istio.injectedNamespaces`"
 	}
 	return "add its Namespace to the input, or set `istio.injectedNamespaces`"

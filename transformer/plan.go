@@ -36,6 +36,8 @@ type Input struct {
 	// writes no [OriginalsAnnotation], and keeps one that is there.
 	Unrecorded bool
 	Source     Source // the object as it was read
+	// Notes get what the plan was made from, for [Planner.Reads]; nil notes nothing.
+	Notes *Notes
 	// Texts are the texts that the plan's own edits replace, as far as undoing them would
 	// give others: see [WithTexts].
 	Texts []field.Text

@@ -216,7 +216,7 @@ func (x *samples) crowded(what string, at scene, opts []option, known planners, 
 	if edits := with(p, only).Edits; !reflect.DeepEqual(edits, plan.Edits) {
 		x.t.Errorf("the edits differ if nobody wants to know more:\n%v\nnot\n%v\nof\n%s", edits, plan.Edits, at.own)
 	}
-	x.reads(p, in, plan)
+	x.reads(p, in)
 	if after := fmt.Sprintf("%+v", in.Template) + fmt.Sprint(o.Value(nil)); after != before {
 		x.t.Errorf("planning changes what is planned for:\n%s\nbecomes\n%s", before, after)
 	}
@@ -237,16 +237,18 @@ func (x *samples) crowded(what string, at scene, opts []option, known planners, 
 
 // reads writes down sums of what a plan depends on, and of the edits of one that keeps no record, and what else a planner tells
 // of a template.
-func (x *samples) reads(p *transformer.Planner, in transformer.Input, plan transformer.Plan) {
+func (x *samples) reads(p *transformer.Planner, in transformer.Input) {
 	originals, findings := p.Rewritten(in)
 	probes, err := p.ReadinessProbes(in)
 	if originals != nil || len(probes) > 0 || err != nil {
 		fmt.Fprintf(&x.out, " %s %d %v %v\n", prober.Encode(originals), len(findings), probes, err)
 	}
 	sum := fnv.New32a()
-	fmt.Fprintln(sum, p.Reads(&in, &plan))
-	in.Unrecorded = true
-	fmt.Fprintln(sum, p.Plan(in).Edits)
+	in.Unrecorded, in.OnlyEdits = true, true
+	in.Note(new(transformer.Notes))
+	patched := p.Plan(in)
+	fmt.Fprintln(sum, p.Reads(&in, &patched))
+	fmt.Fprintln(sum, patched.Edits)
 	fmt.Fprintf(&x.out, " it reads %08x\n", sum.Sum32())
 }
 

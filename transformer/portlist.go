@@ -16,7 +16,7 @@ type portList struct {
 	full   bool // no item may be empty
 }
 
-func (l portList) with(annotations field.KeyValues, port int) field.KeyValues {
+func (l portList) with(annotations field.Noted, port int) field.Noted {
 	if l.has(annotations, port) {
 		return annotations
 	}
@@ -31,13 +31,13 @@ func (l portList) with(annotations field.KeyValues, port int) field.KeyValues {
 
 // without undoes with, for ports that were added in this order. If recorded has the value that
 // with changed, that comes back.
-func (l portList) without(annotations, recorded field.KeyValues, ports ...int) field.KeyValues {
+func (l portList) without(annotations field.Noted, recorded field.KeyValues, ports ...int) field.Noted {
 	v, set := annotations.Lookup(l.key)
 	if !set {
 		return annotations
 	}
 	if user, set := recorded.Lookup(l.key); set {
-		written := recorded
+		written := recorded.Note(nil)
 		for _, port := range ports {
 			written = l.with(written, port)
 		}
@@ -59,7 +59,7 @@ func (l portList) without(annotations, recorded field.KeyValues, ports ...int) f
 	return annotations.With(l.key, strings.Join(items, ","))
 }
 
-func (l portList) has(annotations field.KeyValues, port int) bool {
+func (l portList) has(annotations field.Noted, port int) bool {
 	list := annotations.Get(l.key)
 	if list == "" {
 		return false // nearly always
@@ -73,7 +73,7 @@ func (l portList) has(annotations field.KeyValues, port int) bool {
 }
 
 // badItem returns the first item that is no port; ok is false if there is none.
-func (l portList) badItem(annotations field.KeyValues) (item string, ok bool) {
+func (l portList) badItem(annotations field.Noted) (item string, ok bool) {
 	for item := range strings.SplitSeq(annotations.Get(l.key), ",") {
 		if _, _, ok := l.item(item); !ok && (l.full || strings.TrimSpace(item) != "") {
 			return item, true

@@ -14,26 +14,26 @@ func TestAPortIsAddedBehindTheOthers(t *testing.T) {
 	for list, want := range map[string]string{
 		"": "9", " ": "9", "\t ": "9", "80": "80,9", "80,": "80,9", "80, ": "80, 9", " 80 ": " 80 ,9", ",": ",9", "x": "x,9", "80,81": "80,81,9", "9": "9", "80, 9 ": "80, 9 ", "8-10": "8-10", "90": "90,9", "10-8": "10-8,9",
 	} {
-		if got := l.with(field.KeyValues{{Key: "k", Value: list}}, 9).Get("k"); got != want {
+		if got := l.with(field.KeyValues{{Key: "k", Value: list}}.Note(nil), 9).Get("k"); got != want {
 			t.Errorf("%q: %q, want %q", list, got, want)
 		}
 	}
-	if got := l.with(nil, 9).Get("k"); got != "9" {
+	if got := l.with(field.Noted{}, 9).Get("k"); got != "9" {
 		t.Errorf("without a list: %q", got)
 	}
 	// An empty list that somebody wrote comes back as one, and a list of ours alone goes.
 	empty := field.KeyValues{{Key: "k", Value: ""}}
-	if back := l.without(l.with(empty, 9), empty, 9); len(back) != 1 || back[0] != empty[0] {
+	if back := l.without(l.with(empty.Note(nil), 9), empty, 9).Unnoted(); len(back) != 1 || back[0] != empty[0] {
 		t.Errorf("%v", back)
 	}
-	if back := l.without(l.with(nil, 9), nil, 9); len(back) != 0 {
+	if back := l.without(l.with(field.Noted{}, 9), nil, 9).Unnoted(); len(back) != 0 {
 		t.Errorf("%v", back)
 	}
-	two := l.with(l.with(nil, 9), 10)
-	if got := l.without(two, nil, 9, 10); len(got) != 0 {
+	two := l.with(l.with(field.Noted{}, 9), 10)
+	if got := l.without(two, nil, 9, 10).Unnoted(); len(got) != 0 {
 		t.Errorf("%v", got)
 	}
-	if got := l.without(field.KeyValues{{Key: "k", Value: "9, 10 ,11"}}, nil, 10, 9).Get("k"); got != "11" {
+	if got := l.without(field.KeyValues{{Key: "k", Value: "9, 10 ,11"}}.Note(nil), nil, 10, 9).Get("k"); got != "11" {
 		t.Errorf("%q", got)
 	}
 }

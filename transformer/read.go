@@ -14,6 +14,7 @@ func read(o *Options, finders []originalFinder, in *Input) *template {
 		metadata: in.MetadataPath(),
 		spec:     in.SpecPath(),
 	}
+	t.noteMetadata()
 	t.names = pod.Names(in.Template.Spec.All())
 	b := &reader{t, o, finders}
 	b.findHolders()

@@ -149,7 +149,7 @@ func TestHowLongTheKubeletWaitsForAProbe(t *testing.T) {
 		{prober.PreStop, nil, nil, math.MaxInt},
 	} {
 		s := &site{name: c.name, container: &pod.Container{StartupProbe: c.startup}, source: c.source}
-		if got := s.patience(); got != c.want {
+		if got := (&template{in: new(Input)}).patience(s); got != c.want {
 			t.Errorf("%s %v: %d, want %d", c.name, c.source, got, c.want)
 		}
 	}
@@ -190,7 +190,8 @@ func TestAnyListOfPortsIsReadAsItIsWritten(t *testing.T) {
 				return ok && low <= port && port <= high
 			})
 		}
-		annotations := field.KeyValues{{Key: "a", Value: "80"}, {Key: "k", Value: text}}
+		entries := field.KeyValues{{Key: "a", Value: "80"}, {Key: "k", Value: text}}
+		annotations := entries.Note(nil)
 		for _, port := range []int{0, 1, 8, 79, 80, 81, 8045, 65535, 65536} {
 			if got := l.has(annotations, port); got != has(port) {
 				t.Fatalf("%+v of %q has %d: %t", l, text, port, got)
@@ -211,9 +212,9 @@ func TestAnyListOfPortsIsReadAsItIsWritten(t *testing.T) {
 		// What is added is there, nothing else goes, and what is taken out again leaves what was there.
 		with := l.with(annotations, 9)
 		if !l.has(with, 9) || l.has(annotations, 9) && with.Get("k") != text || with.Get("a") != "80" || annotations.Get("k") != text {
-			t.Fatalf("%+v of %q with 9: %q", l, text, with)
+			t.Fatalf("%+v of %q with 9: %q", l, text, with.Unnoted())
 		}
-		for _, recorded := range []field.KeyValues{annotations, nil} {
+		for _, recorded := range []field.KeyValues{entries, nil} {
 			back := l.without(with, recorded, 9).Get("k")
 			if back != text && (recorded != nil || strings.TrimSpace(strings.TrimRight(text, ", ")) != strings.TrimSpace(strings.TrimRight(back, ", "))) {
 				t.Fatalf("%+v of %q: taking 9 out of %q leaves %q", l, text, with.Get("k"), back)

@@ -1,7 +1,6 @@
 package transformer
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -21,6 +20,10 @@ type template struct {
 	holders  []*holder // what carries originals
 	record   Record    // what the annotations carry for an exact restore
 	mistakes []Finding // in what carries originals
+
+	// What is asked of labels and annotations is asked here.
+	ofPods, ofWorkload, ofNamespace field.NotedMetadata
+	knowsNamespace                  bool
 }
 
 // A reader makes a template.
@@ -88,8 +91,23 @@ func (t *template) isOurs(at pod.Ref) bool {
 	)
 }
 
-func (t *template) annotations() field.KeyValues {
-	return t.in.Template.Metadata.Annotations
+func (t *template) annotations() field.Noted { return t.ofPods.Annotations }
+
+func (t *template) labels() field.Noted { return t.ofPods.Labels }
+
+// noteMetadata opens the metadata that says something of the pods: what is asked of it goes into the
+// notes of the input, if it has any.
+func (t *template) noteMetadata() {
+	in := t.in
+	if n := in.Notes; n != nil {
+		t.ofPods = in.Template.Metadata.Note(&n.Pods)
+		t.ofWorkload = in.Workload.Note(&n.Workload)
+		t.ofNamespace, t.knowsNamespace = in.Around.Namespaced(&n.Namespace)
+		return
+	}
+	t.ofPods = in.Template.Metadata.Note(nil)
+	t.ofWorkload = in.Workload.Note(nil)
+	t.ofNamespace, t.knowsNamespace = in.Around.Namespaced(nil)
 }
 
 func (t *template) declares(port int) bool {
@@ -109,10 +127,14 @@ func (t *template) exposed(port int) (service string) {
 // pods returns what selectors see of the template's pods.
 func (t *template) pods() *surroundings.Pods {
 	in := t.in
-	return &surroundings.Pods{
+	pods := &surroundings.Pods{
 		Namespace: in.NamespaceName, Kind: in.Kind, Name: in.Workload.Name,
 		Labels: in.Template.Metadata.Labels, Spec: &in.Template.Spec,
 	}
+	if in.Notes != nil {
+		pods.Asked = &in.Notes.Pods.Labels
+	}
+	return pods
 }
 
 // uses reports whether one of the containers declares a port, or a Service leads to it.
@@ -137,18 +159,16 @@ func (t *template) proxyOf(isProxy func(*pod.Container) bool) (at pod.Ref, proxy
 	return at, nil
 }
 
-// namespace returns the metadata of the pod's Namespace; empty if that is not known.
-func (t *template) namespace() *field.Metadata {
-	return cmp.Or(t.in.Around.Namespace, unknownNamespace)
+// namespace returns the metadata of the pod's Namespace, and whether that is known; empty if not.
+func (t *template) namespace() (m *field.NotedMetadata, known bool) {
+	return &t.ofNamespace, t.knowsNamespace
 }
-
-var unknownNamespace = &field.Metadata{}
 
 func (t *template) annotationFinding(why reason.Key, key, format string, args ...any) Finding {
 	return metadataFinding(
 		why,
 		t.metadata.Key("annotations", key),
-		t.annotations().Get(key),
+		t.in.Template.Metadata.Annotations.Get(key),
 		format,
 		args...,
 	)

@@ -32,7 +32,7 @@ var sections = []string{
 }
 
 // ReadRecord reads the annotation; an absent one is empty.
-func ReadRecord(annotations field.KeyValues) (Record, error) {
+func ReadRecord(annotations field.Noted) (Record, error) {
 	text, set := annotations.Lookup(OriginalsAnnotation)
 	if !set {
 		return nil, nil

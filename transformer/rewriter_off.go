@@ -9,14 +9,14 @@ type rewriterOff struct {
 	means      func(value string) bool // reports whether a value turns it off
 }
 
-func (r rewriterOff) isOff(annotations field.KeyValues) bool {
+func (r rewriterOff) isOff(annotations field.Noted) bool {
 	v, set := annotations.Lookup(r.key)
 	return set && r.means != nil && r.means(v)
 }
 
 // with returns the user's annotations with the rewriter turned off. If one of the
 // present annotations, have, does that already, its value stays as it is written.
-func (r rewriterOff) with(user, have field.KeyValues) field.KeyValues {
+func (r rewriterOff) with(user, have field.Noted) field.Noted {
 	switch {
 	case r.key == "":
 		return user
@@ -27,7 +27,7 @@ func (r rewriterOff) with(user, have field.KeyValues) field.KeyValues {
 }
 
 // without undoes with. If recorded has the user's value, that comes back.
-func (r rewriterOff) without(annotations, recorded field.KeyValues) field.KeyValues {
+func (r rewriterOff) without(annotations field.Noted, recorded field.KeyValues) field.Noted {
 	if !r.isOff(annotations) {
 		return annotations
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
@@ -97,7 +98,7 @@ func (k *knowledge) turnsRewriterOff() bool {
 		f.Injected.Is == certain.Never {
 		return false
 	}
-	return off.isOff(k.mesh.annotate(user, nil, k.inspection.answerer))
+	return off.isOff(k.mesh.annotate(user, field.Noted{}, k.inspection.answerer))
 }
 
 // rewriterWords say what the mesh's own rewriter does with a probe that is left alone, and what
@@ -217,7 +218,7 @@ func checkBareSpec(d *decision) []Finding {
 	if d.metadata != nil || d.inspection.facts.Injected.Is == certain.Never {
 		return nil
 	}
-	needed := d.mesh.annotate(nil, nil, d.inspection.answerer)
+	needed := d.mesh.annotate(field.Noted{}, field.Noted{}, d.inspection.answerer).Unnoted()
 	if d.isAnsweredBy(AnsweredByEnvoy) {
 		needed = needed.With(OriginalsAnnotation, "{...}")
 	}

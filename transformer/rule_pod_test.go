@@ -158,6 +158,10 @@ func TestPodRules(t *testing.T) {
 		if !slices.Equal(got, []string{c.want}) {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
+		isWarning := slices.ContainsFunc(podWarnings, func(r podRule) bool { return reflect.ValueOf(r).Pointer() == reflect.ValueOf(c.rule).Pointer() })
+		if f := FirstError(c.rule(decisionAbout(t, c.change))); f != nil && isWarning {
+			t.Errorf("%s: a rule among the warnings prevents the rewriting: %v", name, f)
+		}
 		if found := c.rule(decisionAbout(t, nil)); len(found) > 0 {
 			t.Errorf("%s: found %v in a pod like any other", name, found)
 		}
@@ -165,7 +169,7 @@ func TestPodRules(t *testing.T) {
 }
 
 func TestPodRules_eachHasACase(t *testing.T) {
-	for i, rule := range podRules {
+	for i, rule := range slices.Concat(podRules, podWarnings) {
 		has := false
 		for _, c := range ruleCases {
 			has = has || reflect.ValueOf(c.rule).Pointer() == reflect.ValueOf(rule).Pointer()

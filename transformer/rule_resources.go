@@ -21,13 +21,14 @@ func checkResources(d *decision) (found []Finding) {
 		f.Current = v
 		return []Finding{f}
 	}
-	ruled := len(d.in.Around.LimitRanges)+len(d.in.Around.Quotas) > 0
+	limits := d.in.Around.Limits()
+	ruled := len(limits.Ranges)+len(limits.Quotas) > 0
 	if !ruled &&
 		!pod.HasOwn &&
 		len(d.opts.ProbeProxy.Resources) == 0 {
 		return nil // the defaults keep the class
 	}
-	ours := resources.Filled(d.probeProxyResources(pod, d.toRewrite), d.in.Around.LimitRanges)
+	ours := resources.Filled(d.probeProxyResources(pod, d.toRewrite), limits.Ranges)
 	found = append(found, checkLimits(d, pod, ours)...)
 	with := pod.With(ours, d.native())
 	before := pod.Class()
@@ -69,7 +70,7 @@ func checkProxyLimits(d *decision) []Finding {
 	if !d.isAnsweredBy(AnsweredByIstioProxy) {
 		return nil
 	}
-	ranges := d.in.Around.LimitRanges
+	ranges := d.in.Around.Ranges()
 	i := slices.IndexFunc(ranges, resources.LimitRange.HasDefaults)
 	_, proxy := d.proxyOf(d.mesh.isProxy)
 	if i < 0 ||

@@ -54,8 +54,10 @@ func checkWebhooks(d *decision) (found []Finding) {
 		return nil
 	}
 	for _, w := range sidecarWebhooks {
-		value, set := d.in.Template.Metadata.Annotations.Lookup(w.key)
-		if !set || !w.hasProbes || !w.isOn(value) {
+		if !w.hasProbes {
+			continue
+		}
+		if value, set := d.annotations().Lookup(w.key); !set || !w.isOn(value) {
 			continue
 		}
 		found = append(found, d.annotationFinding(reason.RewriterNeeded, w.key,

@@ -18,10 +18,13 @@ var restoreRules = []siteRule{isLost, notRewritten}
 
 // podRules are asked if there is something to rewrite.
 var podRules = []podRule{
-	checkConflicts, checkPaths, checkTaken, checkOwnPort, checkResources, checkJob, checkFinishes, checkProxyUID,
-	checkBareSpec, checkIngresses, checkProxyLimits, checkPostStart, checkLeftAlone,
+	checkConflicts, checkPaths, checkTaken, checkOwnPort, checkJob, checkFinishes, checkProxyUID,
+	checkBareSpec, checkPostStart, checkLeftAlone,
 	checkWebhooks, checkImage,
 }
+
+// podWarnings are asked then, and prevent nothing. What they ask changes no edit, so it is not noted.
+var podWarnings = []podRule{checkResources, checkIngresses, checkProxyLimits}
 
 // decide decides what is rewritten.
 func decide(k *knowledge) *decision {
@@ -42,6 +45,7 @@ func decide(k *knowledge) *decision {
 	}
 	if len(d.toRewrite) > 0 && !d.failed() {
 		d.ask(podRules...)
+		d.in.Notes.aside(func() { d.ask(podWarnings...) })
 	}
 	if !d.in.OnlyEdits {
 		d.ask(findExecWorkarounds)

@@ -27,10 +27,10 @@ type meshProfile interface {
 	inspect(v *view) inspection
 	// undo returns the annotations without what annotate added for past answerers. If
 	// recorded has the user's value of an annotation, that comes back.
-	undo(annotations field.KeyValues, past []answerer, recorded field.KeyValues) field.KeyValues
+	undo(annotations field.Noted, past []answerer, recorded field.KeyValues) field.Noted
 	// annotate returns the user's annotations with those that an answerer needs. have
 	// holds the present annotations, including ours.
-	annotate(user, have field.KeyValues, now answerer) field.KeyValues
+	annotate(user, have field.Noted, now answerer) field.Noted
 }
 
 // A membership says whether a pod is in a mesh, and where that is said.

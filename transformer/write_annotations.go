@@ -10,7 +10,7 @@ import (
 
 // withExcluded returns the user's annotations with the ports that the mesh must not
 // capture, and with what restore needs.
-func (w *draft) withExcluded(user field.KeyValues) field.KeyValues {
+func (w *draft) withExcluded(user field.Noted) field.Noted {
 	list := w.mesh.excluded
 	want := w.withInherited(user)
 	var added []string
@@ -49,20 +49,20 @@ func (w *draft) editAnnotations() {
 	if w.metadata == nil {
 		return // there is no known place for annotations, and none is needed
 	}
-	have := w.annotations()
-	want := w.withExcluded(w.userAnnotations)
+	have := w.in.Template.Metadata.Annotations
+	wanted := w.withExcluded(w.userAnnotations)
 	if len(w.toRewrite) > 0 {
-		user := want
-		want = w.withDefaultContainer(
-			w.mesh.annotate(w.withInherited(user), have, w.inspection.answerer),
+		user := wanted
+		wanted = w.withDefaultContainer(
+			w.mesh.annotate(w.withInherited(user), w.annotations(), w.inspection.answerer),
 			w.toRewrite,
 		)
-		want = w.withRecord(want, w.recordFor(w.toRewrite, user, want))
+		wanted = w.withRecord(wanted, w.recordFor(w.toRewrite, user.Unnoted(), wanted.Unnoted()))
 	}
 	byKey := func(p, q field.KeyValue) int {
 		return strings.Compare(p.Key, q.Key)
 	}
-	want = slices.SortedFunc(slices.Values(want), byKey)
+	want := field.KeyValues(slices.SortedFunc(slices.Values(wanted.Unnoted()), byKey))
 	isThere := func(p field.KeyValue) bool {
 		return slices.Contains(have, p)
 	}
@@ -90,7 +90,7 @@ func (w *draft) editAnnotations() {
 }
 
 // withInherited returns the user's annotations with what [inspection].inherited has.
-func (w *draft) withInherited(user field.KeyValues) field.KeyValues {
+func (w *draft) withInherited(user field.Noted) field.Noted {
 	for _, p := range w.inspection.inherited {
 		if _, own := user.Lookup(p.Key); !own {
 			user = user.With(p.Key, p.Value)
@@ -106,8 +106,11 @@ const defaultContainer = "kubectl.kubernetes.io/default-container"
 // withDefaultContainer returns the annotations with one that keeps the app's first
 // container the default if probe-proxy comes before it. Restore takes it back, since it
 // is noted like the annotations of a Namespace that the template repeats.
-func (w *draft) withDefaultContainer(annotations field.KeyValues, toRewrite []*site) field.KeyValues {
-	if _, set := annotations.Lookup(defaultContainer); set || w.native() || !w.answeredByUs() {
+func (w *draft) withDefaultContainer(annotations field.Noted, toRewrite []*site) field.Noted {
+	if w.native() || !w.answeredByUs() {
+		return annotations
+	}
+	if _, set := annotations.Lookup(defaultContainer); set {
 		return annotations
 	}
 	at := w.probeProxyPlace(w.existingProbeProxy(w.opts), toRewrite)
@@ -124,7 +127,7 @@ func (w *draft) withDefaultContainer(annotations field.KeyValues, toRewrite []*s
 
 // withRecord returns the annotations with the record, unless that is empty or not wanted. The
 // originals of what an Envoy answers are always wanted: its configuration is made from them.
-func (w *draft) withRecord(annotations field.KeyValues, r Record) field.KeyValues {
+func (w *draft) withRecord(annotations field.Noted, r Record) field.Noted {
 	if _, had := w.annotations().Lookup(OriginalsAnnotation); w.in.Unrecorded && !had {
 		r = slices.DeleteFunc(r, func(e field.Entry) bool {
 			return e.Key != recordEnvoy

@@ -62,7 +62,7 @@ func (w *draft) recordFor(toRewrite []*site, user, written field.KeyValues) Reco
 			})
 		}
 	}
-	undone := undoAll(written, []answerer{w.inspection.answerer}, nil)
+	undone := undoAll(written.Note(nil), []answerer{w.inspection.answerer}, nil).Unnoted()
 	r.Add(recordAnnotations, slices.DeleteFunc(user.Map(), func(e field.Entry) bool {
 		v, set := undone.Lookup(e.Key)
 		return set && v == e.Value

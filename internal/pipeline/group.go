@@ -6,6 +6,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 	"github.com/rewrite-probes/rewrite-probes/internal/vm"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
@@ -16,6 +17,9 @@ func (r *run) planGroup(o *manifest.Object, meta *field.Metadata) (report.Templa
 	if err != nil {
 		return report.Template{}, err
 	}
+	if r.patching != nil {
+		g.Notes = new(transformer.Notes)
+	}
 	t := r.template(o, field.NewPath("spec"), planning{
 		restore: func() transformer.Plan { return vm.Restore(g) },
 		rewrite: func(texts []field.Text) transformer.Plan {
@@ -24,6 +28,11 @@ func (r *run) planGroup(o *manifest.Object, meta *field.Metadata) (report.Templa
 		},
 	})
 	t.IsWorkloadGroup = true
+	if r.patching != nil {
+		reads := vm.Reads(g)
+		reads.Kinds = surroundings.Namespaces
+		r.patching.note(reads)
+	}
 	return t, nil
 }
 

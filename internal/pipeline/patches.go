@@ -15,7 +15,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
-	"github.com/rewrite-probes/rewrite-probes/internal/vm"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -26,17 +25,15 @@ type patching struct {
 	// object is the current one, as a value, and reads are of the plans for it.
 	object field.Value
 	reads  []transformer.Reads
-	all    transformer.Reads // what any plan reads besides its object
-	dials  bool              // a plan reads metadata, as of the Namespace
+	// kinds are those of other objects that any plan reads, and namespace is what it reads of Namespaces.
+	kinds     surroundings.Kinds
+	namespace field.MetadataKeys
 }
 
 func (p *patching) note(r transformer.Reads) {
 	p.reads = append(p.reads, r)
-	p.all.Services = p.all.Services || r.Services
-	p.all.LimitRanges = p.all.LimitRanges || r.LimitRanges
-	p.all.Sidecars = p.all.Sidecars || r.Sidecars
-	p.all.Platform = p.all.Platform || r.Platform
-	p.dials = p.dials || r.Metadata
+	p.kinds |= r.Kinds
+	p.namespace.Merge(&r.Namespace)
 }
 
 // Patches takes the streams through the pipeline as Run does, and returns as patches what Run would
@@ -127,29 +124,12 @@ func guards(known, custom []patches.GroupKind) [][]patches.GroupKind {
 
 // guardedAround returns the kinds of which a new object may change a plan for another.
 func (r *run) guardedAround() (all []patches.GroupKind) {
-	p := r.patching
-	if p.dials {
-		all = append(all, patches.GroupKind{Kind: "Namespace"})
+	kinds := r.patching.kinds
+	if r.openShift() != nil { // one is enough
+		kinds &^= surroundings.OpenShift
 	}
-	if p.all.LimitRanges {
-		all = append(all, patches.GroupKind{Kind: "LimitRange"})
-	}
-	if p.all.Services {
-		all = append(all, patches.GroupKind{Kind: "Service"})
-		all = append(all, patches.GroupKind{Group: "networking.istio.io", Kind: "ServiceEntry"})
-	}
-	if p.all.Sidecars {
-		all = append(all,
-			patches.GroupKind{Group: "networking.istio.io", Kind: "Sidecar"},
-			patches.GroupKind{Group: "apps.kruise.io", Kind: "SidecarSet"},
-		)
-	}
-	if p.all.Platform && r.openShift() == nil {
-		for group, kinds := range surroundings.OpenShiftKinds() {
-			for _, kind := range kinds {
-				all = append(all, patches.GroupKind{Group: group, Kind: kind})
-			}
-		}
+	for _, k := range kinds.All() {
+		all = append(all, patches.GroupKind(k))
 	}
 	return all
 }
@@ -211,8 +191,6 @@ func (r *run) chosenBy(o *manifest.Object) (reads transformer.Reads) {
 		reads.Fields = append(reads.Fields, field.NewPath("metadata", "ownerReferences"))
 	}
 	if workload.IsWorkloadGroup(o.Group(), o.Kind()) {
-		reads.Fields = append(reads.Fields, vm.Reads()...)
-		r.patching.dials = true
 		return reads
 	}
 	lists, missing, err := workload.Deciding(o, r.custom)
@@ -321,7 +299,7 @@ func (r *run) patchSurroundings(sends func(*manifest.Object) bool) {
 		p.set.Known = append(p.set.Known, t)
 		reading := patches.Reading{Fields: []field.Path{field.NewPath("spec")}}
 		if o.Kind() == "Namespace" {
-			reading.Fields = transformer.NamespaceReads()
+			reading.Fields = p.namespace.Paths(field.NewPath("metadata"))
 		}
 		if o.Kind() != "Service" { // a merge patch would join ports that have one number
 			p.set.Required = append(p.set.Required, t)
@@ -330,7 +308,7 @@ func (r *run) patchSurroundings(sends func(*manifest.Object) bool) {
 			Target: t, Comment: o.String() + ": the patches below depend on this", Operations: patches.Merged(reading.Tests(patches.Built(object))),
 		})
 	}
-	if o := r.openShift(); o != nil && p.all.Platform {
+	if o := r.openShift(); o != nil && p.kinds&surroundings.OpenShift != 0 {
 		p.set.Required = append(p.set.Required, target(o))
 	}
 }

@@ -442,7 +442,7 @@ var grafts = map[string]field.Map{
 	"limits":         {{Key: "cpu", Value: "2"}},
 }
 
-// switches are the values that mutations give to the labels and annotations that plans read.
+// switches are the values that mutations give to labels and annotations.
 var switches = []string{"false", "enabled", "15099"}
 
 // mutations yields what one change makes of a value: everything is once deleted, replaced, doubled
@@ -465,7 +465,7 @@ func mutations(v field.Value, path field.Path, yield func(mutated field.Value, w
 		}
 		added := grafts[key]
 		if key == "annotations" || key == "labels" {
-			for _, k := range transformer.WatchedKeys() {
+			for _, k := range knownKeys {
 				for _, value := range switches {
 					added = append(added, field.Entry{Key: k, Value: value})
 				}

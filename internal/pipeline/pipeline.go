@@ -321,6 +321,9 @@ func (r *run) plan(o *manifest.Object, owner *field.Metadata, ref workload.Templ
 	if err != nil {
 		return report.Template{}, err
 	}
+	if r.patching != nil {
+		in.Note(new(transformer.Notes))
+	}
 	t := r.template(o, ref.Path, planning{
 		restore: func() transformer.Plan { return r.planner.Restore(in) },
 		rewrite: func(texts []field.Text) transformer.Plan {

@@ -37,6 +37,7 @@ type Refusal struct {
 // once a policy of action ALLOW applies, what none allows is refused. A policy without a namespace may be
 // of the namespace that is not known.
 func (s *Surroundings) Refuses(rootNamespace string, pods *Pods, q *authz.Request) Refusal {
+	s.ask(AuthorizationPolicies)
 	near := verdict{denied: certain.Never, allowed: certain.Never}
 	all := near
 	for i := range s.AuthorizationPolicies {

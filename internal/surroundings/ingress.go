@@ -85,7 +85,7 @@ func (v *Ingress) takesPath(readiness bool) bool {
 // HealthCheckBy returns an Ingress whose load balancer takes the path of a pod's probe of a
 // port, and how to declare the path instead; nil if there is none.
 func (s *Surroundings) HealthCheckBy(pods *Pods, port int, path string, readiness bool) (v *Ingress, fix string) {
-	for _, v := range listed(s.Ingresses) {
+	for _, v := range listed(s, Ingresses, s.Ingresses) {
 		if !v.takesPath(readiness) {
 			continue
 		}
@@ -110,7 +110,8 @@ func (v *Ingress) Words() string {
 // behind returns a Service that certainly selects the pods and by which an Ingress leads to
 // a port of theirs; nil if there is none.
 func (s *Surroundings) behind(v *Ingress, pods *Pods, port int) *Service {
-	return leading(listed(s.Services), certain.Always, pods, port, func(service *Service, p *ServicePort) bool {
+	services := listed(s, Services, s.Services)
+	return leading(services, certain.Always, pods, port, func(service *Service, p *ServicePort) bool {
 		return slices.ContainsFunc(
 			v.Backends,
 			func(k IngressBackend) bool { return k.leadsTo(service, p) },

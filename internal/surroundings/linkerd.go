@@ -38,13 +38,13 @@ type PathMatch struct {
 // (http_routes in policy-controller/k8s/index/src/inbound/index.rs). may is set if a route may
 // match the path, and a policy may then let it in.
 func (s *Surroundings) RoutedBy(pods *Pods, port int, path string) (route string, may bool) {
-	for _, server := range listed(s.LinkerdServers) {
+	for _, server := range listed(s, LinkerdPolicies, s.LinkerdServers) {
 		named := ServicePort{Port: port, TargetPort: server.Port}
 		if server.PodSelector.selects(pods) < certain.Always ||
 			!named.leadsTo(pods.Spec, port) {
 			continue
 		}
-		for _, r := range listed(s.HTTPRoutes) {
+		for _, r := range listed(s, LinkerdPolicies, s.HTTPRoutes) {
 			if slices.Contains(r.Servers, server.Name) {
 				route = cmp.Or(route, objectAt("HTTPRoute", r.Namespace, r.Name, r.At))
 				may = may ||

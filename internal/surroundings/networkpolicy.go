@@ -53,12 +53,12 @@ type NetworkPeer struct {
 func (l *LabelSelector) selects(pods *Pods) certain.Certainty {
 	found := pods.selects(l.MatchLabels)
 	for _, x := range l.MatchExpressions {
-		_, set := pods.Labels.Lookup(x.Key)
+		v, set := pods.label(x.Key)
 		if !set && (pods.Labels == nil || pods.getsLater(x.Key)) {
 			found = min(found, certain.Maybe)
 			continue
 		}
-		in := set && slices.Contains(x.Values, pods.Labels.Get(x.Key))
+		in := set && slices.Contains(x.Values, v)
 		holds := map[string]bool{
 			"In":           in,
 			"NotIn":        !in,
@@ -106,7 +106,7 @@ func (p *NetworkPort) has(pods *Pods, port int) bool {
 // ShutBy returns a NetworkPolicy that certainly selects the pods although none that may select
 // them lets an address in to a port of theirs; "" if there is none.
 func (s *Surroundings) ShutBy(from netip.Addr, pods *Pods, port int) (policy string) {
-	for _, p := range listed(s.NetworkPolicies) {
+	for _, p := range listed(s, NetworkPolicies, s.NetworkPolicies) {
 		found := p.PodSelector.selects(pods)
 		if found == certain.Never {
 			continue

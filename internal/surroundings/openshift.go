@@ -1,7 +1,6 @@
 package surroundings
 
 import (
-	"maps"
 	"slices"
 	"strings"
 )
@@ -12,9 +11,6 @@ func IsOpenShift(apiVersion, kind string) bool {
 	group, _, _ := strings.Cut(apiVersion, "/")
 	return slices.Contains(openShiftKinds[group], kind)
 }
-
-// OpenShiftKinds returns the kinds that only OpenShift has, by group.
-func OpenShiftKinds() map[string][]string { return maps.Clone(openShiftKinds) }
 
 var openShiftKinds = map[string][]string{
 	"apps.openshift.io":     {"DeploymentConfig"},

@@ -1,6 +1,7 @@
 package surroundings
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -28,11 +29,7 @@ func TestOnlyOpenShiftsKindsAreOpenShifts(t *testing.T) {
 			t.Errorf("%s: %t", object, got)
 		}
 		group, _, _ := strings.Cut(apiVersion, "/")
-		listed := false
-		for _, k := range OpenShiftKinds()[group] {
-			listed = listed || k == kind
-		}
-		if listed != want {
+		if listed := slices.Contains(OpenShift.All(), GroupKind{group, kind}); listed != want {
 			t.Errorf("%s is listed: %t", object, listed)
 		}
 	}

@@ -66,6 +66,7 @@ func (s *Surroundings) MTLS(rootNamespace string, pods *Pods, port int, byDefaul
 func (s *Surroundings) modes(far bool, rootNamespace string, pods *Pods, port int, byDefault string) []MTLSMode {
 	var mesh, wide, workload []PeerAuthentication
 	sure := false // a policy with matchLabels selects the pod
+	s.ask(PeerAuthentications)
 	for _, p := range s.PeerAuthentications {
 		if p.Far && !far {
 			continue

@@ -16,7 +16,21 @@ type Pods struct {
 	// Kind and Name are those of the workload, whose controller adds labels.
 	Kind, Name string
 	Labels     field.KeyValues // of the template; nil is not known
+	Asked      *field.Keys     // notes which labels were asked for; nil notes nothing
 	Spec       *pod.Spec
+}
+
+// label returns the value of a label and whether the template has it.
+func (p *Pods) label(key string) (string, bool) { return p.Labels.Note(p.Asked).Lookup(key) }
+
+// labelOr returns the value of the first of some labels that has one; "" if none has.
+func (p *Pods) labelOr(keys ...string) string {
+	for _, key := range keys {
+		if v, _ := p.label(key); v != "" {
+			return v
+		}
+	}
+	return ""
 }
 
 // selects returns whether a selector with these matchLabels, or none, is about the pods.
@@ -30,10 +44,11 @@ func (p *Pods) selects(matchLabels field.KeyValues) certain.Certainty {
 
 // has returns whether a label of the pods has a value; Maybe if only some of them have it.
 func (p *Pods) has(key, value string) certain.Certainty {
+	v, set := p.label(key)
 	if p.Labels == nil {
 		return certain.Maybe
 	}
-	if v, set := p.Labels.Lookup(key); set && (v != "" || !strings.HasPrefix(key, canonical)) {
+	if set && (v != "" || !strings.HasPrefix(key, canonical)) {
 		return certain.Of(v == value)
 	}
 	switch key {
@@ -42,11 +57,7 @@ func (p *Pods) has(key, value string) certain.Certainty {
 			return certain.Of(name == value)
 		}
 	case canonical + "revision":
-		version := cmp.Or(
-			p.Labels.Get("app.kubernetes.io/version"),
-			p.Labels.Get("version"),
-			"latest",
-		)
+		version := cmp.Or(p.labelOr("app.kubernetes.io/version", "version"), "latest")
 		return certain.Of(version == value)
 	case "security.istio.io/tlsMode":
 		return certain.Of(value == "istio")
@@ -68,7 +79,7 @@ const canonical = "service.istio.io/canonical-"
 // label, or that of their workload, which is known of the kinds of the API server that
 // have no generation between it and their pods, and of a Deployment; "" if it is not known.
 func (p *Pods) canonicalName() string {
-	name := cmp.Or(p.Labels.Get("app.kubernetes.io/name"), p.Labels.Get("app"))
+	name := p.labelOr("app.kubernetes.io/name", "app")
 	if name == "" &&
 		slices.Contains([]string{"Deployment", "StatefulSet", "DaemonSet"}, p.Kind) {
 		name = p.Name

@@ -47,7 +47,7 @@ func (v *Service) selects(p *Pods) certain.Certainty {
 // Declared returns the protocols as which Services that certainly select the pods declare a port
 // of theirs, by Istio's rules; none if no Service does, so that Envoy looks at what is sent.
 func (s *Surroundings) Declared(pods *Pods, port int) (all []Protocol) {
-	for _, v := range listed(s.Services) {
+	for _, v := range listed(s, Services, s.Services) {
 		if v.selects(pods) < certain.Always {
 			continue
 		}
@@ -65,7 +65,7 @@ func (s *Surroundings) Declared(pods *Pods, port int) (all []Protocol) {
 // HasServices reports whether Services of the namespace are among the manifests.
 func (s *Surroundings) HasServices() bool {
 	return slices.ContainsFunc(
-		listed(s.Services),
+		listed(s, Services, s.Services),
 		func(v Service) bool { return !v.IsEntry },
 	)
 }
@@ -74,10 +74,10 @@ func (s *Surroundings) HasServices() bool {
 // none. If the labels are not known, every Service of the namespace counts.
 func (s *Surroundings) Exposed(pods *Pods, port int) (service string) {
 	anyPort := func(*Service, *ServicePort) bool { return true }
-	if v := leading(listed(s.Services), certain.Maybe, pods, port, anyPort); v != nil {
+	if v := leading(listed(s, Services, s.Services), certain.Maybe, pods, port, anyPort); v != nil {
 		return v.words("")
 	}
-	if v := leading(listed(s.Unplaced), certain.Maybe, pods, port, anyPort); v != nil {
+	if v := leading(listed(s, Services, s.Unplaced), certain.Maybe, pods, port, anyPort); v != nil {
 		return v.words(" (if it goes to the pod's namespace)")
 	}
 	return ""
@@ -86,7 +86,7 @@ func (s *Surroundings) Exposed(pods *Pods, port int) (service string) {
 // ExposedElsewhere returns, in the same way, a Service that is far.
 func (s *Surroundings) ExposedElsewhere(pods *Pods, port int) (service string) {
 	anyPort := func(*Service, *ServicePort) bool { return true }
-	if v := leading(listed(s.Elsewhere), certain.Maybe, pods, port, anyPort); v != nil {
+	if v := leading(listed(s, Services, s.Elsewhere), certain.Maybe, pods, port, anyPort); v != nil {
 		return v.words("")
 	}
 	return ""

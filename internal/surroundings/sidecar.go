@@ -3,7 +3,6 @@ package surroundings
 import (
 	"fmt"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -143,7 +142,7 @@ func (s *Surroundings) sidecarsOf(rootNamespace string, pods *Pods) (applying []
 		},
 	}
 	for _, isOf := range ranks {
-		for _, c := range listed(s.Sidecars) {
+		for _, c := range listed(s, Sidecars, s.Sidecars) {
 			if selects := pods.selects(c.MatchLabels); isOf(&c) && selects != certain.Never {
 				applying = append(applying, c)
 				isSure = isSure || selects == certain.Always
@@ -158,12 +157,4 @@ func (s *Surroundings) sidecarsOf(rootNamespace string, pods *Pods) (applying []
 
 func (c *Sidecar) words() string {
 	return objectAt("Sidecar", c.Namespace, c.Name, c.At)
-}
-
-// HasSidecars reports whether a Sidecar with an ingress is near.
-func (s *Surroundings) HasSidecars() bool {
-	return slices.ContainsFunc(
-		listed(s.Sidecars),
-		func(c Sidecar) bool { return len(c.Listeners) > 0 },
-	)
 }

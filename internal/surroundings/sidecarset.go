@@ -21,7 +21,7 @@ type SidecarSet struct {
 // none does.
 func (s *Surroundings) SidecarSet(pods *Pods) (found *SidecarSet, adds certain.Certainty) {
 	adds = certain.Never
-	for _, set := range listed(s.SidecarSets) {
+	for _, set := range listed(s, SidecarSets, s.SidecarSets) {
 		if selects := set.selects(pods); selects > adds {
 			found = &set
 			adds = selects

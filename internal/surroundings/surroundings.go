@@ -53,6 +53,32 @@ type Surroundings struct {
 	SidecarSets func() []SidecarSet
 	// Ingresses returns, in the same way, those that lead to Services.
 	Ingresses func() []Ingress
+	// Asked notes what the methods are asked about; nil notes nothing.
+	Asked *Kinds
+}
+
+// Namespaced returns the metadata of the object's Namespace, and whether it is known. What is asked
+// of it goes into keys, which may be nil.
+func (s *Surroundings) Namespaced(keys *field.MetadataKeys) (m field.NotedMetadata, known bool) {
+	s.ask(Namespaces)
+	if s.Namespace == nil {
+		return unknown.Note(keys), false
+	}
+	return s.Namespace.Note(keys), true
+}
+
+var unknown field.Metadata
+
+// Ranges returns the LimitRanges of the namespace.
+func (s *Surroundings) Ranges() []resources.LimitRange {
+	s.ask(LimitRanges)
+	return s.LimitRanges
+}
+
+// IsOpenShift reports whether an object is near that only OpenShift has.
+func (s *Surroundings) IsOpenShift() bool {
+	s.ask(OpenShift)
+	return s.OpenShift
 }
 
 // An Elsewhere is a Namespace that is far.
@@ -68,11 +94,13 @@ func (e *Elsewhere) Words() string {
 
 // Limits returns what limits the pods of the namespace.
 func (s *Surroundings) Limits() resources.Limits {
+	s.ask(LimitRanges | Quotas)
 	return resources.Limits{Ranges: s.LimitRanges, Quotas: s.Quotas}
 }
 
-// listed returns what a function of [Surroundings] returns; nil if there is none.
-func listed[T any](f func() []T) []T {
+// listed returns what a function of [Surroundings] returns about a kind; nil if there is none.
+func listed[T any](s *Surroundings, k Kinds, f func() []T) []T {
+	s.ask(k)
 	if f == nil {
 		return nil
 	}

@@ -58,7 +58,7 @@ var entryConfigPath = field.NewPath("spec", "metadata", annotations, ConfigAnnot
 // readAgentConfig reads both annotations. An error is about the one at path.
 func readAgentConfig(g *Group) (c agentConfig, path field.Path, err error) {
 	path = annotationPath(ConfigAnnotation)
-	text, set := g.Metadata.Annotations.Lookup(ConfigAnnotation)
+	text, set := g.annotations().Lookup(ConfigAnnotation)
 	if set {
 		c.text = &text
 	}

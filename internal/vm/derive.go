@@ -17,7 +17,7 @@ import (
 // derive takes the probe from the workload that the annotation names. If the
 // group has none, or the one that an earlier run took, it becomes the group's.
 func (b *builder) derive() {
-	ref, set := b.g.Metadata.Annotations.Lookup(fromAnnotation)
+	ref, set := b.g.annotations().Lookup(fromAnnotation)
 	if !set {
 		return
 	}
@@ -49,7 +49,7 @@ func (b *builder) derive() {
 // isDerived reports whether the probe is the one that an earlier run took from
 // a workload.
 func (b *builder) isDerived() bool {
-	_, from := b.g.Metadata.Annotations.Lookup(fromAnnotation)
+	_, from := b.g.annotations().Lookup(fromAnnotation)
 	noted := b.record.Section(recordDerived)
 	p, err := probeIn(noted)
 	if !from || noted == nil || err != nil || b.original == nil {

@@ -8,6 +8,7 @@
 package vm
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -39,8 +40,9 @@ type Group struct {
 	Spec      Spec
 	// Source is the object as it was read.
 	Source transformer.Source
-	// Texts is as in [transformer.Input].
+	// Texts and Notes are as in [transformer.Input].
 	Texts []field.Text
+	Notes *transformer.Notes
 	// Probes returns the readiness probes of the workload in the group's namespace that
 	// has a kind and a name, and how messages name the workload.
 	Probes func(kind, name string) (probes []transformer.OriginalProbe, workload string, err error)
@@ -93,7 +95,7 @@ func newBuilder(g *Group) *builder {
 	}
 	v, _ := g.Source(probePath)
 	b.source, _ = v.(field.Map)
-	if b.record, err = transformer.ReadRecord(g.Metadata.Annotations); err != nil {
+	if b.record, err = transformer.ReadRecord(g.annotations()); err != nil {
 		b.add(reason.EnvUnreadable, annotationPath(transformer.OriginalsAnnotation), "the original probe is unknown: %v", err)
 	}
 	b.written = writtenIn(field.WithWholeNumbers(b.source))
@@ -101,15 +103,27 @@ func newBuilder(g *Group) *builder {
 	return b
 }
 
-// Reads names what the plan of a group is made from, besides its Namespace and the workload that an
-// annotation names.
-func Reads() []field.Path {
-	all := []field.Path{field.NewPath("spec")}
-	own := []string{ConfigAnnotation, fromAnnotation, transformer.OriginalsAnnotation}
-	for _, key := range slices.Concat(transformer.OptOutKeys(), own) {
-		all = append(all, annotationPath(key))
+// noted returns the metadata of the group and of its Namespace, which is empty if it is not known.
+func (g *Group) noted() (group, namespace *field.NotedMetadata) {
+	ns := cmp.Or(g.Namespace, &field.Metadata{})
+	if n := g.Notes; n != nil {
+		return new(g.Metadata.Note(&n.Workload)), new(ns.Note(&n.Namespace))
 	}
-	return all
+	return new(g.Metadata.Note(nil)), new(ns.Note(nil))
+}
+
+func (g *Group) annotations() field.Noted {
+	group, _ := g.noted()
+	return group.Annotations
+}
+
+// Reads names what the plan of a group is made from, besides the workload that an annotation names. The
+// group must have notes.
+func Reads(g *Group) transformer.Reads {
+	return transformer.Reads{
+		Fields:    append(g.Notes.Workload.Paths(field.NewPath("metadata")), field.NewPath("spec")),
+		Namespace: g.Notes.Namespace,
+	}
 }
 
 func annotationPath(key string) field.Path {
@@ -176,7 +190,7 @@ func (b *builder) recognise() {
 // rewritten, as [transformer.Options] has them.
 func Plan(g *Group, rewrite []string) transformer.Plan {
 	b := newBuilder(g)
-	off, invalid := transformer.OptOut(&g.Metadata, g.Namespace)
+	off, invalid := transformer.OptOut(g.noted())
 	b.findings = append(b.findings, invalid...)
 	if off != nil {
 		return b.undoBecause(off)

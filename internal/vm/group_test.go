@@ -183,7 +183,10 @@ func TestAGroupWithoutAProbeHasNoVerdict(t *testing.T) {
 // A patch tests what the plan was made from: by what anybody could opt out, and what a run has noted.
 func TestWhatAPlanReadsIsNamed(t *testing.T) {
 	var got []string
-	for _, path := range Reads() {
+	s := read(t, group("  annotations: {rewrite-probes.io/probe-from: Deployment/web}\n", "null"))
+	s.Notes = new(transformer.Notes)
+	s.plan(everything)
+	for _, path := range Reads(s.Group).Fields {
 		got = append(got, path.String())
 	}
 	for _, want := range []string{

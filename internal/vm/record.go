@@ -31,7 +31,7 @@ func probeIn(m field.Map) (*vmconfig.Probe, error) {
 // alone: of the probe as it is, or of one that has been replaced since an
 // earlier run. That one had the group's name, unless the group was renamed too.
 func (b *builder) envIsOurs() bool {
-	_, ran := b.g.Metadata.Annotations.Lookup(transformer.OriginalsAnnotation)
+	_, ran := b.g.annotations().Lookup(transformer.OriginalsAnnotation)
 	return b.isRewritten ||
 		b.config.entry != nil &&
 			(ran || b.config.key == b.key())

@@ -26,7 +26,7 @@ func TestARecordIsReadAsItWasWritten(t *testing.T) {
 		if tt.text != "" {
 			annotations = annotations.With(transformer.OriginalsAnnotation, tt.text)
 		}
-		r, err := transformer.ReadRecord(annotations)
+		r, err := transformer.ReadRecord(annotations.Note(nil))
 		if err != nil || r.Encode() != tt.text {
 			t.Errorf("%s: %v, and it is written as %s, want %s", tt.name, err, r.Encode(), tt.text)
 		}
@@ -37,7 +37,7 @@ func TestARecordIsReadAsItWasWritten(t *testing.T) {
 }
 
 func readAnnotation(key, value string) error {
-	_, err := transformer.ReadRecord(field.KeyValues{{Key: key, Value: value}})
+	_, err := transformer.ReadRecord(field.KeyValues{{Key: key, Value: value}}.Note(nil))
 	return err
 }
 

@@ -1,0 +1,70 @@
+package pipeline_test
+
+// knownKeys are labels and annotations of pods and Namespaces that meshes, injectors and admission webhooks read, or write. They
+// come from the pages of those, and not from the planner's code: it must not say what a test asks.
+var knownKeys = []string{
+	// Istio
+	"sidecar.istio.io/inject", "sidecar.istio.io/rewriteAppHTTPProbers", "sidecar.istio.io/status", "sidecar.istio.io/nativeSidecar",
+	"sidecar.istio.io/interceptionMode", "sidecar.istio.io/capNetBindService", "sidecar.istio.io/proxyImage", "sidecar.istio.io/proxyCPU",
+	"sidecar.istio.io/proxyCPULimit", "sidecar.istio.io/proxyMemory", "sidecar.istio.io/proxyMemoryLimit", "sidecar.istio.io/logLevel",
+	"sidecar.istio.io/componentLogLevel", "sidecar.istio.io/agentLogLevel", "sidecar.istio.io/bootstrapOverride",
+	"sidecar.istio.io/discoveryAddress", "sidecar.istio.io/userVolume", "sidecar.istio.io/userVolumeMount",
+	"sidecar.istio.io/statsInclusionPrefixes", "sidecar.istio.io/extraStatTags", "sidecar.istio.io/enableCoreDump",
+	"status.sidecar.istio.io/port", "readiness.status.sidecar.istio.io/applicationPorts",
+	"readiness.status.sidecar.istio.io/failureThreshold", "readiness.status.sidecar.istio.io/initialDelaySeconds",
+	"readiness.status.sidecar.istio.io/periodSeconds", "traffic.sidecar.istio.io/includeInboundPorts",
+	"traffic.sidecar.istio.io/excludeInboundPorts", "traffic.sidecar.istio.io/includeOutboundIPRanges",
+	"traffic.sidecar.istio.io/excludeOutboundIPRanges", "traffic.sidecar.istio.io/includeOutboundPorts",
+	"traffic.sidecar.istio.io/excludeOutboundPorts", "traffic.sidecar.istio.io/excludeInterfaces",
+	"traffic.sidecar.istio.io/kubevirtInterfaces", "istio.io/reroute-virtual-interfaces", "proxy.istio.io/config",
+	"proxy.istio.io/overrides", "inject.istio.io/templates", "istio.io/rev", "istio.io/use-waypoint", "istio.io/dataplane-mode",
+	"istio.io/waypoint-for", "istio-injection", "ambient.istio.io/redirection", "ambient.istio.io/bypass-inbound-capture",
+	"ambient.istio.io/dns-capture", "networking.istio.io/tunnel", "networking.istio.io/traffic-distribution",
+	"security.istio.io/tlsMode", "service.istio.io/canonical-name", "service.istio.io/canonical-revision",
+	"topology.istio.io/network", "topology.istio.io/subzone", "prometheus.istio.io/merge-metrics", "gateway.istio.io/managed",
+	"maistra.io/expose-route", "maistra.io/member-of",
+	// Linkerd
+	"linkerd.io/inject", "linkerd.io/control-plane-ns", "linkerd.io/created-by", "linkerd.io/proxy-version", "linkerd.io/trust-root-sha256",
+	"config.linkerd.io/skip-inbound-ports", "config.linkerd.io/skip-outbound-ports", "config.linkerd.io/opaque-ports",
+	"config.linkerd.io/default-inbound-policy", "config.linkerd.io/proxy-require-identity-inbound-ports",
+	"config.linkerd.io/admission-webhooks", "config.linkerd.io/admin-port", "config.linkerd.io/control-port",
+	"config.linkerd.io/inbound-port", "config.linkerd.io/outbound-port", "config.linkerd.io/pod-inbound-ports",
+	"config.linkerd.io/proxy-uid", "config.linkerd.io/proxy-gid", "config.linkerd.io/proxy-await", "config.linkerd.io/proxy-image",
+	"config.linkerd.io/proxy-version", "config.linkerd.io/proxy-cpu-request", "config.linkerd.io/proxy-memory-limit",
+	"config.linkerd.io/skip-subnets", "config.linkerd.io/close-wait-timeout", "config.linkerd.io/enable-debug-sidecar",
+	"config.linkerd.io/shutdown-grace-period", "config.linkerd.io/init-image", "config.linkerd.io/image-pull-policy",
+	"config.alpha.linkerd.io/proxy-enable-native-sidecar", "config.beta.linkerd.io/proxy-enable-native-sidecar",
+	"config.alpha.linkerd.io/proxy-wait-before-exit-seconds", "viz.linkerd.io/tap-enabled", "multicluster.linkerd.io/export",
+	// Kuma
+	"kuma.io/sidecar-injection", "kuma.io/sidecar-injected", "kuma.io/mesh", "kuma.io/gateway", "kuma.io/ingress", "kuma.io/egress",
+	"kuma.io/virtual-probes", "kuma.io/virtual-probes-port", "kuma.io/application-probe-proxy-port", "kuma.io/transparent-proxying",
+	"kuma.io/transparent-proxying-ebpf", "kuma.io/builtindns", "kuma.io/sidecar-uid", "kuma.io/sidecar-env-vars",
+	"kuma.io/container-patches", "kuma.io/service-account-token-volume", "traffic.kuma.io/exclude-inbound-ports",
+	"traffic.kuma.io/exclude-outbound-ports", "traffic.kuma.io/transparent-proxy-config", "kuma.io/init-first", "kuma.io/wait-for-dataplane-ready",
+	// Consul
+	"consul.hashicorp.com/connect-inject", "consul.hashicorp.com/connect-inject-status", "consul.hashicorp.com/original-pod",
+	"consul.hashicorp.com/transparent-proxy", "consul.hashicorp.com/transparent-proxy-overwrite-probes",
+	"consul.hashicorp.com/transparent-proxy-exclude-inbound-ports", "consul.hashicorp.com/transparent-proxy-exclude-outbound-ports",
+	"consul.hashicorp.com/transparent-proxy-exclude-uids", "consul.hashicorp.com/transparent-proxy-exclude-outbound-cidrs",
+	"consul.hashicorp.com/connect-service", "consul.hashicorp.com/connect-service-port", "consul.hashicorp.com/connect-service-upstreams",
+	"consul.hashicorp.com/envoy-extra-args", "consul.hashicorp.com/use-proxy-health-check", "consul.hashicorp.com/mesh-inject",
+	"consul.hashicorp.com/sidecar-proxy-lifecycle-shutdown-grace-period-seconds",
+	// Open Service Mesh, Flomesh, AWS App Mesh
+	"openservicemesh.io/sidecar-injection", "openservicemesh.io/inbound-port-exclusion-list", "openservicemesh.io/outbound-port-exclusion-list",
+	"openservicemesh.io/ignore", "openservicemesh.io/monitored-by", "openservicemesh.io/metrics", "flomesh.io/sidecar-injection",
+	"flomesh.io/inbound-port-exclusion-list", "flomesh.io/outbound-port-exclusion-list", "flomesh.io/ignore", "flomesh.io/monitored-by",
+	"appmesh.k8s.aws/sidecarInjectorWebhook", "appmesh.k8s.aws/mesh", "appmesh.k8s.aws/ports", "appmesh.k8s.aws/virtualNode", "control-plane",
+	// webhooks that add containers
+	"dapr.io/enabled", "dapr.io/app-port", "dapr.io/app-id", "dapr.io/enable-app-health-check", "dapr.io/sidecar-listen-addresses",
+	"vault.hashicorp.com/agent-inject", "vault.hashicorp.com/agent-pre-populate-only", "vault.hashicorp.com/agent-run-as-same-user",
+	"agent.datadoghq.com/sidecar", "admission.datadoghq.com/enabled", "azure.workload.identity/use",
+	"azure.workload.identity/inject-proxy-sidecar", "azure.workload.identity/proxy-sidecar-port", "sidecar.opentelemetry.io/inject",
+	"instrumentation.opentelemetry.io/inject-java", "sidecar.jaegertracing.io/inject", "injector.tumblr.com/request",
+	"gke-gcsfuse/volumes", "kruise.io/sidecarset-hash", "k8s.v1.cni.cncf.io/networks", "apps.kruise.io/sidecar-inject",
+	// Kubernetes, its tools, and ours
+	"kubectl.kubernetes.io/default-container", "kubectl.kubernetes.io/restartedAt", "container.apparmor.security.beta.kubernetes.io/web",
+	"pod-security.kubernetes.io/enforce", "openshift.io/sa.scc.uid-range", "cluster-autoscaler.kubernetes.io/safe-to-evict",
+	"prometheus.io/port", "app.kubernetes.io/name", "app.kubernetes.io/version", "app", "version", "tier", "kubernetes.io/metadata.name",
+	"rewrite-probes.io/rewrite", "rewrite-probes.io/skip-containers", "rewrite-probes.io/originals", "rewrite-probes.io/probe-from",
+	"rewrite-probes.io/seen",
+}

@@ -1,0 +1,37 @@
+package transformer
+
+import (
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
+)
+
+// Notes are what was asked while a template was planned, besides what it
+// always reads of the pod spec.
+type Notes struct {
+	Pods, Workload, Namespace field.MetadataKeys
+	Kinds                     surroundings.Kinds
+	Fields                    []field.Path // of probes, besides those that every plan reads
+}
+
+// Note has the planner note into n what it asks about the input.
+func (in *Input) Note(n *Notes) {
+	in.Notes = n
+	in.Around.Asked = &n.Kinds
+}
+
+func (n *Notes) field(path field.Path) {
+	if n != nil {
+		n.Fields = append(n.Fields, path)
+	}
+}
+
+// aside asks something that changes no edit, as what only warns: it is not noted.
+func (n *Notes) aside(ask func()) {
+	if n == nil {
+		ask()
+		return
+	}
+	before := *n
+	ask()
+	*n = before
+}
