@@ -291,7 +291,7 @@ lint: ## gofmt everywhere; go mod tidy, go vet and staticcheck of what is shippe
 lint-all: bin/actionlint ## the same in every module, as far as it takes no minutes, and actionlint: what CI runs
 lint-slow: ## the same where it takes minutes: the modules that have Kubernetes; and go mod tidy where only versions are pinned
 # What is reached: these go down only. -list names the lines.
-DENSITY = -dense 0 -wide 0 -per-line 7
+DENSITY = -dense 0 -wide 0
 lint: LINT = .
 lint-all: LINT = $(filter-out $(NO_CODE) $(SLOW),$(MODULES))
 lint-all: WORKFLOWS = bin/actionlint .github/workflows/*.yaml examples/ci/*github.yaml examples/flux/render.yaml examples/flux/commit.yaml || rc=1;

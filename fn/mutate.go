@@ -76,11 +76,7 @@ func run(template *corev1.PodTemplateSpec, owner Owner, c *RewriteProbes, mode p
 		return nil, err
 	}
 	seen := pipeline.Run([]*manifest.Stream{s}, decoded, pipeline.Inspect)
-	out = &Report{
-		Findings: findings.Of(seen),
-		Probes:   probesOf(seen),
-		Changed:  seen.Changed > 0,
-	}
+	out = &Report{Findings: findings.Of(seen), Probes: probesOf(seen), Changed: seen.Changed > 0}
 	if mode == pipeline.Inspect {
 		return out, nil
 	}
@@ -128,11 +124,7 @@ func templateOf(owner Owner, c *config.RewriteProbes) (field.Path, *config.Rewri
 		return nil, nil, fmt.Errorf("a %s has no pod template: use Filter or Process for the object as a whole", owner.Kind)
 	case kind == nil:
 		with := *c
-		own := config.PodTemplate{
-			Group: group,
-			Kind:  owner.Kind,
-			Path:  "spec.template",
-		}
+		own := config.PodTemplate{Group: group, Kind: owner.Kind, Path: "spec.template"}
 		with.Spec.PodTemplates = append(slices.Clone(c.Spec.PodTemplates), own)
 		return field.NewPath("spec", "template"), &with, nil
 	case kind.Shape.WorkloadMetadata:
@@ -144,10 +136,7 @@ func templateOf(owner Owner, c *config.RewriteProbes) (field.Path, *config.Rewri
 // list returns the owner with its template, and its Namespace, as a List in
 // JSON.
 func (o Owner) list(template *corev1.PodTemplateSpec, path field.Path) ([]byte, error) {
-	object := map[string]any{
-		"apiVersion": o.APIVersion,
-		"kind":       o.Kind,
-	}
+	object := map[string]any{"apiVersion": o.APIVersion, "kind": o.Kind}
 	if len(path) == 0 { // a Pod: its metadata are the template's
 		meta := template.ObjectMeta
 		meta.Name, meta.Namespace = o.Metadata.Name, o.Metadata.Namespace

@@ -25,12 +25,7 @@ type Reads struct {
 // without a probe or hook that opens a connection has nothing to rewrite, so that only its
 // containers matter, and switches that make an error if they are no booleans.
 func (p *Planner) Reads(in *Input, plan *Plan) Reads {
-	r := &reads{
-		in:   in,
-		opts: &p.opts,
-		plan: plan,
-		spec: in.SpecPath(),
-	}
+	r := &reads{in: in, opts: &p.opts, plan: plan, spec: in.SpecPath()}
 	r.containers()
 	if !r.dials {
 		r.noted(isSwitch)

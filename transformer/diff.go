@@ -50,14 +50,7 @@ func diff(path field.Path, have, want field.Value, owned func(key string) bool) 
 func diffMaps(path field.Path, have, want field.Map, owned func(key string) bool) (edits []field.Edit) {
 	for _, e := range want {
 		if v, ok := have.Get(e.Key); !ok {
-			edits = append(
-				edits,
-				field.Edit{
-					Op:    field.Set,
-					Path:  path.Key(e.Key),
-					Value: e.Value,
-				},
-			)
+			edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(e.Key), Value: e.Value})
 		} else if !field.Same(v, e.Value) { // a path costs memory
 			edits = append(edits, diff(path.Key(e.Key), v, e.Value, nil)...)
 		}
@@ -66,10 +59,7 @@ func diffMaps(path field.Path, have, want field.Map, owned func(key string) bool
 		_, wanted := want.Get(e.Key)
 		isOwned := owned == nil || owned(e.Key)
 		if !wanted && isOwned && !isFilledIn(e, want) {
-			edits = append(edits, field.Edit{
-				Op:   field.Delete,
-				Path: path.Key(e.Key),
-			})
+			edits = append(edits, field.Edit{Op: field.Delete, Path: path.Key(e.Key)})
 		}
 	}
 	return edits

@@ -24,12 +24,7 @@ func FirstError(findings []Finding) *Finding {
 func NewFinding(key reason.Key, path field.Path, what string, args ...any) Finding {
 	text := reason.NewText(what, args...)
 	text.What = reason.Capital(text.What)
-	return Finding{
-		Severity: key.Severity(),
-		Reason:   key,
-		Text:     text,
-		Field:    path,
-	}
+	return Finding{Severity: key.Severity(), Reason: key, Text: text, Field: path}
 }
 
 // Why returns the finding with its cause.

@@ -34,10 +34,7 @@ func detect(settings []*setting, v *view) (detected detection, in *setting) {
 				"the pod is in %s (%s), which the functionConfig does not fit", marked[0].title, at[0])
 			detected.conflicts = []Finding{f.Why("`%s`: %s", problems[0].Path, problems[0].Text)}
 		} else {
-			in = settings[slices.IndexFunc(
-				settings,
-				func(s *setting) bool { return s.mesh == marked[0] },
-			)]
+			in = settings[slices.IndexFunc(settings, func(s *setting) bool { return s.mesh == marked[0] })]
 		}
 	case auto && len(marked) == 0:
 		detected.optOut = cmp.Or(off, v.misplacedMark())

@@ -30,10 +30,7 @@ func (v *view) optOut(own, byMesh *Finding) *Finding {
 }
 
 func (t *template) optOutSources() []optOutSource {
-	sources := append(
-		make([]optOutSource, 0, 3),
-		optOutSource{&t.ofPods, t.metadata, "the pods"},
-	)
+	sources := append(make([]optOutSource, 0, 3), optOutSource{&t.ofPods, t.metadata, "the pods"})
 	if t.hasOwnMetadata() {
 		sources = append(sources, optOutSource{&t.ofWorkload, field.NewPath("metadata"), "the pods"})
 	}

@@ -15,11 +15,7 @@ var istioData = meshData{
 	name: "istio", title: "Istio", proxy: istioProxyName, uid: prober.IstioProxyID,
 	reserved: []int{15000, 15001, 15004, 15006, 15008, 15021, 15053, 15090}, // but for the status server's
 	excluded: portList{key: istioExcludePorts, full: true},
-	off: rewriterOff{
-		key:   istioRewrite,
-		value: "false",
-		means: isFalse,
-	},
+	off:      rewriterOff{key: istioRewrite, value: "false", means: isFalse},
 }
 
 // istioPlaceholder is the container, without env and securityContext, that holds the place of

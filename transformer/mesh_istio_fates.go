@@ -22,10 +22,7 @@ import (
 // answers.
 func (d istio) inspect(v *view) inspection {
 	said := d.sidecarMembership(v)
-	m := inspection{
-		facts:      d.openFacts(v, said),
-		collisions: d.collisions(v, said),
-	}
+	m := inspection{facts: d.openFacts(v, said), collisions: d.collisions(v, said)}
 	m.optOut = d.optOut(v, said, &m.facts, m.report)
 	if _, on := d.ambient(v); on && said.injected != certain.Always {
 		v.in.Notes.aside(func() { v.checkNetworkPolicies(m.report) })
@@ -251,10 +248,7 @@ func istioInitPorts(v *view, annotations field.Noted) (field.Noted, field.Path) 
 		}
 		isThere := false
 		if annotations, isThere = withInitPorts(annotations, c.Args); isThere {
-			path = v.containerPath(pod.Ref{
-				Init:  true,
-				Index: i,
-			}).Key("args")
+			path = v.containerPath(pod.Ref{Init: true, Index: i}).Key("args")
 		}
 	}
 	return annotations, path
@@ -429,10 +423,7 @@ func (d istio) outcomes(v *view, f world.Facts) func(*site) (world.Fate, string)
 			}
 		}
 		if notInjected != "" {
-			far = append(far, world.WorldFate{
-				Elsewhere: notInjected,
-				Fate:      world.Spared,
-			})
+			far = append(far, world.WorldFate{Elsewhere: notInjected, Fate: world.Spared})
 		}
 		for _, w := range worlds {
 			port := s.dialed()
@@ -440,10 +431,7 @@ func (d istio) outcomes(v *view, f world.Facts) func(*site) (world.Fate, string)
 			if rewritten {
 				port = istioStatusIn(v, now)
 				if v.inbound(s.dialed()).Local != "" {
-					foretell(world.WorldFate{
-						World: w,
-						Local: true,
-					})
+					foretell(world.WorldFate{World: w, Local: true})
 				}
 			}
 			if !w.Injected || !captures(port) {
@@ -451,45 +439,26 @@ func (d istio) outcomes(v *view, f world.Facts) func(*site) (world.Fate, string)
 				continue
 			}
 			if !redirects(port) && v.inbound(port).Binds == certain.Maybe { // or the Sidecar is about other pods
-				foretell(world.WorldFate{
-					World:   w,
-					Unbound: true,
-				})
+				foretell(world.WorldFate{World: w, Unbound: true})
 			}
 			mayBeEarly := !w.Native && path == nil && s.needsStart()
 			refusal := v.refusal(s, port, rewritten)
 			for _, m := range v.mtls(port) {
 				if refusal.Is != certain.Never {
-					foretell(world.WorldFate{
-						World:   w,
-						MTLS:    m,
-						Refused: refusal.By,
-					})
+					foretell(world.WorldFate{World: w, MTLS: m, Refused: refusal.By})
 				}
 				if refusal.Is != certain.Always || refusal.Unless != "" {
-					foretell(world.WorldFate{
-						World:     w,
-						MTLS:      m,
-						Elsewhere: refusal.Unless,
-					})
+					foretell(world.WorldFate{World: w, MTLS: m, Elsewhere: refusal.Unless})
 				}
 				if mayBeEarly {
-					foretell(world.WorldFate{
-						World: w,
-						MTLS:  m,
-						Early: true,
-					})
+					foretell(world.WorldFate{World: w, MTLS: m, Early: true})
 				}
 			}
 			if now.Get(istioExcludeInterfaces) != "" && v.inbound(port).Binds != certain.Always {
 				// It may name the interface of the kubelet's connections.
 				foretell(world.WorldFate{World: w, Uncaptured: true})
 				if mayBeEarly {
-					foretell(world.WorldFate{
-						World:      w,
-						Uncaptured: true,
-						Early:      true,
-					})
+					foretell(world.WorldFate{World: w, Uncaptured: true, Early: true})
 				}
 			}
 		}

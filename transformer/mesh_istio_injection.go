@@ -58,29 +58,15 @@ func (d istio) sidecarMembership(v *view) membership {
 	case pod.IsVariable(value), pod.IsVariable(ns.Labels.Get(istioInjection)):
 		return membership{} // whatever else is said: it may switch injection off
 	case ns.Labels.Get(istioInjection) != "":
-		return membership{
-			injected: certain.Always,
-			at:       v.namespaceLabel(istioInjection),
-		}
+		return membership{injected: certain.Always, at: v.namespaceLabel(istioInjection)}
 	case ns.Labels.Get(istioRevision) != "":
-		return membership{
-			injected: certain.Always,
-			at:       v.namespaceLabel(istioRevision),
-		}
+		return membership{injected: certain.Always, at: v.namespaceLabel(istioRevision)}
 	case labels.Get(istioRevision) != "":
 		at := entryWords("labels", istioRevision, labels.Get(istioRevision))
-		return membership{
-			injected: certain.Always,
-			at:       at,
-			presumed: v.mayRevokeLabels(),
-		}
+		return membership{injected: certain.Always, at: at, presumed: v.mayRevokeLabels()}
 	case kind == "labels" && value == "true":
 		at := entryWords(kind, istioInject, value)
-		return membership{
-			injected: certain.Always,
-			at:       at,
-			presumed: v.mayRevokeLabels(),
-		}
+		return membership{injected: certain.Always, at: at, presumed: v.mayRevokeLabels()}
 	}
 	switch at := "`istio.injectedNamespaces` of the functionConfig"; v.opts.Istio.injects(v.in.NamespaceName) {
 	case certain.Always:
@@ -171,11 +157,7 @@ func (istio) notInjected(at, format string, args ...any) membership {
 	format += ", so the mesh does not capture this pod"
 	off := NewFinding(reason.NamespaceNotInjected, nil, format, args...).
 		Fix("If another proxy captures it, set `answeredBy: probe-proxy`")
-	return membership{
-		injected: certain.Never,
-		at:       at,
-		off:      &off,
-	}
+	return membership{injected: certain.Never, at: at, off: &off}
 }
 
 // istioInjectSwitch returns the injection switch of a template: the label if there

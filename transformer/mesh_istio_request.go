@@ -39,10 +39,7 @@ func (v *view) refusal(s *site, port int, rewritten bool) surroundings.Refusal {
 	r = v.in.Around.Refuses(v.opts.Istio.RootNamespace, pods, q)
 	q.TCP = true
 	if other := v.in.Around.Refuses(v.opts.Istio.RootNamespace, pods, q); other.Is != r.Is {
-		r = surroundings.Refusal{
-			Is: certain.Maybe,
-			By: r.By + other.By,
-		}
+		r = surroundings.Refusal{Is: certain.Maybe, By: r.By + other.By}
 	}
 	return r
 }

@@ -188,11 +188,7 @@ func kumaOriginal(t *template, s *site) (*pod.Handler, bool) {
 		}
 		return &pod.Handler{GRPC: g}, true
 	}
-	own := pod.HTTPGet{
-		Path:   "/" + rest,
-		Port:   port,
-		Scheme: pod.HeaderIn(h, kumaHeader+"Scheme"),
-	}
+	own := pod.HTTPGet{Path: "/" + rest, Port: port, Scheme: pod.HeaderIn(h, kumaHeader+"Scheme")}
 	for _, x := range h.HTTPHeaders {
 		if x.Name == kumaHeader+"Host" {
 			x.Name = "Host"

@@ -167,13 +167,7 @@ func (t *template) unreadableList(l portList, item string) Finding {
 		return NewFinding(reason.PortListUnreadable, nil, "annotation `%s` of Namespace %q: %q "+text,
 			l.key, t.in.Around.Namespace.Name, v, l.allowed(), item).Why(why)
 	}
-	return t.annotationFinding(
-		reason.PortListUnreadable,
-		l.key,
-		text,
-		l.allowed(),
-		item,
-	).Why(why)
+	return t.annotationFinding(reason.PortListUnreadable, l.key, text, l.allowed(), item).Why(why)
 }
 
 func (p passiveProxy) undo(annotations field.Noted, past []answerer, recorded field.KeyValues) field.Noted {

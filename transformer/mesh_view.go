@@ -57,11 +57,7 @@ type view struct {
 }
 
 func newView(s *setting, t *template, user field.Noted) *view {
-	return &view{
-		template:        t,
-		setting:         s,
-		userAnnotations: user,
-	}
+	return &view{template: t, setting: s, userAnnotations: user}
 }
 
 // native reports whether probe-proxy must be a native sidecar: as the options
@@ -119,13 +115,7 @@ func (v *view) readResources() *resources.Pod {
 	filledLater := func(c *pod.Container) bool {
 		return c.Image == autoImage && v.mesh.isProxy(c)
 	}
-	return resources.Read(
-		v.spec,
-		v.containers(),
-		v.in.Around.Ranges(),
-		filledLater,
-		v.sourceMap,
-	)
+	return resources.Read(v.spec, v.containers(), v.in.Around.Ranges(), filledLater, v.sourceMap)
 }
 
 const appArmorField = "appArmorProfile"
@@ -148,10 +138,7 @@ func (t *template) switchIn(kind, key, allowed string, read func(value string) (
 		}
 	}
 	on, ok := read(v)
-	m := membership{
-		injected: certain.Of(on),
-		at:       entryWords(kind, key, v),
-	}
+	m := membership{injected: certain.Of(on), at: entryWords(kind, key, v)}
 	switch {
 	case own && !ok:
 		m.unclear = new(metadataFinding(

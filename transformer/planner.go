@@ -26,16 +26,10 @@ func New(o Options) (*Planner, error) {
 	p := &Planner{opts: o, finders: originalFinders()}
 	own := meshOf(&o)
 	p.settings = make([]*setting, 0, len(serviceMeshes))
-	p.settings = append(p.settings, &setting{
-		opts: &p.opts,
-		mesh: own,
-	})
+	p.settings = append(p.settings, &setting{opts: &p.opts, mesh: own})
 	for _, d := range serviceMeshes {
 		if d != own {
-			p.settings = append(p.settings, &setting{
-				opts: &p.opts,
-				mesh: d,
-			})
+			p.settings = append(p.settings, &setting{opts: &p.opts, mesh: d})
 		}
 	}
 	return p, nil
@@ -109,10 +103,7 @@ func (p *Planner) ReadinessProbes(in Input) ([]OriginalProbe, error) {
 				return e.Key == s.current.Kind()
 			}
 			probe = slices.DeleteFunc(slices.Clone(probe), isCurrent)
-			probe = append(probe, field.Entry{
-				Key:   s.original.Kind(),
-				Value: s.original.Value(),
-			})
+			probe = append(probe, field.Entry{Key: s.original.Kind(), Value: s.original.Value()})
 		}
 		all = append(
 			all,

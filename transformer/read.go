@@ -9,11 +9,7 @@ import (
 // read reads a template: first the holders of originals, then the probes and hooks, with their
 // originals.
 func read(o *Options, finders []originalFinder, in *Input) *template {
-	t := &template{
-		in:       in,
-		metadata: in.MetadataPath(),
-		spec:     in.SpecPath(),
-	}
+	t := &template{in: in, metadata: in.MetadataPath(), spec: in.SpecPath()}
 	t.noteMetadata()
 	t.names = pod.Names(in.Template.Spec.All())
 	b := &reader{t, o, finders}
@@ -32,9 +28,6 @@ func read(o *Options, finders []originalFinder, in *Input) *template {
 		s.port, s.portErr = s.original.Resolve(s.container)
 	}
 	b.keepOriginals()
-	b.holders = slices.DeleteFunc(
-		b.holders,
-		func(h *holder) bool { return !h.isRemovable() },
-	)
+	b.holders = slices.DeleteFunc(b.holders, func(h *holder) bool { return !h.isRemovable() })
 	return t
 }

@@ -146,10 +146,7 @@ func (r *reader) findRecorded() error {
 	if err != nil {
 		return fmt.Errorf("has an unreadable entry %q: %w", recordEnvoy, err)
 	}
-	h := &holder{
-		path:      r.metadata.Key("annotations", OriginalsAnnotation),
-		originals: originals,
-	}
+	h := &holder{path: r.metadata.Key("annotations", OriginalsAnnotation), originals: originals}
 	h.routes = prober.OSMRoutes(originals)
 	r.holders = append(r.holders, h)
 	return nil

@@ -50,10 +50,7 @@ func (h *holder) osmOriginal(s *site, route prober.OSMRoute, names []string) (ke
 // inOSMForm returns the request to a route of Open Service Mesh's form that replaces the probe.
 // It keeps the headers and, where TLS is passed on to the app, the path.
 func (s *site) inOSMForm(r prober.OSMRoute) *pod.HTTPGet {
-	h := &pod.HTTPGet{
-		Path: r.Path,
-		Port: field.Number(r.Port),
-	}
+	h := &pod.HTTPGet{Path: r.Path, Port: field.Number(r.Port)}
 	switch o := s.original.HTTPGet; {
 	case o == nil:
 		h.Scheme = "HTTP"

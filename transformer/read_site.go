@@ -95,13 +95,7 @@ func sitesOf(spec field.Path, at pod.Ref, c *pod.Container) []*site {
 	var sites []*site
 	container := spec.Item(at.List(), at.Index)
 	add := func(name prober.ProbeType, current *pod.Handler, timeout int, keys ...string) {
-		s := &site{
-			at:        at,
-			container: c,
-			name:      name,
-			timeout:   timeout,
-			current:   current,
-		}
+		s := &site{at: at, container: c, name: name, timeout: timeout, current: current}
 		s.key = prober.Key(c.Name, name)
 		s.path = container.Key(keys...)
 		sites = append(sites, s)
@@ -180,10 +174,7 @@ const danglingText = "it looks rewritten, but no container of the pod stores its
 // rewritten returns what the handler becomes: an httpGet of a path that names its container
 // and type, on one port for all. It is what Istio's injector makes of it.
 func (s *site) rewritten(port int) *pod.HTTPGet {
-	h := &pod.HTTPGet{
-		Path: s.key,
-		Port: field.Number(port),
-	}
+	h := &pod.HTTPGet{Path: s.key, Port: field.Number(port)}
 	if o := s.original.HTTPGet; o != nil {
 		h.Scheme, h.HTTPHeaders = o.Scheme, o.HTTPHeaders
 		if s.isHTTPS() {

@@ -85,10 +85,7 @@ func (t *template) hasOurs() bool {
 }
 
 func (t *template) isOurs(at pod.Ref) bool {
-	return slices.ContainsFunc(
-		t.holders,
-		func(h *holder) bool { return h.ours && h.at == at },
-	)
+	return slices.ContainsFunc(t.holders, func(h *holder) bool { return h.ours && h.at == at })
 }
 
 func (t *template) annotations() field.Noted { return t.ofPods.Annotations }

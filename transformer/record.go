@@ -78,12 +78,7 @@ func (r *Record) Add(section string, entries ...field.Entry) {
 func (r Record) Emptied(path field.Path) field.Edit {
 	key := path[len(path)-1].Key
 	if v, noted := r.Section(RecordEmpty).Get(key); noted && isEmpty(v) {
-		return field.Edit{
-			Op:    field.Set,
-			Path:  path,
-			Value: v,
-			Texts: r.Values(RecordTexts),
-		}
+		return field.Edit{Op: field.Set, Path: path, Value: v, Texts: r.Values(RecordTexts)}
 	}
 	return field.Edit{Op: field.Delete, Path: path}
 }
@@ -97,21 +92,13 @@ func (r Record) AnnotationEdits(path field.Path, have, want field.KeyValues) []f
 	texts := r.Values(RecordTexts)
 	for _, a := range want {
 		if !slices.Contains(have, a) {
-			edit := field.Edit{
-				Op:    field.Set,
-				Path:  path.Key(a.Key),
-				Value: a.Value,
-				Texts: texts,
-			}
+			edit := field.Edit{Op: field.Set, Path: path.Key(a.Key), Value: a.Value, Texts: texts}
 			edits = append(edits, edit)
 		}
 	}
 	for _, a := range have {
 		if _, stays := want.Lookup(a.Key); !stays {
-			edits = append(edits, field.Edit{
-				Op:   field.Delete,
-				Path: path.Key(a.Key),
-			})
+			edits = append(edits, field.Edit{Op: field.Delete, Path: path.Key(a.Key)})
 		}
 	}
 	return edits
@@ -119,17 +106,11 @@ func (r Record) AnnotationEdits(path field.Path, have, want field.KeyValues) []f
 
 // Set sets a section.
 func (r *Record) Set(section string, v field.Value) {
-	if i := slices.IndexFunc(
-		*r,
-		func(e field.Entry) bool { return e.Key == section },
-	); i >= 0 {
+	if i := slices.IndexFunc(*r, func(e field.Entry) bool { return e.Key == section }); i >= 0 {
 		(*r)[i].Value = v
 		return
 	}
-	*r = append(*r, field.Entry{
-		Key:   section,
-		Value: v,
-	})
+	*r = append(*r, field.Entry{Key: section, Value: v})
 }
 
 // The sections of a pod template's [Record].

@@ -12,10 +12,7 @@ import (
 // capture. A port that a Service leads to is an error, since everything that comes in
 // there would pass without mTLS.
 func (d *decision) excludePorts() {
-	left := slices.ContainsFunc(
-		d.rulings,
-		func(r ruling) bool { return r.reason == reason.None },
-	)
+	left := slices.ContainsFunc(d.rulings, func(r ruling) bool { return r.reason == reason.None })
 	list := d.mesh.excluded
 	if left && d.metadata == nil {
 		d.addFinding(NewFinding(reason.AnnotationsUnknown, d.spec, "this pod spec has no metadata, so the annotation `%s` has no place", list.key))

@@ -130,10 +130,7 @@ func nativeHandler(command []string) (tool string, native *pod.Handler) {
 		}
 		return tool, &pod.Handler{HTTPGet: get}
 	case "grpc_health_probe":
-		return tool, &pod.Handler{GRPC: &pod.GRPC{
-			Port:    port,
-			Service: new(part("service")),
-		}}
+		return tool, &pod.Handler{GRPC: &pod.GRPC{Port: port, Service: new(part("service"))}}
 	default:
 		return tool, &pod.Handler{TCPSocket: &pod.TCPSocket{Port: port}}
 	}

@@ -16,12 +16,7 @@ func checkIngresses(d *decision) []Finding {
 		if path == "" {
 			continue
 		}
-		v, fix := d.in.Around.HealthCheckBy(
-			d.pods(),
-			s.port,
-			path,
-			s.name == prober.Readiness,
-		)
+		v, fix := d.in.Around.HealthCheckBy(d.pods(), s.port, path, s.name == prober.Readiness)
 		if v != nil {
 			return []Finding{containerFinding(reason.IngressHealthCheck, s.path, s.container.Name,
 				"after the rewriting, the load balancer of %s asks for / instead of %s", v.Words(), path).

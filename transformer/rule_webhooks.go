@@ -39,10 +39,7 @@ var sidecarWebhooks = []sidecarWebhook{
 
 // isTruthy reports whether a value is one of those that Dapr takes for true; Vault knows fewer.
 func isTruthy(value string) bool {
-	return slices.Contains(
-		[]string{"y", "yes", "true", "on", "1", "t"},
-		strings.ToLower(value),
-	)
+	return slices.Contains([]string{"y", "yes", "true", "on", "1", "t"}, strings.ToLower(value))
 }
 
 func isAny(string) bool { return true }

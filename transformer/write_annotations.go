@@ -24,20 +24,11 @@ func (w *draft) withExcluded(user field.Noted) field.Noted {
 		return user
 	}
 	var r Record
-	r.Add(recordExcluded, field.Entry{
-		Key:   list.key,
-		Value: strings.Join(added, ","),
-	})
+	r.Add(recordExcluded, field.Entry{Key: list.key, Value: strings.Join(added, ",")})
 	if v, set := user.Lookup(list.key); set {
-		r.Add(recordAnnotations, field.Entry{
-			Key:   list.key,
-			Value: v,
-		})
+		r.Add(recordAnnotations, field.Entry{Key: list.key, Value: v})
 	} else if v, set := w.inspection.inherited.Lookup(list.key); set {
-		r.Add(recordInherited, field.Entry{
-			Key:   list.key,
-			Value: v,
-		})
+		r.Add(recordInherited, field.Entry{Key: list.key, Value: v})
 	}
 	w.noteEmptyMetadata(&r)
 	return w.withRecord(want, r)
@@ -74,12 +65,7 @@ func (w *draft) editAnnotations() {
 		len(want) > 0 &&
 		w.sourceMap(w.metadata) == nil:
 		metadata := field.Map{{Key: "annotations", Value: want.Map()}}
-		w.edit(field.Edit{
-			Op:     field.Set,
-			Path:   w.metadata,
-			Before: "spec",
-			Value:  metadata,
-		})
+		w.edit(field.Edit{Op: field.Set, Path: w.metadata, Before: "spec", Value: metadata})
 		return
 	case len(want) == 0 &&
 		len(w.sourceMap(w.metadata)) == 1 &&

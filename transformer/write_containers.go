@@ -25,12 +25,7 @@ func (w *draft) editContainers(env string) {
 		}
 		if existing != nil && existing.at == at {
 			keep = &existing.at
-			w.edit(diff(
-				existing.path,
-				existing.raw,
-				w.withImmutable(container, existing.raw),
-				isOwned,
-			)...)
+			w.edit(diff(existing.path, existing.raw, w.withImmutable(container, existing.raw), isOwned)...)
 			break
 		}
 		if existing != nil {
@@ -40,13 +35,7 @@ func (w *draft) editContainers(env string) {
 		added = &at
 	case env != "":
 		if keep = w.editProxy(env); keep == nil {
-			container = append(
-				w.declaration(),
-				field.Entry{
-					Key:   "env",
-					Value: field.List{envVar(env)},
-				},
-			)
+			container = append(w.declaration(), field.Entry{Key: "env", Value: field.List{envVar(env)}})
 			added = &pod.Ref{Index: len(w.in.Template.Spec.Containers)}
 		}
 	}
@@ -135,27 +124,16 @@ func (w *draft) setEnv(path field.Path, c *pod.Container, value string) {
 	at := c.EnvVars(prober.EnvName)
 	if len(at) == 0 {
 		path = path.Index(len(c.Env))
-		w.edit(field.Edit{
-			Op:    field.Insert,
-			Path:  path,
-			Value: envVar(value),
-		})
+		w.edit(field.Edit{Op: field.Insert, Path: path, Value: envVar(value)})
 		return
 	}
 	last := len(at) - 1
 	for _, i := range at[:last] {
-		w.edit(field.Edit{
-			Op:   field.Delete,
-			Path: path.Index(i),
-		})
+		w.edit(field.Edit{Op: field.Delete, Path: path.Index(i)})
 	}
 	if pod.Deref(c.Env[at[last]].Value) != value {
 		path = path.Index(at[last]).Key("value")
-		w.edit(field.Edit{
-			Op:    field.Set,
-			Path:  path,
-			Value: value,
-		})
+		w.edit(field.Edit{Op: field.Set, Path: path, Value: value})
 	}
 }
 
@@ -183,10 +161,7 @@ func (w *draft) removeHolders(keep, added *pod.Ref) {
 	for _, at := range gone {
 		switch {
 		case left[at.List()] > 0 || added != nil && added.Init == at.Init:
-			w.edit(field.Edit{
-				Op:   field.Delete,
-				Path: w.containerPath(at),
-			})
+			w.edit(field.Edit{Op: field.Delete, Path: w.containerPath(at)})
 		case left[at.List()] == 0:
 			w.edit(w.record.Emptied(w.spec.Key(at.List())))
 			left[at.List()] = -1 // it is gone with its list
@@ -203,10 +178,7 @@ func (w *draft) removeEnv(h *holder) {
 		return
 	}
 	for _, i := range at {
-		w.edit(field.Edit{
-			Op:   field.Delete,
-			Path: path.Index(i),
-		})
+		w.edit(field.Edit{Op: field.Delete, Path: path.Index(i)})
 	}
 }
 

@@ -16,10 +16,7 @@ import (
 // none is declared if the template asks for a privileged proxy, and none of the
 // fields that the pod's own securityContext already has.
 func (w *draft) declaration() field.Map {
-	m := field.Merge(
-		istioPlaceholder,
-		field.Map{{Key: "image", Value: w.opts.IstioProxy.Image}},
-	)
+	m := field.Merge(istioPlaceholder, field.Map{{Key: "image", Value: w.opts.IstioProxy.Image}})
 	if r := field.Merge(nil, w.opts.IstioProxy.Resources); len(r) > 0 {
 		m = append(m, field.Entry{Key: "resources", Value: r})
 	}

@@ -39,13 +39,7 @@ func (s *site) edits(want *pod.Handler) []field.Edit {
 		}
 	}
 	if (s.foreign || s.inForm) && dropsScheme(s.current, want) {
-		edits = append(
-			edits,
-			field.Edit{
-				Op:   field.Delete,
-				Path: s.path.Key(pod.KindHTTPGet, "scheme"),
-			},
-		)
+		edits = append(edits, field.Edit{Op: field.Delete, Path: s.path.Key(pod.KindHTTPGet, "scheme")})
 	}
 	return edits
 }
@@ -71,11 +65,7 @@ func (s *site) withTexts(edits []field.Edit) []field.Edit {
 		_, has := now.Get(text.Key)
 		if value, had := s.before(text.Key); has && had && !named {
 			path := s.path.Key(kind, text.Key)
-			edits = append(edits, field.Edit{
-				Op:    field.Set,
-				Path:  path,
-				Value: value,
-			})
+			edits = append(edits, field.Edit{Op: field.Set, Path: path, Value: value})
 		}
 	}
 	return edits

@@ -11,15 +11,9 @@ import (
 
 // write plans the edits of a decision, and says what becomes of each probe and hook.
 func write(d *decision) Plan {
-	w := &draft{
-		decision: d,
-		edits:    make([]field.Edit, 0, 8),
-	}
+	w := &draft{decision: d, edits: make([]field.Edit, 0, 8)}
 	w.changes = make([][]field.Edit, len(d.rulings))
-	plan := Plan{
-		Probes:   make([]Verdict, 0, len(w.rulings)),
-		Findings: w.findings,
-	}
+	plan := Plan{Probes: make([]Verdict, 0, len(w.rulings)), Findings: w.findings}
 	failed := w.failed()
 	if !failed {
 		w.editAll()

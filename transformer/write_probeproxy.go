@@ -24,9 +24,7 @@ var ownedKeys = []string{
 var podIP = field.Map{
 	{Key: "name", Value: "POD_IP"},
 	{Key: "valueFrom", Value: field.Map{
-		{Key: "fieldRef", Value: field.Map{
-			{Key: "fieldPath", Value: "status.podIP"},
-		}},
+		{Key: "fieldRef", Value: field.Map{{Key: "fieldPath", Value: "status.podIP"}}},
 	}},
 }
 
@@ -65,15 +63,9 @@ func fixedContainer(in *setting, native bool) field.Map {
 	if len(args) > 0 {
 		m = append(m, field.Entry{Key: "args", Value: args})
 	}
-	postStart := field.Entry{
-		Key:   prober.PostStart.Field(),
-		Value: waitHook(in.answersOn()),
-	}
+	postStart := field.Entry{Key: prober.PostStart.Field(), Value: waitHook(in.answersOn())}
 	m = append(m,
-		field.Entry{
-			Key:   "env",
-			Value: mergeEnv(field.List{podIP}, s.Env),
-		},
+		field.Entry{Key: "env", Value: mergeEnv(field.List{podIP}, s.Env)},
 		field.Entry{
 			Key:   "lifecycle",
 			Value: field.Map{postStart},
@@ -85,13 +77,7 @@ func fixedContainer(in *setting, native bool) field.Map {
 		m = append(m, field.Entry{Key: "livenessProbe", Value: liveness})
 	}
 	if s.ReadinessProbe {
-		m = append(
-			m,
-			field.Entry{
-				Key:   "readinessProbe",
-				Value: ownProbe(in, prober.ReadyPath),
-			},
-		)
+		m = append(m, field.Entry{Key: "readinessProbe", Value: ownProbe(in, prober.ReadyPath)})
 	}
 	return m
 }

@@ -50,16 +50,10 @@ func (w *draft) recordFor(toRewrite []*site, user, written field.KeyValues) Reco
 	for _, s := range sorted {
 		if s.needsForm() {
 			handler := field.Map{{Key: s.original.Kind(), Value: s.shortForm()}}
-			r.Add(recordHandlers, field.Entry{
-				Key:   s.key,
-				Value: handler,
-			})
+			r.Add(recordHandlers, field.Entry{Key: s.key, Value: handler})
 		}
 		if texts := w.textsOf(s); len(texts) > 0 {
-			r.Add(RecordTexts, field.Entry{
-				Key:   s.key,
-				Value: texts.Map(),
-			})
+			r.Add(RecordTexts, field.Entry{Key: s.key, Value: texts.Map()})
 		}
 	}
 	undone := undoAll(written.Note(nil), []answerer{w.inspection.answerer}, nil).Unnoted()
@@ -72,11 +66,7 @@ func (w *draft) recordFor(toRewrite []*site, user, written field.KeyValues) Reco
 		return set
 	})...)
 	if w.native() && w.answeredByUs() {
-		w.noteEmpty(
-			&r,
-			w.spec.Key("initContainers"),
-			len(w.in.Template.Spec.InitContainers) == 0,
-		)
+		w.noteEmpty(&r, w.spec.Key("initContainers"), len(w.in.Template.Spec.InitContainers) == 0)
 	}
 	if w.isAnsweredBy(AnsweredByIstioProxy) {
 		if at, proxy := w.proxyOf(w.mesh.isProxy); proxy != nil {
@@ -112,10 +102,7 @@ func (w *draft) textsOf(s *site) field.KeyValues {
 		ofHandler := s.path.HasPrefix(t.Path)
 		isWritten := !s.alreadyRewritten || ofField && s.isOriginal(key)
 		if isWritten && (ofField || ofHandler) {
-			texts = append(texts, field.KeyValue{
-				Key:   key,
-				Value: t.Text,
-			})
+			texts = append(texts, field.KeyValue{Key: key, Value: t.Text})
 		}
 	}
 	return texts

@@ -75,11 +75,7 @@ const (
 
 // bodiesFrom has, for each value of --body, the lowest status of which callers get the
 // app's body.
-var bodiesFrom = map[string]int{
-	"none":     math.MaxInt,
-	"failures": 400,
-	"all":      0,
-}
+var bodiesFrom = map[string]int{"none": math.MaxInt, "failures": 400, "all": 0}
 
 func run(args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 {
@@ -191,10 +187,7 @@ func serve(o *options, stderr io.Writer) int {
 // ports returns the ports of the form, each once. The port for which `wait` waits is the last.
 func (o *options) ports() (ports []int) {
 	if o.form == formOSM {
-		ports = slices.DeleteFunc(
-			prober.OSMPorts(),
-			func(port int) bool { return port == o.port },
-		)
+		ports = slices.DeleteFunc(prober.OSMPorts(), func(port int) bool { return port == o.port })
 	}
 	return append(ports, o.port)
 }

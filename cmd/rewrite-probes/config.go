@@ -37,10 +37,7 @@ var settings = []struct {
 func (t *tool) settings() (given []config.Setting) {
 	for _, s := range settings {
 		if flag := t.flags.Lookup(s.key); flag.Changed {
-			given = append(given, config.Setting{
-				Key:   s.key,
-				Value: flag.Value.String(),
-			})
+			given = append(given, config.Setting{Key: s.key, Value: flag.Value.String()})
 		}
 	}
 	return given

@@ -62,8 +62,5 @@ func holdsNoObject(s *manifest.Stream, text []byte, err error) bool {
 		return list().Match(text) && !namesProbe().Match(text)
 	}
 	return !s.IsResourceList() &&
-		!slices.ContainsFunc(
-			s.Objects(),
-			func(o *manifest.Object) bool { return o.APIVersion() != "" },
-		)
+		!slices.ContainsFunc(s.Objects(), func(o *manifest.Object) bool { return o.APIVersion() != "" })
 }

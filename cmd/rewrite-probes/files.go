@@ -121,10 +121,7 @@ func (g *given) isInside(real string) bool {
 // isRead reports whether files of the folder that a link leads to are read by another path.
 func (g *given) isRead(link string) bool {
 	folder := realPath(link) + string(filepath.Separator)
-	return slices.ContainsFunc(
-		g.files,
-		func(f file) bool { return strings.HasPrefix(f.real, folder) },
-	)
+	return slices.ContainsFunc(g.files, func(f file) bool { return strings.HasPrefix(f.real, folder) })
 }
 
 // isLink reports whether a path is itself a link: one that ends in a slash is what it leads to.
@@ -165,10 +162,7 @@ func realPath(path string) string {
 }
 
 func isManifestName(name string) bool {
-	return slices.Contains(
-		[]string{".yaml", ".yml", ".json"},
-		strings.ToLower(filepath.Ext(name)),
-	)
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(name)))
 }
 
 // inFolder returns the first of the names that a folder has, with the folder; "" if it has

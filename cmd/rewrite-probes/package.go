@@ -37,10 +37,7 @@ type pkg struct {
 // readPackage reads stdin (no arguments, or "-" alone), or the files and the
 // folders that the arguments name.
 func (t *tool) readPackage(command string, args []string) (*pkg, error) {
-	p := &pkg{
-		allowEmpty: t.allowEmpty,
-		charts:     make(map[string]int),
-	}
+	p := &pkg{allowEmpty: t.allowEmpty, charts: make(map[string]int)}
 	std := t.streams
 	switch {
 	case len(args) == 0 && isTerminal(std.in):
@@ -229,11 +226,7 @@ func chartOf(path string) (chart string) {
 func (p *pkg) unreadable(path string, err error, hint string) {
 	line := 0
 	if e, ok := errors.AsType[*manifest.Error](err); ok {
-		line, err = e.Line, &manifest.Error{
-			Object: e.Object,
-			Path:   e.Path,
-			Err:    e.Err,
-		}
+		line, err = e.Line, &manifest.Error{Object: e.Object, Path: e.Path, Err: e.Err}
 	}
 	m := aboutFile(path, reason.Unreadable, err.Error()+hint)
 	m.Line = line

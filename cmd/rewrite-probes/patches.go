@@ -221,11 +221,7 @@ func (t *tool) putPatches(f *patchFlags, set *patches.Set, home *manifest.Object
 			fmt.Fprintf(t.err, "rewrite-probes patches: %s differs: %s\n", oneLine(s.Name()), oneLine(words))
 		}
 	}
-	emit := editFlags{
-		write: !f.diff && !f.list,
-		diff:  f.diff,
-		list:  f.list,
-	}
+	emit := editFlags{write: !f.diff && !f.list, diff: f.diff, list: f.list}
 	if err := emit.emitFile(t.streams, s.Name(), s.Input(), text); err != nil {
 		return err
 	}

@@ -23,9 +23,7 @@ func (t *tool) colorOf(out io.Writer) report.Color {
 	case "never":
 		return false
 	}
-	return report.Color(isTerminal(out) &&
-		os.Getenv("NO_COLOR") == "" &&
-		os.Getenv("TERM") != "dumb")
+	return report.Color(isTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb")
 }
 
 // print prints messages to stderr.

@@ -47,11 +47,7 @@ func (f Finding) String() string {
 	}
 	m := report.Message{
 		Severity: f.Severity, Reason: key,
-		Text: reason.Text{
-			What: what,
-			Why:  f.Why,
-			Fix:  f.Fix,
-		},
+		Text: reason.Text{What: what, Why: f.Why, Fix: f.Fix},
 		Object: &report.Object{
 			APIVersion: f.APIVersion,
 			Kind:       f.Kind,

@@ -20,10 +20,7 @@ func Known(s string) Text { return Text{start: s} }
 
 // Begins returns a text of which only the beginning is known.
 func Begins(s string) Text {
-	return Text{
-		start: s,
-		fits:  func(string, bool) bool { return true },
-	}
+	return Text{start: s, fits: func(string, bool) bool { return true }}
 }
 
 // HostOf returns the Host that a client sends to an address that is not known, with the port.

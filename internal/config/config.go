@@ -201,10 +201,7 @@ func (p *problems) add(path field.Path, format string, args ...any) {
 		slices.ContainsFunc(p.over, func(s Setting) bool {
 			return s.Key == key.Name
 		}):
-		p.errs = append(p.errs, &SettingError{
-			Key:  key.Name,
-			Text: text,
-		})
+		p.errs = append(p.errs, &SettingError{Key: key.Name, Text: text})
 	case p.config == nil:
 		p.errs = append(p.errs, fmt.Errorf("functionConfig: `%s`: %s", path, text))
 	case key != nil && isConfigMap(p.config):

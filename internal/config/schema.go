@@ -43,10 +43,7 @@ func structSchema(v reflect.Value) field.Map {
 	var required field.List
 	for f, value := range fieldsOf(v) {
 		s := append(object("description", f.Tag.Get("doc")), valueSchema(value, f.Tag)...)
-		properties = append(properties, field.Entry{
-			Key:   jsonName(f),
-			Value: s,
-		})
+		properties = append(properties, field.Entry{Key: jsonName(f), Value: s})
 		if f.Tag.Get("required") != "" {
 			required = append(required, jsonName(f))
 		}

@@ -62,10 +62,7 @@ func (s *Selector) matcher() func(kind string, m *field.Metadata) bool {
 	return func(kind string, m *field.Metadata) bool {
 		return (len(s.Kinds) == 0 || slices.Contains(s.Kinds, kind)) &&
 			matchesAny(s.Names, m.Name) && matchesAny(s.Namespaces, m.Namespace) &&
-			!slices.ContainsFunc(
-				requirements,
-				func(r requirement) bool { return !r.matches(m.Labels) },
-			)
+			!slices.ContainsFunc(requirements, func(r requirement) bool { return !r.matches(m.Labels) })
 	}
 }
 

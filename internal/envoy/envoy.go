@@ -89,14 +89,8 @@ func writeCluster(b *strings.Builder, t target) {
 // writeListener writes the listener of a port. If both HTTP and TLS come there, Envoy looks at
 // the first bytes of a connection.
 func writeListener(b *strings.Builder, port int, targets []target) {
-	plain := slices.DeleteFunc(
-		slices.Clone(targets),
-		func(t target) bool { return t.route.IsTLS() },
-	)
-	tls := slices.DeleteFunc(
-		slices.Clone(targets),
-		func(t target) bool { return !t.route.IsTLS() },
-	)
+	plain := slices.DeleteFunc(slices.Clone(targets), func(t target) bool { return t.route.IsTLS() })
+	tls := slices.DeleteFunc(slices.Clone(targets), func(t target) bool { return !t.route.IsTLS() })
 	fmt.Fprintf(b, `  - name: probes_%d
     address: {socket_address: {address: 0.0.0.0, port_value: %d}}
 `, port, port)

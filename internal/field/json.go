@@ -144,10 +144,7 @@ func decodeValue(d *json.Decoder) (Value, error) {
 		}
 		m := make(Map, len(list)/2)
 		for i := range m {
-			m[i] = Entry{
-				Key:   list[2*i].(string),
-				Value: list[2*i+1],
-			}
+			m[i] = Entry{Key: list[2*i].(string), Value: list[2*i+1]}
 		}
 		return m, nil
 	}

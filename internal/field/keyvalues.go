@@ -48,20 +48,14 @@ func (s KeyValues) Without(key string) KeyValues {
 	if _, set := s.Lookup(key); !set {
 		return s
 	}
-	return slices.DeleteFunc(
-		slices.Clone(s),
-		func(p KeyValue) bool { return p.Key == key },
-	)
+	return slices.DeleteFunc(slices.Clone(s), func(p KeyValue) bool { return p.Key == key })
 }
 
 // Map returns the entries as a mapping; nil if there are none.
 func (s KeyValues) Map() Map {
 	var m Map
 	for _, p := range s {
-		m = append(m, Entry{
-			Key:   p.Key,
-			Value: p.Value,
-		})
+		m = append(m, Entry{Key: p.Key, Value: p.Value})
 	}
 	return m
 }

@@ -104,10 +104,7 @@ func (o Operation) applyInMap(m Map, rest Path) (Value, error) {
 		old, _ := m.Get(step.Key)
 		return m, o.compare(old)
 	case at < 0:
-		return append(slices.Clip(m), Entry{
-			Key:   step.Key,
-			Value: o.Value,
-		}), nil
+		return append(slices.Clip(m), Entry{Key: step.Key, Value: o.Value}), nil
 	case o.Op == OpRemove:
 		return slices.Delete(slices.Clone(m), at, at+1), nil
 	}

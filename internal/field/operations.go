@@ -54,19 +54,11 @@ func (b *patchBuilder) test(path Path) {
 	if steps < len(path) {
 		path = path[:steps+1]
 	}
-	b.tests = append(b.tests, Operation{
-		Op:    OpTest,
-		Path:  path,
-		Value: old,
-	})
+	b.tests = append(b.tests, Operation{Op: OpTest, Path: path, Value: old})
 }
 
 func (b *patchBuilder) change(op string, path Path, v Value) {
-	o := Operation{
-		Op:    op,
-		Path:  path,
-		Value: v,
-	}
+	o := Operation{Op: op, Path: path, Value: v}
 	after, err := o.Apply(b.after)
 	if err != nil {
 		b.err = cmp.Or(b.err, err)

@@ -150,12 +150,7 @@ func (t *grpcTarget) connect(ctx context.Context, call *Call) (net.Conn, error) 
 }
 
 func healthName(status int32) string {
-	names := map[int32]string{
-		0: "UNKNOWN",
-		1: "SERVING",
-		2: "NOT_SERVING",
-		3: "SERVICE_UNKNOWN",
-	}
+	names := map[int32]string{0: "UNKNOWN", 1: "SERVING", 2: "NOT_SERVING", 3: "SERVICE_UNKNOWN"}
 	return cmp.Or(names[status], strconv.Itoa(int(status)))
 }
 

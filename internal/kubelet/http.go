@@ -175,10 +175,7 @@ func (t *httpTarget) roundTrip(ctx context.Context, conn net.Conn, req *wire.Req
 	// Nothing is verified, as in the kubelet; no sessions are kept. The name is sent
 	// unless it is an IP address. Hooks never speak HTTP/2, because the kubelet's
 	// client for hooks does not.
-	config := &tls.Config{
-		InsecureSkipVerify: true,
-		ServerName:         req.URL.Hostname(),
-	}
+	config := &tls.Config{InsecureSkipVerify: true, ServerName: req.URL.Hostname()}
 	if !t.Hook && !wantsWebSocket(req) {
 		config.NextProtos = []string{"h2", "http/1.1"}
 	}

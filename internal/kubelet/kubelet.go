@@ -191,11 +191,7 @@ type Target struct {
 // NewTarget returns the target of a prober. The app is dialled at host, the pod's IP.
 // A prober from which the kubelet could not even make a request is an error.
 func NewTarget(host string, probeType prober.ProbeType, p *prober.Original) (*Target, error) {
-	t := &Target{
-		host:    host,
-		connect: dialer.DialContext,
-		Hook:    probeType.IsHook(),
-	}
+	t := &Target{host: host, connect: dialer.DialContext, Hook: probeType.IsHook()}
 	if !t.Hook {
 		t.Timeout = time.Duration(p.TimeoutSeconds)*time.Second - margin
 	}

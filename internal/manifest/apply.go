@@ -51,13 +51,7 @@ func (o *Object) Apply(edits []field.Edit) error {
 		return err
 	}
 	eol := lineBreak(text, s.eol)
-	a := attempt{
-		tree:  t,
-		edits: edits,
-		eol:   eol,
-		mem:   &s.scratch,
-		check: &s.check,
-	}
+	a := attempt{tree: t, edits: edits, eol: eol, mem: &s.scratch, check: &s.check}
 	changes, notices, ok := a.rewrite()
 	if !ok {
 		return o.tooUnusual(t)

@@ -128,12 +128,7 @@ func (o *editNode) originals(t *original) []*editNode {
 
 // newEntry returns a new entry of a mapping.
 func (t *original) newEntry(key string, v field.Value) *editNode {
-	return t.node(editNode{
-		key: key,
-		was: key,
-		set: true,
-		val: v,
-	})
+	return t.node(editNode{key: key, was: key, set: true, val: v})
 }
 
 func (t *original) node(k editNode) *editNode {
@@ -231,11 +226,7 @@ func (o *editNode) insert(t *original, step field.Step, v field.Value) error {
 		int(step.Index) > t.Length(o.node) {
 		return fmt.Errorf("index %d is outside of the list", step.Index)
 	}
-	o.children = slices.Insert(
-		o.children,
-		o.indexOf(step),
-		t.node(editNode{set: true, val: v}),
-	)
+	o.children = slices.Insert(o.children, o.indexOf(step), t.node(editNode{set: true, val: v}))
 	return nil
 }
 
@@ -353,10 +344,7 @@ func (o *editNode) valueWith(t *yaml.Tree, read func(int32) field.Value) field.V
 		m := make(field.Map, 0, len(o.children))
 		for _, k := range o.children {
 			if !k.deleted {
-				m = append(m, field.Entry{
-					Key:   k.key,
-					Value: k.valueWith(t, read),
-				})
+				m = append(m, field.Entry{Key: k.key, Value: k.valueWith(t, read)})
 			}
 		}
 		return m

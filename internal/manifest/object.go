@@ -168,13 +168,7 @@ func (o *Object) Errorf(path field.Path, format string, args ...any) *Error {
 // error returns an *Error. If a tool has put the object into a list, its line
 // in its own file is unknown; then the error names only the file.
 func (o *Object) error(path field.Path, line int, err error) *Error {
-	e := &Error{
-		File:   o.stream.name,
-		Object: o.String(),
-		Path:   path,
-		Line:   line,
-		Err:    err,
-	}
+	e := &Error{File: o.stream.name, Object: o.String(), Path: path, Line: line, Err: err}
 	if o.meta != nil && o.stream.isList {
 		if file, _ := o.File(); file != "" {
 			e.File = file

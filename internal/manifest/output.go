@@ -61,10 +61,7 @@ func Join(streams []*Stream) (text []byte, err error) {
 		debug.FreeOSMemory()
 		debug.SetGCPercent(20)
 	}
-	c := composer{
-		text:     outputMemory(size),
-		verified: make([]yaml.Verified, 0, objects),
-	}
+	c := composer{text: outputMemory(size), verified: make([]yaml.Verified, 0, objects)}
 	if err := send(&c, streams); err != nil {
 		return nil, err
 	}
@@ -194,11 +191,7 @@ func (c *composer) object(o *Object) error {
 	s := o.stream
 	at := len(c.text)
 	if s.shared[o] == "" && (!o.changed || o.endsPlainly) {
-		v := yaml.Verified{
-			At:  at,
-			End: at + o.length(),
-			Col: int(o.col),
-		}
+		v := yaml.Verified{At: at, End: at + o.length(), Col: int(o.col)}
 		v.APIVersion = o.apiVersion
 		v.Kind = o.kind
 		v.Checked = !o.changed && s.text.OddBreak(o.start, o.end) < 0

@@ -23,10 +23,7 @@ type resultsPosition struct {
 // returns the same list. It must be called on a ResourceList only, and once.
 func (s *Stream) AddResults(results iter.Seq[field.Map]) error {
 	if !s.isList {
-		return &Error{
-			File: s.name,
-			Err:  errors.New("results can be added to a ResourceList only"),
-		}
+		return &Error{File: s.name, Err: errors.New("results can be added to a ResourceList only")}
 	}
 	switch r := &s.results; {
 	case r.end != 0 || r.root.Style == yaml.Flow:
@@ -42,12 +39,7 @@ func (s *Stream) AddResults(results iter.Seq[field.Map]) error {
 // whatever the last item ends with is behind us.
 func (s *Stream) addBlockResults(results iter.Seq[field.Map]) error {
 	r := &s.results
-	l := layout{
-		eol:   s.eol,
-		wide:  r.itemsCol > r.root.Col,
-		colon: ": ",
-		comma: ", ",
-	}
+	l := layout{eol: s.eol, wide: r.itemsCol > r.root.Col, colon: ": ", comma: ", "}
 	col := int(r.root.Col)
 	if l.wide {
 		col += 2
@@ -95,14 +87,7 @@ func (s *Stream) appendResults(results iter.Seq[field.Map]) error {
 	var edits []field.Edit
 	for m := range results {
 		if !seen[fingerprint(m)] {
-			edits = append(
-				edits,
-				field.Edit{
-					Op:    field.Insert,
-					Path:  resultsPath.Index(old),
-					Value: m,
-				},
-			)
+			edits = append(edits, field.Edit{Op: field.Insert, Path: resultsPath.Index(old), Value: m})
 		}
 	}
 	if len(edits) == 0 {
@@ -142,12 +127,7 @@ func fingerprint(v field.Value) string {
 // in braces lacks becomes its first one: before its closing brace there may be a comment or a comma.
 func (s *Stream) resultsObject() *Object {
 	r := &s.results
-	o := &Object{
-		stream: s,
-		start:  r.key,
-		end:    r.end,
-		col:    r.root.Col,
-	}
+	o := &Object{stream: s, start: r.key, end: r.end, col: r.root.Col}
 	switch {
 	case r.end == 0:
 		o.start = int(r.root.Start) + yaml.ContentStart(s.in[r.root.Start:]) + 1

@@ -130,11 +130,7 @@ func (s *splicer) linesOf(v *yaml.Node, text string) string {
 // block edits a block collection that keeps at least one of its entries.
 func (s *splicer) block(o *editNode) {
 	v := &s.t.Nodes[o.node]
-	b := blockEdit{
-		splicer: s,
-		col:     int(v.Col),
-		end:     int(v.KeyEnd),
-	}
+	b := blockEdit{splicer: s, col: int(v.Col), end: int(v.KeyEnd)}
 	b.isMap = v.Kind == yaml.Mapping
 	for i, k := range o.children {
 		switch {

@@ -81,10 +81,7 @@ func read(name string, input []byte, verified []yaml.Verified) (s *Stream, err e
 	s.unread = map[*Object]error{}
 	defer func() {
 		if p := recover(); p != nil {
-			err = &Error{
-				File: name,
-				Err:  fmt.Errorf("cannot be read: %v", p),
-			}
+			err = &Error{File: name, Err: fmt.Errorf("cannot be read: %v", p)}
 		}
 	}()
 	if len(input) > maxSize {
@@ -136,11 +133,7 @@ func (s *Stream) endLastLine() {
 }
 
 func (s *Stream) errorAt(at int, err error) *Error {
-	return &Error{
-		File: s.name,
-		Line: s.line(at),
-		Err:  err,
-	}
+	return &Error{File: s.name, Line: s.line(at), Err: err}
 }
 
 // placed returns an error of the text with its file and line.
@@ -264,11 +257,7 @@ func (s *Stream) addDocument(t *yaml.Tree, end int, found bool) error {
 		return s.errorAt(start, fmt.Errorf("ResourceList: `items` must be there, if only as an empty list"))
 	}
 	s.isList = true
-	s.results = resultsPosition{
-		itemsCol: t.Nodes[items].Col,
-		root:     t.Nodes[1],
-		docEnd:   end,
-	}
+	s.results = resultsPosition{itemsCol: t.Nodes[items].Col, root: t.Nodes[1], docEnd: end}
 	if n := t.Get(1, "results"); n != 0 {
 		v := &t.Nodes[n]
 		s.results.key = int(v.Key)
@@ -319,10 +308,7 @@ func (s *Stream) itemEnd(t *yaml.Tree, n int32, end int) int {
 func (s *Stream) addItem(t *yaml.Tree, n int32, i, end int, list string, byDefault identity) error {
 	id, isMapping, err := s.identify(t, n, end)
 	if err == nil && !isMapping {
-		return s.errorAt(
-			int(t.Nodes[n].Start),
-			fmt.Errorf("%s: `items[%d]` must be a mapping", list, i),
-		)
+		return s.errorAt(int(t.Nodes[n].Start), fmt.Errorf("%s: `items[%d]` must be a mapping", list, i))
 	}
 	if err == nil {
 		id.kind, id.apiVersion = cmp.Or(id.kind, byDefault.kind), cmp.Or(id.apiVersion, byDefault.apiVersion)
@@ -345,13 +331,7 @@ func (s *Stream) addObject(t *yaml.Tree, n int32, end int, id identity) error {
 	case kind == "":
 		return s.addItems(t, items, end, id.kind, identity{})
 	case t.IsListOfMappings(items): // else only its kind looks like that of one
-		return s.addItems(
-			t,
-			items,
-			end,
-			id.kind,
-			identity{apiVersion: id.apiVersion, kind: kind},
-		)
+		return s.addItems(t, items, end, id.kind, identity{apiVersion: id.apiVersion, kind: kind})
 	}
 	if len(s.slab) == cap(s.slab) {
 		s.slab = make([]Object, 0, min(max(64, len(s.objects)), 4096))

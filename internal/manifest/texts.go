@@ -31,11 +31,7 @@ func (o *Object) Texts(edits []field.Edit) []field.Text {
 		t: t,
 		l: layout{eol: lineBreak(o.source(), o.stream.eol)},
 	}
-	whole := entryText{
-		Node:    t.Nodes[1],
-		splicer: &s,
-		n:       1,
-	}
+	whole := entryText{Node: t.Nodes[1], splicer: &s, n: 1}
 	if len(t.Merges) > 0 {
 		_, whole.writtenOut = editText(t, root)
 		root, _ = o.stream.scratch.original.overlay(t, edits) // the other one has what is written out
@@ -93,10 +89,7 @@ func (p entryText) note(to []field.Text, k *editNode) []field.Text {
 	for i := range path {
 		path[i].Key = strings.Clone(path[i].Key)
 	}
-	return append(to, field.Text{
-		Path: path,
-		Text: above + text + below,
-	})
+	return append(to, field.Text{Path: path, Text: above + text + below})
 }
 
 // An entryText is an entry of a mapping, or an item of a list, in an object's text.

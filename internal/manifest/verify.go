@@ -97,13 +97,7 @@ func (v *verifier) object(o *Object) error {
 
 // asRead returns the name that the object came with: its text may be broken now.
 func (o *Object) asRead() string {
-	as := Object{
-		stream: o.stream,
-		start:  o.start,
-		end:    o.end,
-		col:    o.col,
-		kind:   o.kind,
-	}
+	as := Object{stream: o.stream, start: o.start, end: o.end, col: o.col, kind: o.kind}
 	return as.String()
 }
 
@@ -130,10 +124,7 @@ func (v *verifier) end(streams []*Stream) error {
 	case last.added && v.again.results.end == 0:
 		return last.unplanned("", errors.New("the results are missing"))
 	case v.next < len(v.again.objects):
-		return last.unplanned(
-			v.again.objects[v.next].asRead(),
-			errors.New("nothing like it was planned"),
-		)
+		return last.unplanned(v.again.objects[v.next].asRead(), errors.New("nothing like it was planned"))
 	case v.differs ||
 		v.at != len(v.text) ||
 		v.again.addedEnd > 0:
@@ -148,9 +139,5 @@ var ErrUnplanned = errors.New("internal error: the output is not what was planne
 // unplanned returns the error of an output that differs from the plan, in an object or elsewhere ("").
 func (s *Stream) unplanned(object string, err error) error {
 	err = fmt.Errorf("%w (%w); nothing was written, please report this with the input", ErrUnplanned, err)
-	return &Error{
-		File:   s.name,
-		Object: object,
-		Err:    err,
-	}
+	return &Error{File: s.name, Object: object, Err: err}
 }

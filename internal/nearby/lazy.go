@@ -13,10 +13,7 @@ type lazy[T any] struct {
 }
 
 func newLazy[T any](read func(*manifest.Object) (T, *field.Metadata)) lazy[T] {
-	return lazy[T]{
-		read: read,
-		all:  make(map[string][]located[T]),
-	}
+	return lazy[T]{read: read, all: make(map[string][]located[T])}
 }
 
 // in returns the objects of a namespace.

@@ -184,10 +184,7 @@ func (x *Index) namespaceOf(q question) (m *field.Metadata, at fmt.Stringer) {
 // namespaceElsewhere returns the Namespaces of this name in other branches, if none is heard.
 func (x *Index) namespaceElsewhere(q question) (all []surroundings.Elsewhere) {
 	for _, n := range x.namespaces.far(q) {
-		all = append(all, surroundings.Elsewhere{
-			Namespace: n.Metadata,
-			At:        n.at,
-		})
+		all = append(all, surroundings.Elsewhere{Namespace: n.Metadata, At: n.at})
 	}
 	return all
 }

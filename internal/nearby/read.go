@@ -77,10 +77,7 @@ func limitRange(m *field.Metadata, spec *field.Map, _ *origin) (resources.LimitR
 }
 
 func quota(m *field.Metadata, spec *field.Map, _ *origin) (resources.ResourceQuota, bool) {
-	return resources.ResourceQuota{
-		Name: m.Name,
-		Hard: field.As[field.Map](*spec, "hard"),
-	}, true
+	return resources.ResourceQuota{Name: m.Name, Hard: field.As[field.Map](*spec, "hard")}, true
 }
 
 type serviceSpec struct {
@@ -117,11 +114,7 @@ func serviceEntry(m *field.Metadata, spec *serviceEntrySpec, at *origin) (surrou
 		target := field.IntOrString{Int: int64(cmp.Or(p.TargetPort, p.Number))}
 		v.Ports = append(
 			v.Ports,
-			surroundings.ServicePort{
-				AppProtocol: p.Protocol,
-				Port:        p.Number,
-				TargetPort:  target,
-			},
+			surroundings.ServicePort{AppProtocol: p.Protocol, Port: p.Number, TargetPort: target},
 		)
 	}
 	return v, len(v.Selector) > 0
@@ -178,11 +171,7 @@ type sidecarSpec struct {
 // sidecar makes the configuration of proxies. One without an ingress counts too: it stands in the way of
 // that of the root namespace.
 func sidecar(m *field.Metadata, spec *sidecarSpec, at *origin) (surroundings.Sidecar, bool) {
-	s := surroundings.Sidecar{
-		Name:      m.Name,
-		Namespace: m.Namespace,
-		At:        at,
-	}
+	s := surroundings.Sidecar{Name: m.Name, Namespace: m.Namespace, At: at}
 	if spec.WorkloadSelector != nil {
 		s.HasSelector = true
 		s.MatchLabels = spec.WorkloadSelector.Labels
@@ -253,11 +242,7 @@ type httpRouteSpec struct {
 
 // httpRoute makes a route that is attached to Servers of Linkerd's.
 func httpRoute(m *field.Metadata, spec *httpRouteSpec, at *origin) (surroundings.HTTPRoute, bool) {
-	v := surroundings.HTTPRoute{
-		Name:      m.Name,
-		Namespace: m.Namespace,
-		At:        at,
-	}
+	v := surroundings.HTTPRoute{Name: m.Name, Namespace: m.Namespace, At: at}
 	for _, p := range spec.ParentRefs {
 		if p.Kind == "Server" {
 			v.Servers = append(v.Servers, p.Name)

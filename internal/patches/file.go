@@ -108,10 +108,7 @@ func (s *Set) Into(o *manifest.Object) (edits []field.Edit, changes []string, er
 	switch {
 	case found:
 		for i := at.from; i < at.to; i++ {
-			edits = append(edits, field.Edit{
-				Op:   field.Delete,
-				Path: at.list.Index(i),
-			})
+			edits = append(edits, field.Edit{Op: field.Delete, Path: at.list.Index(i)})
 		}
 		return append(edits, insert(at.list, at.from, now)...), changes, nil
 	case form == HelmRelease:
@@ -124,11 +121,7 @@ func (s *Set) Into(o *manifest.Object) (edits []field.Edit, changes []string, er
 
 func insert(list field.Path, at int, items field.List) (edits []field.Edit) {
 	for _, v := range items {
-		edits = append(edits, field.Edit{
-			Op:    field.Insert,
-			Path:  list.Index(at),
-			Value: v,
-		})
+		edits = append(edits, field.Edit{Op: field.Insert, Path: list.Index(at), Value: v})
 	}
 	return edits
 }
@@ -142,10 +135,7 @@ func Removal(o *manifest.Object) (edits []field.Edit) {
 	}
 	if at.to-at.from < len(at.items) {
 		for i := at.from; i < at.to; i++ {
-			edits = append(edits, field.Edit{
-				Op:   field.Delete,
-				Path: at.list.Index(i),
-			})
+			edits = append(edits, field.Edit{Op: field.Delete, Path: at.list.Index(i)})
 		}
 		return edits
 	}

@@ -66,11 +66,7 @@ func (s *Set) items() field.List {
 	items := s.marks()
 	for _, kinds := range s.Guarded {
 		items = append(items, item(guard(kinds), "an object that is new since the patches were written fails the build",
-			field.Operation{
-				Op:    field.OpTest,
-				Path:  field.NewPath(isNew),
-				Value: true,
-			}))
+			field.Operation{Op: field.OpTest, Path: field.NewPath(isNew), Value: true}))
 	}
 	for _, t := range s.Required {
 		items = append(items, field.Map{{Key: "patch", Value: t.merge()}})
@@ -109,11 +105,7 @@ func (s *Set) marks() (items field.List) {
 			known = known[1:]
 		}
 		items = append(items, item(first.selector(strings.Join(names, "|")), "rewrite-probes patches knows these",
-			field.Operation{
-				Op:    field.OpAdd,
-				Path:  seenPath,
-				Value: "",
-			}))
+			field.Operation{Op: field.OpAdd, Path: seenPath, Value: ""}))
 	}
 	return items
 }
@@ -159,10 +151,7 @@ func (t Target) selector(names string) field.Map {
 	}
 	return append(
 		m,
-		field.Entry{
-			Key:   "namespace",
-			Value: regexp.QuoteMeta(cmp.Or(t.Namespace, "default")),
-		},
+		field.Entry{Key: "namespace", Value: regexp.QuoteMeta(cmp.Or(t.Namespace, "default"))},
 	)
 }
 

@@ -36,11 +36,7 @@ func (t *tests) add(path field.Path) {
 	if steps < len(path) {
 		path = path[:steps+1]
 	}
-	t.ops = append(t.ops, field.Operation{
-		Op:    field.OpTest,
-		Path:  path,
-		Value: v,
-	})
+	t.ops = append(t.ops, field.Operation{Op: field.OpTest, Path: path, Value: v})
 }
 
 // names tests the names of a list's items, or all of the list if one has none. The last item is also
@@ -62,11 +58,7 @@ func (t *tests) names(list field.Path) {
 	last := list.Index(len(items) - 1).Key("name")
 	name, _ := field.At(t.object, last)
 	path := list.Join(field.Path{field.LastItem, {Key: "name"}})
-	t.ops = append(t.ops, field.Operation{
-		Op:    field.OpTest,
-		Path:  path,
-		Value: name,
-	})
+	t.ops = append(t.ops, field.Operation{Op: field.OpTest, Path: path, Value: name})
 }
 
 // Merged returns the tests without those that others imply: of the same path, or below one whose

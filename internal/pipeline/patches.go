@@ -63,27 +63,18 @@ func Patches(
 }
 
 func kindOf(o *manifest.Object) patches.GroupKind {
-	return patches.GroupKind{
-		Group: o.Group(),
-		Kind:  o.Kind(),
-	}
+	return patches.GroupKind{Group: o.Group(), Kind: o.Kind()}
 }
 
 // guarded returns the kinds of which a new object may have probes: those that are known, and those
 // of the functionConfig.
 func (r *run) guarded() (known, custom []patches.GroupKind) {
 	for _, k := range workload.Kinds() {
-		known = append(known, patches.GroupKind{
-			Group: k.Group,
-			Kind:  k.Name,
-		})
+		known = append(known, patches.GroupKind{Group: k.Group, Kind: k.Name})
 	}
 	known = append(known, patches.GroupKind{Group: "networking.istio.io", Kind: "WorkloadGroup"})
 	for _, c := range r.custom {
-		custom = append(custom, patches.GroupKind{
-			Group: c.Group,
-			Kind:  c.Kind,
-		})
+		custom = append(custom, patches.GroupKind{Group: c.Group, Kind: c.Kind})
 	}
 	return r.selectable(known), r.selectable(custom)
 }
@@ -248,13 +239,7 @@ func (r *run) patch(o *manifest.Object, plans []report.Template, edits []field.E
 		all = append(all, patches.Reading{Fields: id}.Tests(before))
 	}
 	for _, reads := range r.patching.reads {
-		all = append(
-			all,
-			patches.Reading{
-				Fields: reads.Fields,
-				Names:  reads.Names,
-			}.Tests(before),
-		)
+		all = append(all, patches.Reading{Fields: reads.Fields, Names: reads.Names}.Tests(before))
 	}
 	comment := o.String() + ": " + cmp.Or(report.Line(plans), "nothing to rewrite, as long as this holds")
 	tested := patches.Merged(append(all, tests)...)

@@ -146,12 +146,7 @@ func newRun(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) *run
 		metadata, _ := field.Parse(t.Metadata)
 		r.custom = append(
 			r.custom,
-			workload.Custom{
-				Group:    t.Group,
-				Kind:     t.Kind,
-				Pattern:  pattern,
-				Metadata: metadata,
-			},
+			workload.Custom{Group: t.Group, Kind: t.Kind, Pattern: pattern, Metadata: metadata},
 		)
 	}
 	r.pathUses = make([]pathUse, len(r.custom))
@@ -347,10 +342,7 @@ type planning struct {
 
 // template returns the plan that the mode asks for, with what the report shows beside it.
 func (r *run) template(o *manifest.Object, path field.Path, p planning) report.Template {
-	t := report.Template{
-		Object: r.refer(o),
-		Path:   path,
-	}
+	t := report.Template{Object: r.refer(o), Path: path}
 	switch {
 	case r.mode == Restore:
 		t.Plan = p.restore()

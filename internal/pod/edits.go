@@ -27,11 +27,7 @@ func HandlerEdits(path field.Path, have, want *Handler, form field.Map) []field.
 	h := have.HTTPGet
 	w := want.HTTPGet
 	if h.Port != w.Port {
-		port := field.Edit{
-			Op:    field.Set,
-			Path:  path.Key(from, "port"),
-			Value: w.Port.Value(),
-		}
+		port := field.Edit{Op: field.Set, Path: path.Key(from, "port"), Value: w.Port.Value()}
 		edits = append(edits, port)
 	}
 	for _, f := range [...]struct{ key, before, have, want string }{
@@ -42,10 +38,7 @@ func HandlerEdits(path field.Path, have, want *Handler, form field.Map) []field.
 		if f.have == f.want {
 			continue
 		}
-		edit := field.Edit{
-			Op:   field.Set,
-			Path: path.Key(from, f.key),
-		}
+		edit := field.Edit{Op: field.Set, Path: path.Key(from, f.key)}
 		switch asWritten, isWritten := form.Get(f.key); {
 		case f.want != "":
 			edit.Before = f.before
@@ -83,21 +76,11 @@ func headerEdits(path field.Path, have, want []HTTPHeader, form field.Map) []fie
 		if same < len(want) && want[same] == x {
 			same++
 		} else {
-			edits = append(edits, field.Edit{
-				Op:   field.Delete,
-				Path: path.Index(i),
-			})
+			edits = append(edits, field.Edit{Op: field.Delete, Path: path.Index(i)})
 		}
 	}
 	for _, v := range headerList(want[same:]) {
-		edits = append(
-			edits,
-			field.Edit{
-				Op:    field.Insert,
-				Path:  path.Index(len(have)),
-				Value: v,
-			},
-		)
+		edits = append(edits, field.Edit{Op: field.Insert, Path: path.Index(len(have)), Value: v})
 	}
 	return edits
 }

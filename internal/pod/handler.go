@@ -292,11 +292,7 @@ func (h *Handler) Entry(port field.IntOrString) *prober.Original {
 		return &prober.Original{TCPSocket: &TCPSocket{Port: port}}
 	}
 	service := Deref(h.GRPC.Service)
-	return &prober.Original{GRPC: &GRPC{
-		Port:    port,
-		Service: &service,
-		Mode:    h.GRPC.Mode,
-	}}
+	return &prober.Original{GRPC: &GRPC{Port: port, Service: &service, Mode: h.GRPC.Mode}}
 }
 
 // HandlerOf returns the handler that an entry of the env var carries. Headers, and
@@ -334,23 +330,10 @@ func (h *Handler) Value() field.Map {
 		}
 		return field.Map{{Key: "command", Value: command}}
 	case h.HTTPGet != nil:
-		m := append(
-			field.Map{{Key: "path", Value: h.HTTPGet.Path}},
-			portMap(h.HTTPGet.Port)...,
-		)
-		m = field.AppendSet(
-			field.AppendSet(m, "scheme", h.HTTPGet.Scheme),
-			"host",
-			h.HTTPGet.Host,
-		)
+		m := append(field.Map{{Key: "path", Value: h.HTTPGet.Path}}, portMap(h.HTTPGet.Port)...)
+		m = field.AppendSet(field.AppendSet(m, "scheme", h.HTTPGet.Scheme), "host", h.HTTPGet.Host)
 		if len(h.HTTPGet.HTTPHeaders) > 0 {
-			m = append(
-				m,
-				field.Entry{
-					Key:   HeadersField,
-					Value: headerList(h.HTTPGet.HTTPHeaders),
-				},
-			)
+			m = append(m, field.Entry{Key: HeadersField, Value: headerList(h.HTTPGet.HTTPHeaders)})
 		}
 		return field.AppendSet(m, "protocol", h.HTTPGet.Protocol)
 	case h.TCPSocket != nil:
@@ -367,10 +350,7 @@ func portMap(port field.IntOrString) field.Map {
 func headerList(headers []HTTPHeader) field.List {
 	list := field.List{}
 	for _, x := range headers {
-		list = append(
-			list,
-			field.Map{{Key: "name", Value: x.Name}, {Key: "value", Value: x.Value}},
-		)
+		list = append(list, field.Map{{Key: "name", Value: x.Name}, {Key: "value", Value: x.Value}})
 	}
 	return list
 }

@@ -154,10 +154,7 @@ func (o Options) guard(name string, match, expressions field.Map) []field.Map {
 	capital := func(a string) field.Value {
 		return strings.ToUpper(a[:1]) + a[1:]
 	}
-	actions := field.Entry{
-		Key:   "validationActions",
-		Value: field.List(each(o.Actions, capital)),
-	}
+	actions := field.Entry{Key: "validationActions", Value: field.List(each(o.Actions, capital))}
 	policy := field.Map{
 		{Key: "failurePolicy", Value: failure},
 		{Key: "matchConstraints", Value: match},

@@ -53,10 +53,7 @@ func OSMRoutes(probers map[string]*Original) map[string][]OSMRoute {
 				routes[key] = []OSMRoute{{Port: endpoint.Port}}
 			}
 		case isPlain(p):
-			named := OSMRoute{
-				Port: endpoint.Port,
-				Path: endpoint.Path + "/" + container,
-			}
+			named := OSMRoute{Port: endpoint.Port, Path: endpoint.Path + "/" + container}
 			routes[key] = []OSMRoute{named}
 			if osmKeys(probers, t, isPlain).count == 1 {
 				routes[key] = []OSMRoute{endpoint, named}
@@ -98,10 +95,7 @@ func OSMRouteOf(h *HTTPGet) (r OSMRoute, ok bool) {
 	if h.Port.IsString {
 		return OSMRoute{}, false
 	}
-	r = OSMRoute{
-		Port: int(h.Port.Int),
-		Path: h.Path,
-	}
+	r = OSMRoute{Port: int(h.Port.Int), Path: h.Path}
 	if h.Path == OSMHealthcheckPath {
 		r.TCPPort = osmPort(h.HTTPHeaders)
 		return r, r.Port == OSMHealthcheckPort &&

@@ -209,8 +209,5 @@ func inWords(key reason.Key) string {
 
 // elsewhere returns the messages that are not shown with a pod template.
 func (r *Report) elsewhere() []Message {
-	return slices.DeleteFunc(
-		slices.Clone(r.Messages),
-		func(m Message) bool { return m.InPlan },
-	)
+	return slices.DeleteFunc(slices.Clone(r.Messages), func(m Message) bool { return m.InPlan })
 }

@@ -50,12 +50,7 @@ func (r *Report) HTML(w io.Writer, input, version string) error {
 }
 
 func (r *Report) pageView(input, version string) pageView {
-	v := pageView{
-		Input:   input,
-		Version: version,
-		Config:  r.Config,
-		Summary: r.Summary(false),
-	}
+	v := pageView{Input: input, Version: version, Config: r.Config, Summary: r.Summary(false)}
 	v.Spaces, v.Bare = r.spaces()
 	v.Known, v.Tally = v.knownOnce(), total(v.Spaces)
 	v.Errors = Count(r.Messages, transformer.Error)

@@ -40,11 +40,7 @@ func (r *Report) JUnit(w io.Writer) error {
 	suite := junitSuite{Name: "rewrite-probes"}
 	cases := make(map[Object][]*junitCase)
 	add := func(about Object, probe field.Path) *junitCase {
-		c := &junitCase{
-			Class: about.File,
-			Name:  cmp.Or(about.String(), "manifests"),
-			probe: probe,
-		}
+		c := &junitCase{Class: about.File, Name: cmp.Or(about.String(), "manifests"), probe: probe}
 		if probe != nil {
 			c.Name += ": " + probe.String()
 		}

@@ -15,10 +15,7 @@ func Line(templates []Template) string {
 		t := &templates[i]
 		for _, p := range t.Probes {
 			if p.State == transformer.WouldRewrite || p.State == transformer.WouldRestore {
-				parts = append(
-					parts,
-					p.Container+" "+p.ProbeType.Name()+" "+p.Before+" -> "+p.After,
-				)
+				parts = append(parts, p.Container+" "+p.ProbeType.Name()+" "+p.Before+" -> "+p.After)
 			}
 		}
 		if a := t.answers(); a != "" {

@@ -37,11 +37,7 @@ func (o *Object) appendTo(b []byte) []byte {
 
 // NewMessage returns a message about a reason, with the reason's severity.
 func NewMessage(key reason.Key, text reason.Text) Message {
-	return Message{
-		Severity: key.Severity(),
-		Reason:   key,
-		Text:     text,
-	}
+	return Message{Severity: key.Severity(), Reason: key, Text: text}
 }
 
 // A Message is one thing to say.
@@ -190,24 +186,12 @@ func (r *results) refer(o *Object) {
 	}
 	if o.Kind != "" {
 		ref := make(field.Map, 0, 4)
-		ref = append(ref, field.Entry{
-			Key:   "apiVersion",
-			Value: o.APIVersion,
-		})
-		ref = append(ref, field.Entry{
-			Key:   "kind",
-			Value: o.Kind,
-		})
+		ref = append(ref, field.Entry{Key: "apiVersion", Value: o.APIVersion})
+		ref = append(ref, field.Entry{Key: "kind", Value: o.Kind})
 		if o.Namespace != "" {
-			ref = append(ref, field.Entry{
-				Key:   "namespace",
-				Value: o.Namespace,
-			})
+			ref = append(ref, field.Entry{Key: "namespace", Value: o.Namespace})
 		}
-		r.ref = append(ref, field.Entry{
-			Key:   "name",
-			Value: o.Name,
-		})
+		r.ref = append(ref, field.Entry{Key: "name", Value: o.Name})
 	}
 	if o.File != "" {
 		r.file = field.Map{{Key: "path", Value: o.File}, {Key: "index", Value: o.Index}}

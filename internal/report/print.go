@@ -99,10 +99,7 @@ type fixes struct {
 }
 
 func newFixes(messages []*Message) *fixes {
-	f := &fixes{
-		count: make(map[string]int),
-		keys:  make(map[string][]string),
-	}
+	f := &fixes{count: make(map[string]int), keys: make(map[string][]string)}
 	for _, m := range messages {
 		f.add(m)
 	}

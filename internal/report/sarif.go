@@ -83,10 +83,7 @@ func (r *Report) sarifResult(m *Message) field.Map {
 		at = append(at, field.Entry{Key: "region", Value: region})
 	}
 	location := field.Map{{Key: "physicalLocation", Value: at}}
-	return append(result, field.Entry{
-		Key:   "locations",
-		Value: field.List{location},
-	})
+	return append(result, field.Entry{Key: "locations", Value: field.List{location}})
 }
 
 // fileURI returns the URI reference of a file: relative paths stay relative,

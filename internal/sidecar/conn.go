@@ -57,13 +57,7 @@ func newConnWith(s *Server, v *view, nc net.Conn, first []byte, start time.Time)
 }
 
 func accepted(s *Server, v *view, nc net.Conn, start time.Time) *conn {
-	c := &conn{
-		Conn:    nc,
-		server:  s,
-		view:    v,
-		start:   start,
-		evicted: make(chan struct{}),
-	}
+	c := &conn{Conn: nc, server: s, view: v, start: start, evicted: make(chan struct{})}
 	c.buf = buffers.Get().(*[smallHead]byte)
 	_ = c.SetReadDeadline(c.start.Add(headTime))
 	return c
@@ -208,12 +202,7 @@ func (c *conn) call(e *entry, req *request) {
 	// The call lasts until its answer is sent: the program may end when no
 	// call is open.
 	defer c.server.callEnds(&e.share)
-	call := &kubelet.Call{
-		Host:   req.host,
-		Port:   c.view.port,
-		Header: req.header,
-		Start:  c.start,
-	}
+	call := &kubelet.Call{Host: req.host, Port: c.view.port, Header: req.header, Start: c.start}
 	if req.http11 {
 		call.Early = c.early
 	}

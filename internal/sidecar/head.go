@@ -165,9 +165,5 @@ func requestLine(line string) (*request, error) {
 	if major != 1 {
 		return nil, &badRequest{505, "only HTTP/1 is spoken here"}
 	}
-	return &request{
-		http11: minor > 0,
-		method: method,
-		target: target,
-	}, nil
+	return &request{http11: minor > 0, method: method, target: target}, nil
 }

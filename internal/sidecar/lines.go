@@ -32,10 +32,7 @@ type inLine struct {
 }
 
 func newLines(drop func(socket int)) *lines {
-	return &lines{
-		byEntry: make(map[*entry][]inLine),
-		drop:    drop,
-	}
+	return &lines{byEntry: make(map[*entry][]inLine), drop: drop}
 }
 
 // add adds a connection. If there are too many, it drops the oldest of the longest line.

@@ -17,11 +17,7 @@ const (
 // limited returns a logger that drops the lines beyond the limit. The next
 // line after those says how many were dropped.
 func limited(log *slog.Logger) *slog.Logger {
-	return slog.New(&limitedHandler{
-		Handler: log.Handler(),
-		lines:   logBurst,
-		last:    time.Now(),
-	})
+	return slog.New(&limitedHandler{Handler: log.Handler(), lines: logBurst, last: time.Now()})
 }
 
 type limitedHandler struct {

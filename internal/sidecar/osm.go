@@ -48,10 +48,7 @@ func (v *view) mayFind(s *Server, target []byte) (e *entry, may bool) {
 		if string(target) == prober.OSMHealthcheckPath {
 			return nil, true
 		}
-		if e = v.osm[prober.OSMRoute{
-			Port: v.number,
-			Path: string(target),
-		}]; e != nil {
+		if e = v.osm[prober.OSMRoute{Port: v.number, Path: string(target)}]; e != nil {
 			return e, true
 		}
 	}
@@ -64,11 +61,7 @@ func (v *view) mayFind(s *Server, target []byte) (e *entry, may bool) {
 // ServeOSM answers calls on l, a port of Open Service Mesh's form, until l is closed. On the
 // server's own port it answers those of Istio's form too, which has what the other cannot express.
 func (s *Server) ServeOSM(l net.Listener, port int, probers map[string]*prober.Original) {
-	v := &view{
-		port:   strconv.Itoa(port),
-		number: port,
-		osm:    make(map[prober.OSMRoute]*entry),
-	}
+	v := &view{port: strconv.Itoa(port), number: port, osm: make(map[prober.OSMRoute]*entry)}
 	v.common = v.port == s.port
 	all := prober.OSMRoutes(probers)
 	for _, key := range slices.Sorted(func(yield func(string) bool) {
@@ -133,11 +126,7 @@ func (c *conn) passOn(first []byte) {
 	}
 	if err != nil {
 		reason := fmt.Sprintf("cannot pass TLS on to the app: %s", kubelet.OneLine(err.Error()))
-		e.record(
-			c.server.log,
-			&kubelet.Answer{Drop: true, Reason: reason},
-			time.Since(c.start),
-		)
+		e.record(c.server.log, &kubelet.Answer{Drop: true, Reason: reason}, time.Since(c.start))
 		return
 	}
 	_ = c.SetDeadline(end)

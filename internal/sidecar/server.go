@@ -82,12 +82,7 @@ func (s *Server) add(key string, p *prober.Original, err error) {
 	if err != nil {
 		s.log.Error("probe is disabled: its entry cannot be used", "probe", key, "reason", err.Error())
 	}
-	e := &entry{
-		key:       key,
-		probeType: probeType,
-		target:    target,
-		bad:       err,
-	}
+	e := &entry{key: key, probeType: probeType, target: target, bad: err}
 	if p != nil && p.HTTPGet != nil {
 		e.address = net.JoinHostPort(s.appIP, p.HTTPGet.Port.String())
 	}

@@ -51,10 +51,7 @@ func (s *Surroundings) MTLS(rootNamespace string, pods *Pods, port int, byDefaul
 		return modes
 	}
 	for _, m := range s.modes(true, rootNamespace, pods, port, byDefault) {
-		if !slices.ContainsFunc(
-			modes,
-			func(near MTLSMode) bool { return near.Mode == m.Mode },
-		) {
+		if !slices.ContainsFunc(modes, func(near MTLSMode) bool { return near.Mode == m.Mode }) {
 			m.Far = true
 			modes = append(modes, m)
 		}
@@ -119,10 +116,7 @@ func narrow(wider []MTLSMode, scope []PeerAuthentication, sure bool, port int) [
 		} else {
 			modes = append(
 				modes,
-				MTLSMode{
-					Mode: p.Mode,
-					At:   objectAt("PeerAuthentication", p.Namespace, p.Name, p.At),
-				},
+				MTLSMode{Mode: p.Mode, At: objectAt("PeerAuthentication", p.Namespace, p.Name, p.At)},
 			)
 		}
 	}
@@ -141,10 +135,7 @@ func mergeModes(modes []MTLSMode) []MTLSMode {
 	}
 	var merged []MTLSMode
 	for _, mode := range slices.Sorted(maps.Keys(said)) {
-		merged = append(merged, MTLSMode{
-			Mode: mode,
-			At:   someOf(said[mode]),
-		})
+		merged = append(merged, MTLSMode{Mode: mode, At: someOf(said[mode])})
 	}
 	return merged
 }

@@ -160,14 +160,7 @@ func withEnv(base *string, vars field.KeyValues) (string, error) {
 	}
 	var edits []field.Edit
 	for _, v := range vars {
-		edits = append(
-			edits,
-			field.Edit{
-				Op:    field.Set,
-				Path:  metadataPath.Key(v.Key),
-				Value: v.Value,
-			},
-		)
+		edits = append(edits, field.Edit{Op: field.Set, Path: metadataPath.Key(v.Key), Value: v.Value})
 	}
 	return editYAML(text, edits...)
 }
@@ -192,27 +185,16 @@ func withoutEnv(text string, vars field.KeyValues, before *string) (*string, err
 	for _, v := range vars {
 		path := metadataPath.Key(v.Key)
 		if was, set := valueBefore(path); set {
-			edits = append(edits, field.Edit{
-				Op:    field.Set,
-				Path:  path,
-				Value: was,
-			})
+			edits = append(edits, field.Edit{Op: field.Set, Path: path, Value: was})
 		} else if _, there := o.Value(path); there { // or the user has removed it since
-			edits = append(edits, field.Edit{
-				Op:   field.Delete,
-				Path: path,
-			})
+			edits = append(edits, field.Edit{Op: field.Delete, Path: path})
 			removed++
 		}
 	}
 	if sizeOf(o.Value(metadataPath)) == removed {
 		emptied := field.Edit{Op: field.Delete, Path: metadataPath}
 		if was, set := valueBefore(metadataPath); set && sizeOf(was, set) == 0 {
-			emptied = field.Edit{
-				Op:    field.Set,
-				Path:  metadataPath,
-				Value: was,
-			}
+			emptied = field.Edit{Op: field.Set, Path: metadataPath, Value: was}
 		}
 		if emptied.Op == field.Delete && sizeOf(o.Value(nil)) == 1 {
 			return nil, nil

@@ -84,12 +84,7 @@ type builder struct {
 // newBuilder reads the group.
 func newBuilder(g *Group) *builder {
 	config, path, err := readAgentConfig(g)
-	b := &builder{
-		g:        g,
-		config:   config,
-		probe:    g.Spec.Probe,
-		original: g.Spec.Probe,
-	}
+	b := &builder{g: g, config: config, probe: g.Spec.Probe, original: g.Spec.Probe}
 	if err != nil {
 		b.add(reason.VMConfigInvalid, path, "%v", err)
 	}

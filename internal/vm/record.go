@@ -123,10 +123,7 @@ func (b *builder) texts() field.KeyValues {
 		return b.isRewritten
 	}
 	texts := b.record.Values(transformer.RecordTexts)
-	texts = slices.DeleteFunc(
-		texts,
-		func(t field.KeyValue) bool { return !isChanged(t.Key) },
-	)
+	texts = slices.DeleteFunc(texts, func(t field.KeyValue) bool { return !isChanged(t.Key) })
 	for _, t := range b.g.Texts {
 		if key := t.Path[len(t.Path)-1].Key; !isChanged(key) {
 			texts = texts.With(key, t.Text)
@@ -143,9 +140,6 @@ func (b *builder) noteEmpty(r *transformer.Record) {
 		v, noted = b.g.Source(field.NewPath("metadata", annotations))
 	}
 	if noted {
-		r.Add(transformer.RecordEmpty, field.Entry{
-			Key:   annotations,
-			Value: v,
-		})
+		r.Add(transformer.RecordEmpty, field.Entry{Key: annotations, Value: v})
 	}
 }

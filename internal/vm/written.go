@@ -37,10 +37,7 @@ func writtenIn(probe field.Map) field.Map {
 
 // withTimeout returns what is written with another timeout.
 func withTimeout(w field.Map, seconds int) field.Map {
-	w = slices.DeleteFunc(
-		slices.Clone(w),
-		func(e field.Entry) bool { return e.Key == timeoutSeconds },
-	)
+	w = slices.DeleteFunc(slices.Clone(w), func(e field.Entry) bool { return e.Key == timeoutSeconds })
 	return append(w, field.Entry{Key: timeoutSeconds, Value: seconds})
 }
 
@@ -49,10 +46,7 @@ func writtenBy(e *prober.Original) field.Map {
 	h := &pod.Handler{HTTPGet: e.HTTPGet, GRPC: e.GRPC}
 	probe := field.Map{{Key: h.Kind(), Value: h.Value()}}
 	if e.TimeoutSeconds > 1 {
-		probe = append(probe, field.Entry{
-			Key:   timeoutSeconds,
-			Value: e.TimeoutSeconds,
-		})
+		probe = append(probe, field.Entry{Key: timeoutSeconds, Value: e.TimeoutSeconds})
 	}
 	return writtenIn(probe)
 }
@@ -104,27 +98,15 @@ func (b *builder) probeEdits() []field.Edit {
 // what of them is known as it was written.
 func (b *builder) editsTo(p *vmconfig.Probe, written field.Map) []field.Edit {
 	h := handlerOf(p)
-	edits := pod.HandlerEdits(
-		probePath,
-		handlerOf(b.probe),
-		h,
-		field.As[field.Map](written, h.Kind()),
-	)
+	edits := pod.HandlerEdits(probePath, handlerOf(b.probe), h, field.As[field.Map](written, h.Kind()))
 	path := probePath.Key(timeoutSeconds)
 	want, set := written.Get(timeoutSeconds)
 	now, there := b.source.Get(timeoutSeconds)
 	switch {
 	case set && !(there && want == now):
-		edits = append(edits, field.Edit{
-			Op:    field.Set,
-			Path:  path,
-			Value: want,
-		})
+		edits = append(edits, field.Edit{Op: field.Set, Path: path, Value: want})
 	case there && !set:
-		edits = append(edits, field.Edit{
-			Op:   field.Delete,
-			Path: path,
-		})
+		edits = append(edits, field.Edit{Op: field.Delete, Path: path})
 	}
 	return edits
 }

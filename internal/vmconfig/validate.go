@@ -127,10 +127,7 @@ func checkHTTPGet(path field.Path, h *prober.HTTPGet) error {
 			return errorAt(path.Item("httpHeaders", i).Key("value"), "%q must have no line break and no NUL", header.Value)
 		}
 	}
-	return cmp.Or(
-		checkUnset(path.Key("protocol"), h.Protocol),
-		checkPort(path.Key("port"), h.Port),
-	)
+	return cmp.Or(checkUnset(path.Key("protocol"), h.Protocol), checkPort(path.Key("port"), h.Port))
 }
 
 // checkUnset checks a field of the API's handlers that those of a WorkloadGroup do not have.

@@ -61,12 +61,7 @@ func (p *Probe) Prober() *prober.Original {
 // documented defaults. Istio documents 3 for failureThreshold; its own agent
 // takes 1.
 func DefaultProbe() Probe {
-	return Probe{
-		TimeoutSeconds:   1,
-		PeriodSeconds:    10,
-		SuccessThreshold: 1,
-		FailureThreshold: 3,
-	}
+	return Probe{TimeoutSeconds: 1, PeriodSeconds: 10, SuccessThreshold: 1, FailureThreshold: 3}
 }
 
 // WithDefaults returns the probe with the documented defaults for what is not set.

@@ -50,11 +50,7 @@ func NewHandshake(ctx context.Context, conn net.Conn, meter *Meter) *Handshake {
 	if meter == nil {
 		meter = new(Meter)
 	}
-	h := &Handshake{
-		Conn:  conn,
-		ctx:   ctx,
-		meter: meter,
-	}
+	h := &Handshake{Conn: conn, ctx: ctx, meter: meter}
 	h.refused = meter.Turn != nil && !meter.Turn(ctx)
 	h.started = time.Now()
 	return h

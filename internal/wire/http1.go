@@ -53,10 +53,7 @@ func RoundTrip1(conn io.ReadWriter, req *Request) (*Response, error) {
 	if _, err := conn.Write(appendRequest(make([]byte, 0, 512), req)); err != nil {
 		return nil, err
 	}
-	metered := &meteredReader{
-		Reader: conn,
-		meter:  cmp.Or(req.Meter, &Meter{}),
-	}
+	metered := &meteredReader{Reader: conn, meter: cmp.Or(req.Meter, &Meter{})}
 	res, err := readResponse(bufio.NewReader(metered), metered)
 	if err != nil && metered.err != nil {
 		err = metered.err // the head was cut off

@@ -83,13 +83,7 @@ func newStream(conn io.ReadWriter, req *Request, grpc bool) (s *stream, start, h
 		initialWindow: defaultWindow,
 	}
 	s.dec.SetMaxStringLength(maxMetered / 2)
-	start = appendFrame(
-		[]byte(preface),
-		frameSettings,
-		0,
-		0,
-		[]byte{0, settingEnablePush, 0, 0, 0, 0},
-	)
+	start = appendFrame([]byte(preface), frameSettings, 0, 0, []byte{0, settingEnablePush, 0, 0, 0, 0})
 	return s, start, appendHeaders(nil, block, !grpc), nil
 }
 
@@ -255,10 +249,7 @@ func (s *stream) settings(f frame) error {
 		return nil
 	}
 	for p := f.payload; len(p) > 0; p = p[6:] {
-		if err := s.setting(
-			binary.BigEndian.Uint16(p),
-			binary.BigEndian.Uint32(p[2:]),
-		); err != nil {
+		if err := s.setting(binary.BigEndian.Uint16(p), binary.BigEndian.Uint32(p[2:])); err != nil {
 			return err
 		}
 	}
@@ -383,10 +374,7 @@ func (s *stream) headers(f frame) (*headBlock, error) {
 		return nil, err
 	}
 	id := f.id
-	b := &headBlock{
-		header: make(textproto.MIMEHeader),
-		end:    f.has(flagEndStream),
-	}
+	b := &headBlock{header: make(textproto.MIMEHeader), end: f.has(flagEndStream)}
 	var tooBig error
 	s.dec.SetEmitFunc(func(field hpack.HeaderField) {
 		size := fieldCost + len(field.Name) + len(field.Value)

@@ -60,11 +60,7 @@ var kinds = []Kind{
 	// the API server drops the field, and the pod would wait for a native
 	// sidecar for ever. The controller takes containers[0] for the notebook.
 	{Group: "kubeflow.org", Name: "Notebook", Templates: paths("spec.template"),
-		Shape: transformer.Shape{
-			WorkloadMetadata: true,
-			NoNativeSidecars: true,
-			FirstIsApp:       true,
-		}},
+		Shape: transformer.Shape{WorkloadMetadata: true, NoNativeSidecars: true, FirstIsApp: true}},
 	// kubernetes-sigs/jobset, config/components/crd/bases: a JobTemplateSpec of k8s.io/api
 	{Group: "jobset.x-k8s.io", Name: "JobSet", Templates: paths("spec.replicatedJobs[].template.spec.template"), JobLike: true},
 	// kubernetes-sigs/lws, config/crd/bases: PodTemplateSpecs of k8s.io/api

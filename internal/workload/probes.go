@@ -74,10 +74,7 @@ func hasShape(n manifest.Node) bool {
 			return false
 		}
 		return name != "grpc" ||
-			slices.ContainsFunc(
-				probeTiming,
-				func(key string) bool { return n.Get(key).Exists() },
-			)
+			slices.ContainsFunc(probeTiming, func(key string) bool { return n.Get(key).Exists() })
 	})
 }
 
@@ -106,10 +103,7 @@ func fieldsOf(hooks bool) (names []string) {
 
 // dials reports whether a probe or hook has a handler that opens a connection.
 func dials(n manifest.Node) bool {
-	return slices.ContainsFunc(
-		dialing,
-		func(name string) bool { return n.Get(name).IsMapping() },
-	)
+	return slices.ContainsFunc(dialing, func(name string) bool { return n.Get(name).IsMapping() })
 }
 
 // Unseen returns the parts of an object that look like containers with probes
@@ -125,10 +119,7 @@ func Unseen(o *manifest.Object, templates []Template) []Holder {
 	var probes []field.Path
 	EachProbe(o, func(path field.Path) {
 		spec, _ := podSpecOf(path)
-		wasRead := slices.ContainsFunc(
-			seen,
-			func(s field.Path) bool { return slices.Equal(s, spec) },
-		)
+		wasRead := slices.ContainsFunc(seen, func(s field.Path) bool { return slices.Equal(s, spec) })
 		if spec == nil || !isField(path) || !wasRead {
 			probes = append(probes, slices.Clone(path))
 		}
@@ -219,12 +210,7 @@ func holderOf(probe field.Path) Holder {
 		path = path[:n-1]
 	}
 	pattern := path.Pattern()
-	return Holder{
-		Path:     path,
-		Spec:     spec,
-		Pattern:  pattern,
-		Nameable: parses(pattern),
-	}
+	return Holder{Path: path, Spec: spec, Pattern: pattern, Nameable: parses(pattern)}
 }
 
 // parses reports whether a functionConfig can spell the pattern.

@@ -86,11 +86,7 @@ func Templates(o *manifest.Object, customs []Custom) ([]Template, error) {
 	if k := KindOf(group, name); k != nil {
 		for _, pattern := range k.Templates {
 			err := expand(o, nil, pattern, func(path field.Path, _ manifest.Node) {
-				add(Template{
-					Path:    path,
-					JobLike: k.JobLike,
-					Shape:   k.Shape,
-				})
+				add(Template{Path: path, JobLike: k.JobLike, Shape: k.Shape})
 			})
 			if err != nil {
 				return nil, err

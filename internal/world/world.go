@@ -213,10 +213,7 @@ func (f *Facts) deciding(fates []WorldFate) string {
 			fixes = append(fixes, q.fix)
 		}
 		// What is left are the worlds in which that is so.
-		fates = slices.DeleteFunc(
-			slices.Clone(fates),
-			func(w WorldFate) bool { return q.of(w) != value },
-		)
+		fates = slices.DeleteFunc(slices.Clone(fates), func(w WorldFate) bool { return q.of(w) != value })
 		if !slices.ContainsFunc(fates, isSpared) {
 			break
 		}

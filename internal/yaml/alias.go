@@ -244,15 +244,7 @@ func (r *resolver) key(n int32) bool {
 	// The key becomes a node until its anchor, its tag and its text are read.
 	i := int32(len(r.Nodes))
 	style := StyleOf(View(b[start:]))
-	r.Nodes = append(
-		r.Nodes,
-		Node{
-			Kind:  Scalar,
-			Style: style,
-			Start: v.Key,
-			End:   v.KeyEnd,
-		},
-	)
+	r.Nodes = append(r.Nodes, Node{Kind: Scalar, Style: style, Start: v.Key, End: v.KeyEnd})
 	anchor, tag := r.propertiesOf(i)
 	if anchor != "" {
 		r.anchors[anchor] = 0 // what it was before must not be taken for it

@@ -293,10 +293,7 @@ func (d *decoder) structure(n int32, v reflect.Value) (ok bool) {
 			ok = d.decode(c, v.FieldByIndex(f.index)) && ok
 		} else if d.strict {
 			names := namesOf(fields)
-			hint := cmp.Or(
-				spelling.DidYouMean(key, names),
-				"allowed are "+strings.Join(names, ", "),
-			)
+			hint := cmp.Or(spelling.DidYouMean(key, names), "allowed are "+strings.Join(names, ", "))
 			ok = d.fail(c, "unknown field %q: %s", key, hint)
 		}
 	}
@@ -313,10 +310,7 @@ func (d *decoder) keyValues(n int32, into *field.KeyValues) bool {
 		if !ok {
 			return false
 		}
-		m = append(m, field.KeyValue{
-			Key:   d.t.KeyOf(c),
-			Value: value,
-		})
+		m = append(m, field.KeyValue{Key: d.t.KeyOf(c), Value: value})
 	}
 	*into = m
 	return true

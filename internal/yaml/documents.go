@@ -31,11 +31,7 @@ func errorAt(at int, err error) error {
 
 // Invalid returns the error of a text that starts at an offset and is refused.
 func Invalid(start int, r Refusal) error {
-	e := &Error{
-		At:   start + r.At,
-		Open: -1,
-		Err:  errors.New(r.Why),
-	}
+	e := &Error{At: start + r.At, Open: -1, Err: errors.New(r.Why)}
 	if r.inBracket {
 		e.Open = start + r.open
 	}
@@ -67,11 +63,7 @@ func (x *Text) Documents(verified []Verified) *Documents {
 		prunes:   true,
 		verified: verified,
 	}
-	return &Documents{
-		text:   x,
-		End:    x.Start,
-		parser: p,
-	}
+	return &Documents{text: x, End: x.Start, parser: p}
 }
 
 // Next goes to the start of the next document; ok is false if there is none.
@@ -175,10 +167,7 @@ func (d *Documents) Read() (empty bool, err error) {
 
 // document reads a document that starts at p, in column col. A verified object is stepped over.
 func (t *Parser) document(p, col int) (end int, ok bool) {
-	t.Nodes = append(t.Nodes, Node{
-		Key:    int32(p),
-		KeyEnd: int32(p),
-	})
+	t.Nodes = append(t.Nodes, Node{Key: int32(p), KeyEnd: int32(p)})
 	end, ok = t.stepOver(p, 1, col)
 	if ok && (end == len(t.Text) || IsMarker(t.Text, end)) {
 		return end, true

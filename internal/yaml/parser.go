@@ -33,11 +33,7 @@ func (t *Parser) Parse(text []byte, col int) bool {
 
 // reset empties the tree, whose memory stays.
 func (t *Parser) reset(text []byte, col int) {
-	tree := Tree{
-		Text:  text,
-		Col:   col,
-		Nodes: append(t.Nodes[:0], Node{}),
-	}
+	tree := Tree{Text: text, Col: col, Nodes: append(t.Nodes[:0], Node{})}
 	*t = Parser{
 		Tree:     tree,
 		Lenient:  t.Lenient,
@@ -55,10 +51,7 @@ func (t *Parser) root(p, col int) (end int, ok bool) {
 	if start == len(t.Text) || t.Text[start] != '{' {
 		return t.scan(p, col)
 	}
-	t.Nodes = append(t.Nodes, Node{
-		Key:    int32(p),
-		KeyEnd: int32(p),
-	})
+	t.Nodes = append(t.Nodes, Node{Key: int32(p), KeyEnd: int32(p)})
 	if !t.rootProperties(p, start) {
 		return 0, false
 	}

@@ -414,11 +414,7 @@ func (b *blockScan) openSequence(top *frame, col int) bool {
 		return b.refuse("an item of a list must not come here, or its indentation is wrong")
 	}
 	b.set(Sequence, Block, col, b.p, b.p)
-	b.open = append(b.open, frame{
-		col:  col,
-		seq:  true,
-		node: b.current,
-	})
+	b.open = append(b.open, frame{col: col, seq: true, node: b.current})
 	return true
 }
 
@@ -486,16 +482,10 @@ func (b *blockScan) openFor(col int) bool {
 			return b.refuse("a key must be in the column of the others of its mapping")
 		}
 		b.current = 1
-		b.t.Nodes = append(b.t.Nodes, Node{
-			Key:    int32(b.p),
-			KeyEnd: int32(b.p),
-		})
+		b.t.Nodes = append(b.t.Nodes, Node{Key: int32(b.p), KeyEnd: int32(b.p)})
 	}
 	b.set(Mapping, Block, col, b.p, b.p)
-	b.open = append(b.open, frame{
-		col:  col,
-		node: b.current,
-	})
+	b.open = append(b.open, frame{col: col, node: b.current})
 	return true
 }
 

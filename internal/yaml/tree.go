@@ -177,11 +177,7 @@ var escapes = [256]string{
 	'N': "\u0085", '_': "\u00a0", 'L': "\u2028", 'P': "\u2029",
 }
 
-var hexDigits = [256]int{
-	'x': 2,
-	'u': 4,
-	'U': 8,
-}
+var hexDigits = [256]int{'x': 2, 'u': 4, 'U': 8}
 
 func unescape(b []byte) string {
 	out := make([]byte, 0, len(b))
@@ -389,10 +385,7 @@ func number(s string) (v any, ok bool) {
 		sign = s[:1]
 		digits = s[1:]
 	}
-	for prefix, base := range map[string]int{
-		"0b": 2,
-		"0o": 8,
-	} {
+	for prefix, base := range map[string]int{"0b": 2, "0o": 8} {
 		if rest, ok := strings.CutPrefix(digits, prefix); ok { // a second sign, as in 0o+7, counts
 			i, err := strconv.ParseInt(sign+rest, base, 64)
 			return whole(i), err == nil
@@ -445,10 +438,7 @@ func (t *Tree) collection(n int32, value func(int32) field.Value) field.Value {
 	if t.Nodes[n].Kind == Mapping {
 		m := make(field.Map, 0, t.Length(n))
 		for c := t.Nodes[n].Child; c != 0; c = t.Nodes[c].Next {
-			m = append(m, field.Entry{
-				Key:   t.KeyOf(c),
-				Value: value(c),
-			})
+			m = append(m, field.Entry{Key: t.KeyOf(c), Value: value(c)})
 		}
 		return m
 	}

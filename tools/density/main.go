@@ -38,7 +38,6 @@ func main() {
 	var most limits
 	flag.IntVar(&most.dense, "dense", 0, "how many lines may have more than 35 tokens")
 	flag.IntVar(&most.wide, "wide", 0, "how many lines may have more than 120 columns")
-	flag.Float64Var(&most.perLine, "per-line", 0, "how many tokens a code line may have on average")
 	list := flag.Bool("list", false, "list the lines with too many tokens or columns")
 	flag.Parse()
 	lines, err := measureFolders(flag.Args())
@@ -47,8 +46,8 @@ func main() {
 		os.Exit(2)
 	}
 	sum := sumOf(lines)
-	fmt.Printf("density: %d tokens in %d code lines, %.2f a line; %d lines have over %d tokens, %d over %d columns\n",
-		sum.tokens, sum.lines, sum.perLine(), len(sum.dense), mostTokens, len(sum.wide), mostColumns)
+	fmt.Printf("density: %d tokens in %d code lines; %d lines have over %d tokens, %d over %d columns\n",
+		sum.tokens, sum.lines, len(sum.dense), mostTokens, len(sum.wide), mostColumns)
 	if *list {
 		printLines(sum.dense)
 		printLines(sum.wide)
@@ -68,7 +67,6 @@ func printLines(lines []line) {
 // limits are the most that a sum may have.
 type limits struct {
 	dense, wide int
-	perLine     float64
 }
 
 // A sum is what all lines come to.
@@ -91,8 +89,6 @@ func sumOf(lines []line) sum {
 	return s
 }
 
-func (s sum) perLine() float64 { return float64(s.tokens) / float64(max(1, s.lines)) }
-
 // problems returns what is over its limit.
 func (s sum) problems(most limits) (problems []string) {
 	if n := len(s.dense); n > most.dense {
@@ -100,9 +96,6 @@ func (s sum) problems(most limits) (problems []string) {
 	}
 	if n := len(s.wide); n > most.wide {
 		problems = append(problems, fmt.Sprintf("%d lines have over %d columns, and %d may", n, mostColumns, most.wide))
-	}
-	if s.perLine() > most.perLine {
-		problems = append(problems, fmt.Sprintf("a code line has %.3f tokens on average, and %.2f are the most", s.perLine(), most.perLine))
 	}
 	return problems
 }

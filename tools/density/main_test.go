@@ -27,7 +27,7 @@ func TestMeasure(t *testing.T) {
 
 func TestSum_problems(t *testing.T) {
 	lines := []line{{tokens: 36, columns: 120}, {tokens: 35, columns: 121}, {tokens: 1}}
-	for most, want := range map[limits]int{{1, 1, 24}: 0, {0, 1, 24}: 1, {1, 0, 24}: 1, {1, 1, 23.9}: 1, {}: 3} {
+	for most, want := range map[limits]int{{1, 1}: 0, {0, 1}: 1, {1, 0}: 1, {}: 2} {
 		if got := sumOf(lines).problems(most); len(got) != want {
 			t.Errorf("limits %+v: %q, want %d problems", most, got, want)
 		}

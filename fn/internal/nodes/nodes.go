@@ -130,14 +130,8 @@ func align(in, out []*yaml.RNode) []Change {
 
 func identify(n *yaml.RNode) yaml.ResourceIdentifier {
 	return yaml.ResourceIdentifier{
-		TypeMeta: yaml.TypeMeta{
-			APIVersion: n.GetApiVersion(),
-			Kind:       n.GetKind(),
-		},
-		NameMeta: yaml.NameMeta{
-			Namespace: n.GetNamespace(),
-			Name:      n.GetName(),
-		},
+		TypeMeta: yaml.TypeMeta{APIVersion: n.GetApiVersion(), Kind: n.GetKind()},
+		NameMeta: yaml.NameMeta{Namespace: n.GetNamespace(), Name: n.GetName()},
 	}
 }
 

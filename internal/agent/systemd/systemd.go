@@ -42,11 +42,7 @@ func send(state string) {
 	if socket == "" {
 		return
 	}
-	conn, err := net.DialUnix(
-		"unixgram",
-		nil,
-		&net.UnixAddr{Name: socket, Net: "unixgram"},
-	)
+	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: socket, Net: "unixgram"})
 	if err != nil {
 		return
 	}
