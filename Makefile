@@ -290,8 +290,6 @@ mutate: ## change the code in one place at a time, and print the changes that no
 lint: ## gofmt everywhere; go mod tidy, go vet and staticcheck of what is shipped
 lint-all: bin/actionlint ## the same in every module, as far as it takes no minutes, and actionlint: what CI runs
 lint-slow: ## the same where it takes minutes: the modules that have Kubernetes; and go mod tidy where only versions are pinned
-# What is reached: these go down only. -list names the lines.
-DENSITY = -dense 0 -wide 0
 lint: LINT = .
 lint-all: LINT = $(filter-out $(NO_CODE) $(SLOW),$(MODULES))
 lint-all: WORKFLOWS = bin/actionlint .github/workflows/*.yaml examples/ci/*github.yaml examples/flux/render.yaml examples/flux/commit.yaml || rc=1;
@@ -302,7 +300,7 @@ lint lint-all lint-slow: bin/staticcheck
 	$(call in_each,$(LINT) $(PINNED),$(GO) mod tidy -diff); \
 	$(call in_each,$(LINT),$(GO) vet ./...); \
 	$(call in_each,$(LINT),$(CURDIR)/bin/staticcheck ./...); \
-	$(GO) -C tools/density run . $(DENSITY) $(addprefix $(CURDIR)/,cmd fn internal transformer) || rc=1; \
+	$(GO) -C tools/density run . $(addprefix $(CURDIR)/,cmd fn internal transformer) || rc=1; \
 	exit $$rc
 # $(call in_each,MODULES,COMMAND): run the command in each of them; rc is 1 if one fails.
 in_each = for m in $(1); do echo "\# $$m: $(notdir $(firstword $(2))) $(wordlist 2,9,$(2))"; (cd $$m && $(2)) || rc=1; done

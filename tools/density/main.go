@@ -2,12 +2,15 @@
 //
 // A token is what go/scanner returns, without comments and without the semicolons that it adds at
 // the end of a line. A code line has at least one token. A tab is one column; string literals and
-// comments have no columns, since a message has the length that it needs.
+// comments have no columns, since a message has the length that it needs. A function has a
+// cyclomatic number, and lines outside of tables. A type has methods.
 package main
 
 import (
 	"flag"
 	"fmt"
+	"go/ast"
+	"go/parser"
 	"go/scanner"
 	"go/token"
 	"io/fs"
@@ -19,8 +22,11 @@ import (
 )
 
 const (
-	mostTokens  = 35  // of one line
-	mostColumns = 120 // of one line
+	mostTokens     = 35  // of one line
+	mostColumns    = 120 // of one line
+	mostCyclomatic = 15  // of one function
+	mostLines      = 60  // of one function
+	mostMethods    = 30  // of one type
 )
 
 // A line is one line of a file that has code.
@@ -34,74 +40,87 @@ func (l line) String() string {
 	return fmt.Sprintf("%s:%d: %d tokens, %d columns", l.file, l.number, l.tokens, l.columns)
 }
 
+// A code is what was read.
+type code struct {
+	lines     []line
+	functions []function
+	types     []methodSet
+	spreads   []spread
+}
+
+// A measure has what is over its limit.
+type measure struct {
+	what string
+	over []string
+	most int // how many may be
+}
+
 func main() {
-	var most limits
-	flag.IntVar(&most.dense, "dense", 0, "how many lines may have more than 35 tokens")
-	flag.IntVar(&most.wide, "wide", 0, "how many lines may have more than 120 columns")
-	list := flag.Bool("list", false, "list the lines with too many tokens or columns")
+	fix := flag.Bool("fix", false, "lay calls and literals that fit out in one line")
+	dense := flag.Int("dense", 0, "how many lines may have more than 35 tokens")
+	wide := flag.Int("wide", 0, "how many lines may have more than 120 columns")
+	complex := flag.Int("complex", 16, "how many functions may have a cyclomatic number over 15")
+	long := flag.Int("long", 3, "how many functions may have more than 60 lines")
+	methods := flag.Int("methods", 4, "how many types may have more than 30 methods")
+	spreads := flag.Int("spread", 0, "how many calls and literals over several lines may fit in one")
 	flag.Parse()
-	lines, err := measureFolders(flag.Args())
+	c, err := readFolders(flag.Args(), *fix)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "density:", err)
 		os.Exit(2)
 	}
-	sum := sumOf(lines)
-	fmt.Printf("density: %d tokens in %d code lines; %d lines have over %d tokens, %d over %d columns\n",
-		sum.tokens, sum.lines, len(sum.dense), mostTokens, len(sum.wide), mostColumns)
-	if *list {
-		printLines(sum.dense)
-		printLines(sum.wide)
+	tokens := 0
+	for _, l := range c.lines {
+		tokens += l.tokens
 	}
-	if problems := sum.problems(most); len(problems) > 0 {
-		fmt.Fprintln(os.Stderr, "density: "+strings.Join(problems, "; ")+" (-list names the lines)")
+	fmt.Printf("density: %d tokens in %d code lines\n", tokens, len(c.lines))
+	failed := false
+	for _, m := range c.measures(*dense, *wide, *complex, *long, *methods, *spreads) {
+		for _, o := range m.over {
+			fmt.Println(o)
+		}
+		if len(m.over) > m.most {
+			fmt.Fprintf(os.Stderr, "density: %d %s, and %d may\n", len(m.over), m.what, m.most)
+			failed = true
+		}
+	}
+	if failed {
 		os.Exit(1)
 	}
 }
 
-func printLines(lines []line) {
-	for _, l := range lines {
-		fmt.Println(l)
+// measures returns what is over each limit.
+func (c code) measures(dense, wide, complex, long, methods, spreads int) []measure {
+	return []measure{
+		{fmt.Sprintf("lines have over %d tokens", mostTokens),
+			over(c.lines, func(l line) bool { return l.tokens > mostTokens }), dense},
+		{fmt.Sprintf("lines have over %d columns", mostColumns),
+			over(c.lines, func(l line) bool { return l.columns > mostColumns }), wide},
+		{fmt.Sprintf("functions have a cyclomatic number over %d", mostCyclomatic),
+			over(c.functions, func(f function) bool { return f.cyclomatic > mostCyclomatic }), complex},
+		{fmt.Sprintf("functions have over %d lines", mostLines),
+			over(c.functions, func(f function) bool { return f.lines > mostLines }), long},
+		{fmt.Sprintf("types have over %d methods", mostMethods),
+			over(c.types, func(m methodSet) bool { return len(m.methods) > mostMethods }), methods},
+		{fmt.Sprintf("calls and literals fit in one line of %d columns", fitColumns),
+			over(c.spreads, func(spread) bool { return true }), spreads},
 	}
 }
 
-// limits are the most that a sum may have.
-type limits struct {
-	dense, wide int
-}
-
-// A sum is what all lines come to.
-type sum struct {
-	tokens, lines int
-	dense, wide   []line
-}
-
-func sumOf(lines []line) sum {
-	s := sum{lines: len(lines)}
-	for _, l := range lines {
-		s.tokens += l.tokens
-		if l.tokens > mostTokens {
-			s.dense = append(s.dense, l)
-		}
-		if l.columns > mostColumns {
-			s.wide = append(s.wide, l)
+func over[T fmt.Stringer](all []T, is func(T) bool) (texts []string) {
+	for _, t := range all {
+		if is(t) {
+			texts = append(texts, t.String())
 		}
 	}
-	return s
+	return texts
 }
 
-// problems returns what is over its limit.
-func (s sum) problems(most limits) (problems []string) {
-	if n := len(s.dense); n > most.dense {
-		problems = append(problems, fmt.Sprintf("%d lines have over %d tokens, and %d may", n, mostTokens, most.dense))
-	}
-	if n := len(s.wide); n > most.wide {
-		problems = append(problems, fmt.Sprintf("%d lines have over %d columns, and %d may", n, mostColumns, most.wide))
-	}
-	return problems
-}
-
-// measureFolders measures the Go files below the folders, except for tests and what they share.
-func measureFolders(folders []string) (lines []line, err error) {
+// readFolders reads the Go files below the folders, except for tests and what they share.
+// If fix, it rewrites those with calls and literals that fit in one line.
+func readFolders(folders []string, fix bool) (c code, err error) {
+	fset := token.NewFileSet()
+	var files []*ast.File
 	for _, folder := range folders {
 		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 			switch {
@@ -113,20 +132,41 @@ func measureFolders(folders []string) (lines []line, err error) {
 				return nil
 			}
 			source, err := os.ReadFile(path)
-			if err == nil {
-				lines = append(lines, measure(path, source)...)
+			if err == nil && fix {
+				source, err = fixed(path, source)
 			}
-			return err
+			if err != nil {
+				return err
+			}
+			file, err := parser.ParseFile(fset, path, source, parser.ParseComments|parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			files = append(files, file)
+			c.lines = append(c.lines, linesOf(path, source)...)
+			c.functions = append(c.functions, functionsOf(fset, file)...)
+			c.spreads = append(c.spreads, spreadOf(fset, file, string(source))...)
+			return nil
 		})
 		if err != nil {
-			return nil, err
+			return code{}, err
 		}
 	}
-	return lines, nil
+	c.types = methodsOf(fset, files)
+	return c, nil
 }
 
-// measure returns the lines of a file that have code.
-func measure(path string, source []byte) []line {
+// fixed writes a file without spreads, and returns it.
+func fixed(path string, source []byte) ([]byte, error) {
+	joined, err := joinAll(path, string(source))
+	if err != nil || joined == string(source) {
+		return source, err
+	}
+	return []byte(joined), os.WriteFile(path, []byte(joined), 0o644)
+}
+
+// linesOf returns the lines of a file that have code.
+func linesOf(path string, source []byte) []line {
 	texts := strings.Split(string(source), "\n")
 	all := make([]line, len(texts))
 	for i, text := range texts {
