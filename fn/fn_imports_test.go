@@ -57,6 +57,7 @@ var layers = []struct {
 	{"internal/reason/example", ""},
 	{"internal/reason", ""},
 	{"internal/release", ""},
+	{"docs", ""},
 	{"internal/testutil/yamljudge", "internal/field"},
 	{"internal/field", ""},
 	{"internal/spelling", ""},

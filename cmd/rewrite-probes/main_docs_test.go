@@ -221,3 +221,55 @@ func becomes(t *testing.T, before, after yamlBlock) {
 		}
 	}
 }
+
+var (
+	shellFence = regexp.MustCompile("(?ms)^ *```sh\n(.*?)^ *```$")
+	ownCommand = regexp.MustCompile(`(?:^|[|;&(] *|\$ |bin/)rewrite-probes((?: +[^\s|;>&)]+)*)`)
+)
+
+// TestCommandsOfTheDocumentationHaveFlags holds also for blocks that need a cluster, which no test runs.
+func TestCommandsOfTheDocumentationHaveFlags(t *testing.T) {
+	count := 0
+	for _, page := range pages(t) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range shellFence.FindAllSubmatch(text, -1) {
+			lines := strings.ReplaceAll(string(block[1]), "\\\n", " ")
+			for line := range strings.Lines(lines) {
+				line, _, _ = strings.Cut(line, " # ")
+				for _, m := range ownCommand.FindAllStringSubmatch(line, -1) {
+					count++
+					if problem := unknownFlag(strings.Fields(m[1])); problem != "" {
+						t.Errorf("%s: %s: %s", page, strings.TrimSpace(line), problem)
+					}
+				}
+			}
+		}
+	}
+	if count < 60 {
+		t.Errorf("only %d commands were found", count)
+	}
+}
+
+// unknownFlag returns what is wrong with the flags of a command line; "" if nothing is.
+func unknownFlag(args []string) string {
+	cmd, rest, err := newCommand(streams{}).Find(args)
+	if err != nil {
+		return err.Error()
+	}
+	for _, arg := range rest {
+		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		switch {
+		case arg == "--":
+			return ""
+		case !strings.HasPrefix(arg, "-") || name == "" || name == "help":
+		case strings.HasPrefix(arg, "--") && cmd.Flag(name) == nil:
+			return cmd.Name() + " has no flag --" + name
+		case !strings.HasPrefix(arg, "--") && cmd.Flags().ShorthandLookup(name[:1]) == nil && cmd.InheritedFlags().ShorthandLookup(name[:1]) == nil:
+			return cmd.Name() + " has no flag -" + name[:1]
+		}
+	}
+	return ""
+}
