@@ -68,9 +68,18 @@ func (t *Parser) root(p, col int) (end int, ok bool) {
 }
 
 // rootProperties reads the anchor and the tag of a root, which are all that is between two offsets.
-func (t *Parser) rootProperties(p, end int) bool {
-	p, ok := t.properties(p)
-	if p, _ = flowSpace(t.Text, p); ok && p != end {
+func (t *Parser) rootProperties(start, end int) bool {
+	p, ok := t.properties(start)
+	if !ok {
+		return false
+	}
+	for line := LineEnd(t.Text, start) + 1; line < end; line = LineEnd(t.Text, line) + 1 {
+		if text := SkipSpaces(t.Text, line); text < end && t.Text[text] == '\t' {
+			_, ok = t.invalid(text, "a tab must not be indentation")
+			return ok
+		}
+	}
+	if p, _ = flowSpace(t.Text, p); p != end {
 		_, ok = t.invalid(p, "the anchor and the tag of an object must be on one line, with names of letters, digits, - and _")
 	}
 	return ok
