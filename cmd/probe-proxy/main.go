@@ -91,7 +91,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 			}
 			return check(stdout, stderr)
 		case prober.WaitCommand:
-			return wait(args[1:], stdout, stderr, waitAtMost)
+			return wait(args[1:], stdout, stderr, dialTCP)
 		}
 	}
 	opts, err := parse(args, stdout)

@@ -34,8 +34,16 @@ const waitUsageEnd = `
 Exit codes: 0 it listens, 1 it does not, 2 wrong usage.
 `
 
+// A dial connects to an address of TCP until a deadline.
+type dial func(address string, deadline time.Time) (net.Conn, error)
+
+func dialTCP(address string, deadline time.Time) (net.Conn, error) {
+	dialer := net.Dialer{Deadline: deadline}
+	return dialer.Dial("tcp", address)
+}
+
 // wait returns when something listens on the port of its arguments.
-func wait(args []string, stdout, stderr io.Writer, atMost time.Duration) int {
+func wait(args []string, stdout, stderr io.Writer, d dial) int {
 	port, err := waitPort(args, stdout)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -43,7 +51,7 @@ func wait(args []string, stdout, stderr io.Writer, atMost time.Duration) int {
 	case err != nil:
 		return fail(stderr, exitUsage, err)
 	}
-	if err := waitFor(net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), atMost); err != nil {
+	if err := waitFor(net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), d); err != nil {
 		return fail(stderr, exitFailure, err)
 	}
 	return exitOK
@@ -70,16 +78,15 @@ func waitPort(args []string, stdout io.Writer) (int, error) {
 }
 
 // waitFor dials an address until a connection is accepted.
-func waitFor(address string, atMost time.Duration) error {
-	end := time.Now().Add(atMost)
+func waitFor(address string, d dial) error {
+	end := time.Now().Add(waitAtMost)
 	for {
-		dialer := net.Dialer{Deadline: end}
-		conn, err := dialer.Dial("tcp", address)
+		conn, err := d(address, end)
 		if err == nil {
 			return conn.Close()
 		}
 		if time.Until(end) < dialEvery {
-			return fmt.Errorf("nothing listens on %s after %s; the container's log says why (kubectl logs -c probe-proxy, or with --previous)", address, atMost)
+			return fmt.Errorf("nothing listens on %s after %s; the container's log says why (kubectl logs -c probe-proxy, or with --previous)", address, waitAtMost)
 		}
 		time.Sleep(dialEvery)
 	}

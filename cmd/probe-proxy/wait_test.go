@@ -3,37 +3,70 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
+// waitWith runs wait, whose dial fails so many times, on a fake clock. It returns what wait says, and how often it dialed.
+func waitWith(t *testing.T, port, failures int) (code int, stderr string, dialed int) {
+	synctest.Test(t, func(t *testing.T) {
+		var b strings.Builder
+		code = wait([]string{fmt.Sprintf("--port=%d", port)}, nil, &b, func(address string, deadline time.Time) (net.Conn, error) {
+			if want := fmt.Sprintf("127.0.0.1:%d", port); address != want || time.Until(deadline) > waitAtMost {
+				t.Errorf("dials %s until %s, want %s", address, deadline, want)
+			}
+			if dialed++; dialed <= failures {
+				return nil, syscall.ECONNREFUSED
+			}
+			ours, _ := net.Pipe()
+			return ours, nil
+		})
+		stderr = b.String()
+	})
+	return code, stderr, dialed
+}
+
 func TestWaitEndsWhenSomethingListens(t *testing.T) {
-	port := freePort(t)
-	go func() {
-		time.Sleep(100 * time.Millisecond)
-		l, err := net.Listen("tcp", fmt.Sprintf(":%d", port))
-		if err == nil {
-			t.Cleanup(func() { _ = l.Close() })
+	for _, failures := range []int{0, 1, int(waitAtMost/dialEvery) - 1} {
+		if code, stderr, dialed := waitWith(t, 15099, failures); code != exitOK || dialed != failures+1 {
+			t.Errorf("%d failures: exit code %d after %d dials: %s", failures, code, dialed, stderr)
 		}
-	}()
-	begin := time.Now()
-	var stderr bytes.Buffer
-	code := wait([]string{fmt.Sprintf("--port=%d", port)}, nil, &stderr, 10*time.Second)
-	if took := time.Since(begin); code != exitOK || took < 100*time.Millisecond || took > 5*time.Second {
-		t.Errorf("exit code %d after %s: %s", code, took, &stderr)
 	}
 }
 
 func TestWaitSaysThatNothingListens(t *testing.T) {
-	port := freePort(t)
-	var stderr bytes.Buffer
-	code := wait([]string{fmt.Sprintf("--port=%d", port)}, nil, &stderr, 100*time.Millisecond)
-	if want := fmt.Sprintf("probe-proxy: nothing listens on 127.0.0.1:%d after 100ms; the container's log says why (kubectl logs -c probe-proxy, or with --previous)", port); code != exitFailure || !strings.HasPrefix(stderr.String(), want) {
-		t.Errorf("exit code %d, %q; want %d and %q", code, &stderr, exitFailure, want)
+	const want = "probe-proxy: nothing listens on 127.0.0.1:7 after 30s; the container's log says why (kubectl logs -c probe-proxy, or with --previous)"
+	code, stderr, dialed := waitWith(t, 7, 1<<20)
+	if code != exitFailure || !strings.HasPrefix(stderr, want) {
+		t.Errorf("exit code %d, %q; want %d and %q", code, stderr, exitFailure, want)
+	}
+	if dialed < int(waitAtMost/dialEvery) {
+		t.Errorf("it gives up after %d dials", dialed)
 	}
 }
+
+// dialTCP connects to what listens, and to nothing else.
+func TestWait_dialTCP(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code := wait([]string{"--port=" + portIn(l.Addr())}, nil, io.Discard, dialTCP); code != exitOK {
+		t.Errorf("exit code %d, and it listens", code)
+	}
+	l.Close()
+	if conn, err := dialTCP(l.Addr().String(), time.Now().Add(time.Minute)); err == nil {
+		t.Errorf("connected to %s, which is closed", conn.RemoteAddr())
+	}
+}
+
+func portIn(address net.Addr) string { return strconv.Itoa(address.(*net.TCPAddr).Port) }
 
 func TestWaitRefusesWrongUsage(t *testing.T) {
 	for args, want := range map[string]string{
@@ -43,7 +76,7 @@ func TestWaitRefusesWrongUsage(t *testing.T) {
 		"--port=1 x": `wait takes no arguments but --port: "x"`,
 	} {
 		var stderr bytes.Buffer
-		code := wait(strings.Fields(args), nil, &stderr, time.Second)
+		code := wait(strings.Fields(args), nil, &stderr, dialTCP)
 		if code != exitUsage || !strings.Contains(stderr.String(), want) {
 			t.Errorf("%s: exit code %d, %q; want %q", args, code, &stderr, want)
 		}

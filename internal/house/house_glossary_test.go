@@ -1,4 +1,4 @@
-package fn_test
+package house
 
 import (
 	"go/scanner"
@@ -25,7 +25,7 @@ var wordInName = regexp.MustCompile(`[A-Z]?[a-z]+`)
 // has in its names, and no name has a word that is retired.
 func TestTheGlossaryHasTheWordsOfTheCode(t *testing.T) {
 	used := make(map[string]bool)
-	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".go" {
 			return err
 		}
@@ -43,7 +43,7 @@ func TestTheGlossaryHasTheWordsOfTheCode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	design, err := os.ReadFile("../docs/design.md")
+	design, err := os.ReadFile("../../docs/design.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package fn_test
+package house
 
 import (
 	"go/ast"
@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 )
+
+const root = "../.."
 
 // conventions are names of test files that say by themselves what is in them.
 var conventions = []string{"main", "export", "example"}
@@ -42,7 +44,7 @@ func TestTestNames_areShort(t *testing.T) {
 			if !strings.HasSuffix(name, "_test.go") {
 				continue
 			}
-			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", folder, name), nil, 0)
+			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, folder, name), nil, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,14 +62,14 @@ func TestTestNames_areShort(t *testing.T) {
 func goFiles(t *testing.T) map[string][]string {
 	files := map[string][]string{}
 	for _, top := range []string{"cmd", "fn", "internal", "transformer"} {
-		err := filepath.WalkDir(filepath.Join("..", top), func(path string, d fs.DirEntry, err error) error {
+		err := filepath.WalkDir(filepath.Join(root, top), func(path string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
 				return err
 			case d.IsDir() && slices.Contains([]string{"testdata", "testutil"}, d.Name()):
 				return filepath.SkipDir
 			case strings.HasSuffix(path, ".go"):
-				folder := filepath.ToSlash(filepath.Dir(path))[len("../"):]
+				folder := filepath.ToSlash(filepath.Dir(path))[len(root+"/"):]
 				files[folder] = append(files[folder], filepath.Base(path))
 			}
 			return nil

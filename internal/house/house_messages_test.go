@@ -1,4 +1,4 @@
-package fn_test
+package house
 
 import (
 	"go/ast"
@@ -40,7 +40,7 @@ func TestEveryMessage_isExpectedByATest(t *testing.T) {
 			if strings.HasSuffix(name, "_test.go") {
 				continue
 			}
-			path := filepath.Join("..", folder, name)
+			path := filepath.Join(root, folder, name)
 			for _, m := range messagesIn(t, path) {
 				for _, piece := range pieces(m.text) {
 					if unheard[piece] == "" && !strings.Contains(expected, plain(piece)) {
@@ -78,11 +78,11 @@ func plain(text string) string {
 // expectations returns what the tests expect: the texts of their sources, and the files that they compare.
 func expectations(t *testing.T) string {
 	var all strings.Builder
-	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && strings.HasPrefix(d.Name(), ".") && path != "..":
+		case d.IsDir() && strings.HasPrefix(d.Name(), ".") && path != root:
 			return filepath.SkipDir
 		case d.IsDir():
 			return nil
