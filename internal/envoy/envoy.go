@@ -16,9 +16,10 @@ import (
 
 // A target is a probe that Envoy answers, with the route by which it comes.
 type target struct {
-	name  string // of its cluster
-	route prober.OSMRoute
-	probe *prober.Original
+	name      string // of its cluster
+	container string
+	route     prober.OSMRoute
+	probe     *prober.Original
 }
 
 // Config returns the configuration as YAML: one static_resources of Envoy's v3 API. originals are
@@ -50,6 +51,8 @@ func Config(originals map[string]*prober.Original) string {
 }
 
 // targetsOf returns what Envoy answers, in the order of the keys. A route is listed once.
+// The clusters have the names of Open Service Mesh's documentation, such as liveness_cluster. If several containers
+// have probes, the container's name comes first, as in its code.
 func targetsOf(originals map[string]*prober.Original) []target {
 	var targets []target
 	seen := make(map[prober.OSMRoute]bool)
@@ -59,11 +62,23 @@ func targetsOf(originals map[string]*prober.Original) []target {
 		for _, r := range routes[key] {
 			if r.TCPPort == "" && !seen[r] {
 				seen[r] = true
-				targets = append(targets, target{container + "_" + t.Name(), r, originals[key]})
+				targets = append(targets, target{t.Name() + "_cluster", container, r, originals[key]})
 			}
 		}
 	}
+	isOther := func(t target) bool { return t.container != targets[0].container }
+	if slices.ContainsFunc(targets, isOther) {
+		for i := range targets {
+			targets[i].name = targets[i].container + "_" + targets[i].name
+		}
+	}
 	return targets
+}
+
+// listenerName returns the name that Open Service Mesh's documentation has for the listener of a port.
+func listenerName(port int) string {
+	t, _ := prober.OSMTypeOf(port)
+	return t.Name() + "_listener"
 }
 
 func writeCluster(b *strings.Builder, t target) {
@@ -91,9 +106,9 @@ func writeCluster(b *strings.Builder, t target) {
 func writeListener(b *strings.Builder, port int, targets []target) {
 	plain := slices.DeleteFunc(slices.Clone(targets), func(t target) bool { return t.route.IsTLS() })
 	tls := slices.DeleteFunc(slices.Clone(targets), func(t target) bool { return !t.route.IsTLS() })
-	fmt.Fprintf(b, `  - name: probes_%d
+	fmt.Fprintf(b, `  - name: %s
     address: {socket_address: {address: 0.0.0.0, port_value: %d}}
-`, port, port)
+`, listenerName(port), port)
 	plainMatch := ""
 	tlsMatch := ""
 	if len(plain) > 0 && len(tls) > 0 {
@@ -127,9 +142,9 @@ func writeHTTP(b *strings.Builder, targets []target) {
           "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
           stat_prefix: health_probes_http
           route_config:
-            name: probes
+            name: local_route
             virtual_hosts:
-            - name: probes
+            - name: local_service
               domains: ["*"]
               routes:
 `)

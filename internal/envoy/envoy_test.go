@@ -84,7 +84,7 @@ func answers(t *testing.T, text string) (lines []string) {
 	}
 	used := make(map[string]bool)
 	for _, l := range s.Resources.Listeners {
-		port := strings.TrimPrefix(l.Name, "probes_")
+		port := listeners[l.Name]
 		if len(l.Chains) == 2 != (len(l.Filters) == 1) {
 			t.Errorf("%d filter chains, and %d filters of the listener:\n%s", len(l.Chains), len(l.Filters), text)
 		}
@@ -118,6 +118,9 @@ func answers(t *testing.T, text string) (lines []string) {
 	return lines
 }
 
+// listeners has the ports by the names of listeners in Open Service Mesh's documentation.
+var listeners = map[string]string{"liveness_listener": "15901", "readiness_listener": "15902", "startup_listener": "15903"}
+
 // TestEachRouteLeadsToItsProbe compares the configuration with the routes of Open Service Mesh's
 // form, for random probes of a pod.
 func TestEachRouteLeadsToItsProbe(t *testing.T) {
@@ -148,15 +151,28 @@ func TestEachRouteLeadsToItsProbe(t *testing.T) {
 				}
 			}
 		}
+		containers := make(map[string]bool) // whose probes Envoy answers
+		for key, routes := range prober.OSMRoutes(originals) {
+			container, _, _ := prober.ParseKey(key)
+			for _, r := range routes {
+				if r.TCPPort == "" && !(r.IsTLS() && first[r.Port] != key) {
+					containers[container] = true
+				}
+			}
+		}
 		for key, routes := range prober.OSMRoutes(originals) {
 			container, probeType, _ := prober.ParseKey(key)
+			cluster := probeType.Name() + "_cluster"
+			if len(containers) > 1 {
+				cluster = container + "_" + cluster
+			}
 			for _, r := range routes {
 				if r.TCPPort != "" || r.IsTLS() && first[r.Port] != key {
 					continue
 				}
 				o := originals[key]
 				timeout := fmt.Sprintf("%ds", cmp.Or(o.TimeoutSeconds, 1))
-				to := fmt.Sprintf("%s_%s %s within %s", container, probeType.Name(), o.HTTPGet.Port, timeout)
+				to := fmt.Sprintf("%s %s within %s", cluster, o.HTTPGet.Port, timeout)
 				if o.HTTPGet.Protocol == prober.HTTP2 {
 					to += " HTTP2"
 				}
@@ -213,10 +229,10 @@ func TestEachProbeHasItsTimeoutAndItsProtocol(t *testing.T) {
 	for _, c := range config.Static.Clusters {
 		clusters = append(clusters, fmt.Sprint(c.Name, " ", c.Timeout, " ", len(c.Options)))
 	}
-	if want := []string{"a_liveness 1s 0", "b_liveness 5s 0", "c_liveness 7s 1", "c_readiness 9s 0"}; !slices.Equal(clusters, want) {
+	if want := []string{"a_liveness_cluster 1s 0", "b_liveness_cluster 5s 0", "c_liveness_cluster 7s 1", "c_readiness_cluster 9s 0"}; !slices.Equal(clusters, want) {
 		t.Errorf("clusters %q, want %q", clusters, want)
 	}
-	for name, timeout := range map[string]string{"a_liveness": "1s", "b_liveness": "5s", "c_liveness": "7s", "c_readiness": "9s"} {
+	for name, timeout := range map[string]string{"a_liveness_cluster": "1s", "b_liveness_cluster": "5s", "c_liveness_cluster": "7s", "c_readiness_cluster": "9s"} {
 		if route := "cluster: " + name + "\n                  timeout: " + timeout + "\n"; !strings.Contains(got, route) {
 			t.Errorf("%s has no route within %s:\n%s", name, timeout, got)
 		}

@@ -22,6 +22,17 @@ func OSMPorts() []int {
 	return []int{15901, 15902, 15903, OSMHealthcheckPort}
 }
 
+// OSMTypeOf returns the type of the probes that come on a port; ok is false on the port of tcpSocket probes and on
+// those of others.
+func OSMTypeOf(port int) (t ProbeType, ok bool) {
+	for t, endpoint := range osmEndpoints {
+		if endpoint.Port == port {
+			return t, true
+		}
+	}
+	return t, false
+}
+
 // An OSMRoute is what tells a request in Open Service Mesh's form from others.
 type OSMRoute struct {
 	Port    int    // on which it comes

@@ -11,13 +11,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// osmNames are the names in the configuration of Open Service Mesh's own code, and ours for the same.
+// osmNames are the names of filters in the configuration of Open Service Mesh's own code, and Envoy's, which are ours.
+// Clusters, listeners, the route and the virtual host have the same names.
 var osmNames = map[string]string{
-	"liveness_cluster": "web_liveness", "readiness_cluster": "web_readiness",
-	"liveness_listener": "probes_15901", "readiness_listener": "probes_15902",
 	"http_connection_manager": "envoy.filters.network.http_connection_manager",
 	"http_router":             "envoy.filters.http.router", "tcp_proxy": "envoy.filters.network.tcp_proxy",
-	"local_route": "probes", "local_service": "probes",
 }
 
 // left are the fields in which the two may differ: Envoy's access log, the time for a connection, which the
