@@ -1,6 +1,8 @@
 package transformer
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
@@ -33,4 +35,23 @@ func (k *knowledge) describeMesh() string {
 		words = append(words, k.knownMTLS()...)
 	}
 	return "known: " + strings.Join(words, "; ")
+}
+
+// knownMTLS says which mode of mutual TLS the manifests demand for the probes' ports.
+func (v *view) knownMTLS() (words []string) {
+	for _, s := range v.sites {
+		if !s.current.Dials() {
+			continue
+		}
+		var modes []string
+		said := false
+		for _, m := range v.mtls(s.dialed()) {
+			said = said || m.At != ""
+			modes = append(modes, m.Mode+": "+cmp.Or(m.At, "by default"))
+		}
+		if w := "mTLS " + strings.Join(modes, ", or "); said && !slices.Contains(words, w) {
+			words = append(words, w)
+		}
+	}
+	return words
 }

@@ -214,3 +214,12 @@ func (d istio) annotate(user, have field.Noted, now answerer) field.Noted {
 	}
 	return out
 }
+
+// checkMisplaced warns of a pod's annotation that the workload has instead of its template.
+func (v *view) checkMisplaced(key string, report func(Finding)) {
+	if value, set := v.in.Workload.Annotations.Lookup(key); set && v.hasOwnMetadata() && v.metadata != nil { // it only warns
+		report(metadataFinding(reason.AnnotationMisplaced, field.NewPath("metadata", "annotations").Key(key), value,
+			"has no effect here: Istio reads this annotation only on the pod template").
+			Fix("Move it to `%s`", v.metadata.Key("annotations")))
+	}
+}

@@ -26,7 +26,7 @@ type Input struct {
 	// that is not known.
 	Metadata field.Path
 	// Shape says how the template differs from a Pod.
-	Shape Shape
+	Shape pod.Shape
 	// JobLike is set if the pod must finish for the object to be done.
 	JobLike bool
 	// OnlyEdits is set if nobody asks what becomes of the probes as they were read, or what
@@ -79,25 +79,6 @@ func (in *Input) SpecPath() field.Path {
 		return in.Path
 	}
 	return in.Path.Key("spec")
-}
-
-// A Shape says how the pod template of a kind differs from a Pod, and what the
-// kind's API and controller do not allow in it. The zero value is the shape of a
-// template that is like a Pod.
-type Shape struct {
-	// BareSpec: the template is the pod's spec itself. Only [Input.Metadata] says where the
-	// pods' labels and annotations come from.
-	BareSpec bool
-	// WorkloadMetadata: the pods get the labels and annotations of the object
-	// itself, and the template has none.
-	WorkloadMetadata bool
-	// NoNativeSidecars: the API drops `restartPolicy` of init containers.
-	NoNativeSidecars bool
-	// FirstIsApp: the controller takes the first container for the app.
-	FirstIsApp bool
-	// ProbesMadeBy names the controller that makes the pods' probes from those in
-	// the template; "" if the pods get them as they are.
-	ProbesMadeBy string
 }
 
 // A Plan says what to change in one object. If a finding is an error, there are

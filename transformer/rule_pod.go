@@ -253,3 +253,18 @@ func checkProxyUID(d *decision) (found []Finding) {
 	}
 	return found
 }
+
+// portFix returns what to do about a port that is taken. The port
+// on which istio-proxy answers is a fact of the mesh, which another `port` would only deny.
+func (v *view) portFix() string {
+	const move = "Move the app to another port"
+	switch {
+	case v.opts.AnsweredBy == AnsweredByEnvoy:
+		return move + ". If this is the Envoy that answers, name it `" + envoyName + "`"
+	case v.mesh.port != 0:
+		return move
+	case v.opts.AnsweredBy == AnsweredByIstioProxy:
+		return move + ", or set `answeredBy: probe-proxy`"
+	}
+	return move + ", or set another `port` in the functionConfig"
+}

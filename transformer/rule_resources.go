@@ -3,6 +3,7 @@ package transformer
 import (
 	"slices"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/resources"
 )
@@ -82,4 +83,13 @@ func checkProxyLimits(d *decision) []Finding {
 		Why("They replace the values of Istio's injector").
 		Fix("Set your mesh's values, by default `istioProxy: {resources: {requests: {cpu: 100m, memory: 128Mi}, limits: {cpu: 2, memory: 1Gi}}}`")
 	return []Finding{f}
+}
+
+// readResources returns the requirements of the template's own containers. A proxy whose
+// resources the mesh's injector fills in is not counted.
+func (v *view) readResources() *resources.Pod {
+	filledLater := func(c *pod.Container) bool {
+		return c.Image == autoImage && v.mesh.isProxy(c)
+	}
+	return resources.Read(v.spec, v.containers(), v.in.Around.Ranges(), filledLater, v.sourceMap)
 }

@@ -29,7 +29,7 @@ var layers = []struct {
 	{"internal/policy", "internal/config internal/field internal/manifest internal/pod internal/prober internal/reason internal/vm transformer"},
 	{"internal/config", "internal/field internal/manifest internal/resources internal/spelling transformer"},
 	{"internal/report", "internal/field internal/reason internal/world transformer"},
-	{"internal/workload", "internal/field internal/manifest internal/pod internal/prober internal/spelling transformer"},
+	{"internal/workload", "internal/field internal/manifest internal/pod internal/prober internal/spelling"},
 	{"internal/vm", "internal/field internal/manifest internal/pod internal/prober internal/reason internal/vmconfig internal/world transformer"},
 	{"transformer", "internal/authz internal/certain internal/field internal/pod internal/prober internal/reason internal/release internal/resources internal/surroundings internal/world"},
 	{"internal/world", "internal/certain internal/surroundings"},

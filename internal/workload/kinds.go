@@ -2,7 +2,7 @@ package workload
 
 import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
-	"github.com/rewrite-probes/rewrite-probes/transformer"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 )
 
 // A Kind is a kind of object that makes pods, in any version of its group.
@@ -13,7 +13,7 @@ type Kind struct {
 	// JobLike is set if the pods must finish for the object to be done.
 	JobLike bool
 	// Shape says how the templates differ from a Pod.
-	Shape transformer.Shape
+	Shape pod.Shape
 }
 
 // knative: the controller overwrites the port of the app's liveness probe with
@@ -22,7 +22,7 @@ type Kind struct {
 // `image: auto` makes the Revision fail (knative.dev/serving v0.42.2 and v0.51.0:
 // pkg/apis/serving/fieldmask.go, pkg/reconciler/revision/resources/deploy.go and
 // queue.go, resolve.go).
-var knative = transformer.Shape{ProbesMadeBy: "Knative Serving"}
+var knative = pod.Shape{ProbesMadeBy: "Knative Serving"}
 
 // kinds holds every known kind. Of a name in several groups, the first one is meant. Each
 // source stands above its kinds; a test compares them with those that are Go modules.
@@ -60,7 +60,7 @@ var kinds = []Kind{
 	// the API server drops the field, and the pod would wait for a native
 	// sidecar for ever. The controller takes containers[0] for the notebook.
 	{Group: "kubeflow.org", Name: "Notebook", Templates: paths("spec.template"),
-		Shape: transformer.Shape{WorkloadMetadata: true, NoNativeSidecars: true, FirstIsApp: true}},
+		Shape: pod.Shape{WorkloadMetadata: true, NoNativeSidecars: true, FirstIsApp: true}},
 	// kubernetes-sigs/jobset, config/components/crd/bases: a JobTemplateSpec of k8s.io/api
 	{Group: "jobset.x-k8s.io", Name: "JobSet", Templates: paths("spec.replicatedJobs[].template.spec.template"), JobLike: true},
 	// kubernetes-sigs/lws, config/crd/bases: PodTemplateSpecs of k8s.io/api

@@ -5,7 +5,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
-	"github.com/rewrite-probes/rewrite-probes/transformer"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 )
 
 // A Custom says where a kind that this package does not know has a pod template,
@@ -21,7 +21,7 @@ type Template struct {
 	Path     field.Path
 	Metadata field.Path // of the pods, if the template is a pod's spec; nil if not known
 	JobLike  bool
-	Shape    transformer.Shape
+	Shape    pod.Shape
 }
 
 // Class says how an object is to be treated.
@@ -105,7 +105,7 @@ func Templates(o *manifest.Object, customs []Custom) ([]Template, error) {
 				add(Template{
 					Path:     path,
 					Metadata: withIndexesOf(c.Metadata, path),
-					Shape:    transformer.Shape{BareSpec: true},
+					Shape:    pod.Shape{BareSpec: true},
 				})
 			}
 		})

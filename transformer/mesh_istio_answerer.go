@@ -1,0 +1,237 @@
+package transformer
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
+)
+
+// inspect reads what the manifests and the options say of Istio, and decides who
+// answers.
+func (d istio) inspect(v *view) inspection {
+	said := d.sidecarMembership(v)
+	m := inspection{facts: d.openFacts(v, said), collisions: d.collisions(v, said)}
+	m.optOut = d.optOut(v, said, &m.facts, m.report)
+	if _, on := d.ambient(v); on && said.injected != certain.Always {
+		v.in.Notes.aside(func() { v.checkNetworkPolicies(m.report) })
+	}
+	m.captures = d.captures(v, v.userAnnotations)
+	m.outcome = d.outcomes(v, m.facts)
+	v.in.Notes.aside(func() {
+		d.checkPortLists(v, m.report)
+		d.checkInjectSwitch(v, m.report)
+	})
+	m.answerer, m.because = d.answerer(v, m.facts)
+	if m.answerer.who == AnsweredByApp {
+		if listsPorts(v.annotations()) {
+			m.conflicts = append(m.conflicts, v.annotationFinding(reason.ProbePortCaptured, istioIncludePorts,
+				"has the port of a probe, so Istio ignores `%s`", istioExcludePorts).
+				Fix("Remove the port here, or set another `answeredBy`"))
+		}
+		return m
+	}
+	if set, _ := v.in.Around.SidecarSet(v.pods()); set != nil {
+		m.conflicts = append(
+			m.conflicts,
+			sidecarSetConflicts(set, m.answerer, d.captures(v, v.userAnnotations))...,
+		)
+	}
+	if m.answerer.who == AnsweredByIstioProxy {
+		badStatus := badIstioStatus(v.annotations())
+		m.conflicts = append(m.conflicts, d.proxyConflicts(v, badStatus)...)
+		if istioNativeUnclear(v.annotations()) {
+			m.conflicts = append(m.conflicts, v.annotationFinding(reason.AnnotationInvalid, istioNative,
+				"is neither true nor false, so Istio may add a second istio-proxy to the declared one").
+				Why("The API server refuses a pod with both"))
+		}
+		if key, why := d.proxyUnreachable(v, m.answerer.port); key != "" && !badStatus {
+			m.conflicts = append(m.conflicts, v.annotationFinding(reason.ProbePortCaptured, key,
+				"keeps the kubelet from rewritten probes: %s", why).
+				Fix("Move that port with the annotation `%s`, or set `answeredBy: probe-proxy`", istioStatusPort))
+		}
+		_, proxy := v.proxyOf(v.mesh.isProxy)
+		if m.optOut == nil &&
+			proxy == nil &&
+			len(otherTemplates(v.annotations())) > 0 {
+			m.optOut = new(v.annotationFinding(reason.UnknownTemplate, istioTemplates, "does not name `sidecar`, so Istio may inject no istio-proxy"))
+		}
+		return m
+	}
+	if listens := istioListens(v); m.facts.Injected.Is != certain.Never && m.answerer.port == listens {
+		another := prober.DefaultPort
+		if listens == another {
+			another--
+		}
+		m.conflicts = append(m.conflicts, NewFinding(reason.PortCollision, nil,
+			"probe-proxy cannot listen on port %d, where istio-proxy listens in an injected pod", listens).
+			Fix("Set another `port` in the functionConfig, such as %d, or set `answeredBy: istio-proxy`", another))
+	}
+	if path := d.initCaptures(v, m.answerer.port); path != nil {
+		m.conflicts = append(m.conflicts, NewFinding(reason.ProbePortCaptured, path,
+			"these arguments make the mesh capture port %d of probe-proxy, and no annotation changes that", m.answerer.port).
+			Fix("Add the port to the argument after -d, or set `answeredBy: istio-proxy`"))
+	} else if m.facts.Injected.Is != certain.Never &&
+		istioIncluded.has(v.annotations(), m.answerer.port) {
+		m.conflicts = append(m.conflicts, v.annotationFinding(reason.ProbePortCaptured, istioIncludePorts,
+			"has port %d of probe-proxy, so the mesh would capture the rewritten probes", m.answerer.port).
+			Fix("Remove that port from the list"))
+	}
+	return m
+}
+
+// sidecarSetConflicts returns why nobody can answer in a pod to which a SidecarSet adds Istio's sidecar.
+func sidecarSetConflicts(set *surroundings.SidecarSet, a answerer, captures func(int) bool) []Finding {
+	if a.who == AnsweredByIstioProxy {
+		return []Finding{NewFinding(reason.OptionsUnfit, nil, "Not rewritten: istio-proxy does not get the originals of the probes").
+			Why("%s adds it, and it has a fixed env", set.Words()).Fix("Set `answeredBy: %s`", AnsweredByProbeProxy)}
+	}
+	if !captures(a.port) {
+		return nil
+	}
+	return []Finding{NewFinding(reason.ProbePortCaptured, nil, "Not rewritten: the mesh captures port %d, the port of probe-proxy", a.port).
+		Why("%s adds an istio-init with fixed arguments, which no annotation changes", set.Words()).
+		Fix("Add %d to the ports after `-d` of that istio-init", a.port)}
+}
+
+// answerer decides who answers: istio-proxy, if it is certain to be there and to
+// answer every probe in each world, else probe-proxy, which needs nothing of Istio's.
+// because says why it is not istio-proxy in an injected pod; "" if the options say so.
+func (d istio) answerer(v *view, f world.Facts) (a answerer, because string) {
+	o := v.opts
+	if o.AnsweredBy == AnsweredByApp {
+		return answerer{who: AnsweredByApp}, ""
+	}
+	proxy := answerer{AnsweredByIstioProxy, istioStatusIn(v, v.annotations())}
+	bad := badIstioStatus(v.annotations())
+	switch {
+	case bad && o.Port != prober.DefaultPort:
+		proxy.port = o.Port
+	case bad:
+		proxy.port = prober.StatusPort
+	}
+	if o.AnsweredBy == AnsweredByIstioProxy {
+		return proxy, ""
+	}
+	set, _ := v.in.Around.SidecarSet(v.pods())
+	if o.AnsweredBy == AnsweredByAuto && set != nil {
+		return answerer{AnsweredByProbeProxy, o.Port}, set.Words() + " adds istio-proxy with a fixed env"
+	}
+	if o.AnsweredBy == AnsweredByAuto && f.Injected.Presumed {
+		because = "a Namespace that is not in the input may switch off the injection that the pod's label asks for"
+	}
+	isItsPort := o.Port == prober.DefaultPort || o.Port == istioStatusOr(v.annotations())
+	if o.AnsweredBy == AnsweredByAuto && f.Injected.IsSure() && isItsPort {
+		if because = d.cannotAnswer(v, f); bad || because == "" || d.initCaptures(v, o.Port) != nil {
+			return proxy, "" // with a bad status port it is refused
+		}
+	}
+	return answerer{AnsweredByProbeProxy, o.Port}, because
+}
+
+// cannotAnswer returns why istio-proxy may not answer all probes of the pod; "" if it
+// does in every world. The kubelet ends an ordinary istio-proxy at the moment in which it
+// calls the preStop hooks of other containers. Its status server closes its port at once,
+// and what it has already accepted ends with it, by default after 5 s (pilot/cmd/pilot-agent/status/server.go,
+// Run; pkg/envoy/agent.go, terminate).
+func (d istio) cannotAnswer(v *view, f world.Facts) string {
+	if f.Holds.Is == certain.Always && f.Holds.Presumed {
+		f.Holds = world.Fact{}
+	}
+	if istioNativeUnclear(v.annotations()) {
+		return "istio-proxy may be in the pod twice, since `" + istioNative + "` is neither true nor false"
+	}
+	if key, why := d.proxyUnreachable(v, istioStatusOr(v.annotations())); key != "" {
+		return why + " (`" + key + "`)"
+	}
+	for _, s := range v.sites {
+		if !s.original.Dials() ||
+			istioData.isProxy(s.container) ||
+			s.name.IsHook() && s.original.HTTPGet == nil {
+			continue
+		}
+		if in := v.inbound(s.port); in.Local != "" {
+			return fmt.Sprintf("istio-proxy asks the pod's IP, and container %q listens on %s by %s", s.container.Name, in.Local, in.By)
+		}
+		if s.original.Newer(s.name.IsHook()) != "" {
+			return fmt.Sprintf("istio-proxy cannot make the %s of container %q", s.name.Field(), s.container.Name)
+		}
+		if s.name == prober.PreStop && f.Native.Is != certain.Always {
+			return fmt.Sprintf("istio-proxy may end before the preStop hook of container %q, unless it is a native sidecar", s.container.Name)
+		}
+		if f.Native.Is != certain.Always &&
+			f.Holds.Is != certain.Always &&
+			v.patience(s) < istioStart {
+			return fmt.Sprintf("istio-proxy may start after container %q, whose %s fails for good within %d s, unless it is a native sidecar", s.container.Name, s.name.Field(), istioStart)
+		}
+		if unless := v.lateIn(&f, s, answerer{who: AnsweredByIstioProxy}); unless != "" {
+			return fmt.Sprintf("istio-proxy may start after container %q, whose %s needs it, if %s", s.container.Name, s.name.Field(), unless)
+		}
+	}
+	return ""
+}
+
+// istioStart is in how many seconds istio-proxy answers after the container before it has started,
+// on a node that has its image. It connects to istiod first.
+const istioStart = 10
+
+// patience returns after how many seconds the kubelet restarts the container if nothing
+// answers the probe; it is large if the kubelet does not, or waits for another probe first.
+func (t *template) patience(s *site) int {
+	startup := s.container.StartupProbe
+	if s.name != prober.Startup &&
+		(s.name != prober.Liveness || startup != nil && startup.Dials()) {
+		return math.MaxInt
+	}
+	seconds := func(key string, byDefault int) int {
+		t.in.Notes.field(s.path.Key(key))
+		return cmp.Or(field.As[int](s.source, key), byDefault)
+	}
+	return seconds("initialDelaySeconds", 0) + (seconds("failureThreshold", 3)-1)*seconds("periodSeconds", 10)
+}
+
+// istioNativeUnclear reports whether an annotation about native sidecars has a value that
+// Istio's template and its injector read differently. From 1.27 on the template makes a
+// native sidecar of all but "false", and the injector moves a declared istio-proxy to it
+// only for "true" or if the mesh has native sidecars (RunTemplate in
+// pkg/kube/inject/inject.go). Else the pod has two containers of that name.
+func istioNativeUnclear(annotations field.Noted) bool {
+	v := annotations.Get(istioNative)
+	return v != "" && v != "true" && v != "false"
+}
+
+// proxyUnreachable returns the annotation because of which istio-proxy does not get the
+// rewritten probes that go to a port, and why; "" if it gets them.
+func (istio) proxyUnreachable(v *view, port int) (key, why string) {
+	if listens := istioListens(v); listens != port {
+		return istioProxyConfig, fmt.Sprintf("istio-proxy listens on port %d, which the mesh captures", listens)
+	}
+	if istioIncluded.has(v.annotations(), port) {
+		return istioIncludePorts, fmt.Sprintf("the mesh captures istio-proxy's own port %d", port)
+	}
+	return
+}
+
+// collisions returns a finding for each probe-proxy of the template, as it was
+// read, that listens on the port of Istio's agent.
+func (d istio) collisions(v *view, said membership) []Finding {
+	var found []Finding
+	if said.injected != certain.Always {
+		return nil
+	}
+	listens := istioListens(v)
+	for _, h := range v.holders {
+		if !h.proxy && slices.Contains(h.listens, listens) {
+			found = append(found, containerFinding(reason.PortCollision, h.path, h.container.Name,
+				"it listens on port %d, where istio-proxy answers in this pod, so one of the two cannot start", listens))
+		}
+	}
+	return found
+}
