@@ -175,7 +175,7 @@ func TestAnEnvoysWorkloadIsChosenByName(t *testing.T) {
 	for _, c := range []struct{ name, config, want string }{
 		{"", "", "several workloads have such probes: bank/a, shop/a, shop/z. Choose one with --workload"},
 		{"a", "", "several workloads have such probes: bank/a, shop/a. Choose one with --workload"},
-		{"z", "", "one_liveness"}, {"shop/z", "", "one_liveness"}, {"shop/a", "", "two_liveness"}, {"bank/a", "", "three_liveness"},
+		{"z", "", "/osm-liveness-probe/one}"}, {"shop/z", "", "/osm-liveness-probe/one}"}, {"shop/a", "", "/osm-liveness-probe/two}"}, {"bank/a", "", "/osm-liveness-probe/three}"},
 		{"bank/z", "", `no workload "bank/z" in the input has an httpGet probe`},
 		{"shop/z", "rewrite: [tcpSocket]", `no workload "shop/z" in the input has an httpGet probe`},
 	} {
@@ -219,7 +219,7 @@ func TestAnErrorAboutEnvoyNamesItsObject(t *testing.T) {
 		{"an error", "", variable + unreadable, "Pod shop/unreadable: "},
 		{"a wrong type", "", fmt.Sprintf(pod, "wrong", "livenessProbe: []"), "Pod shop/wrong: in:5: "},
 		{"two templates of one object", "", llm, "several workloads have such probes: llm. Choose one with --workload"},
-		{"a kind of the config", "podTemplates: [{group: example.com, kind: App, path: spec.pod}]", app, "web_readiness"},
+		{"a kind of the config", "podTemplates: [{group: example.com, kind: App, path: spec.pod}]", app, "readiness_cluster"},
 		{"a kind of another config", "", app, "no workload in the input has an httpGet probe that an Envoy can answer"},
 	} {
 		s, err := manifest.Read("in", []byte(c.text))
@@ -227,12 +227,12 @@ func TestAnErrorAboutEnvoyNamesItsObject(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := pipeline.EnvoyConfig([]*manifest.Stream{s}, configOf(t, c.spec), "")
-		if isError := c.want != "web_readiness"; (err != nil) != isError {
+		if isError := c.want != "readiness_cluster"; (err != nil) != isError {
 			t.Errorf("%s: %v", c.name, err)
 		} else if isError {
 			got = err.Error()
 		}
-		if !strings.HasPrefix(got, c.want) && c.want != "web_readiness" || !strings.Contains(got, c.want) {
+		if !strings.HasPrefix(got, c.want) && c.want != "readiness_cluster" || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
