@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -441,7 +439,7 @@ func (x *samples) write(what, before, after string, plan transformer.Plan) {
 		line("%s %s %s %s %s > %s; %s %s %s", v.Container, v.ProbeType.Field(), v.State, v.Reason.String(), v.Before, v.After, v.StrictTLS, v.Why, v.If)
 	}
 	for _, f := range slices.Concat(plan.Findings, plan.Repairs) {
-		line("%s %s %s %v %v: %s", f.Severity, f.Reason.String(), f.Container, cmp.Or(f.Current, any("")), cmp.Or(f.Proposed, any("")), textOf(f))
+		line("%s %s %s %v %v", f.Severity, f.Reason.String(), f.Container, cmp.Or(f.Current, any("")), cmp.Or(f.Proposed, any("")))
 	}
 	for _, line := range changedLines(before, after) {
 		fmt.Fprintln(&x.out, line)
@@ -528,38 +526,29 @@ func fieldsOf(t *testing.T, o transformer.Options) (fields map[string]json.RawMe
 	return fields
 }
 
-// What becomes of many manifests, each with something of all that plans look at, is in testdata/samples: a file for each
-// of the first, and of the rest a sum for each hundred. To see those, raise readable.
+// What becomes of manifests, each with something of all that plans look at, is in testdata/samples, without the words of
+// the messages, which testdata/sentences.txt has. The rest must be planned for and written.
 func TestSamples(t *testing.T) {
 	const readable, all = 200, 2400
-	compareSamples(t, "testdata/samples/", readable, all, 100, sample)
+	compareSamples(t, "testdata/samples/", readable, all, sample)
 }
 
-// compareSamples compares what is written down for seeds with the files of a folder: one for each of the first, and sums for
-// several of the rest.
-func compareSamples(t *testing.T, folder string, readable, all, several uint64, of func(*testing.T, uint64) string) {
+// compareSamples compares what is written down for the first seeds with the files of a folder.
+func compareSamples(t *testing.T, folder string, readable, all uint64, of func(*testing.T, uint64) string) {
 	t.Helper()
 	if *golden.Update { // a manifest that stays what it is has no file any more
 		if err := errors.Join(os.RemoveAll(folder), os.Mkdir(folder, 0o755)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	files := 1
-	for seed := range readable {
-		if text := of(t, seed); text != "" {
+	files := 0
+	for seed := range all {
+		text := of(t, seed)
+		if text != "" && seed < readable {
 			files++
 			golden.Compare(t, fmt.Sprintf("%s%03d.txt", folder, seed), []byte(text))
 		}
 	}
-	var sums bytes.Buffer
-	for first := readable; first < all; first += several {
-		sum := fnv.New32a()
-		for seed := first; seed < first+several; seed++ {
-			io.WriteString(sum, of(t, seed))
-		}
-		fmt.Fprintf(&sums, "%d to %d: %08x\n", first, first+several-1, sum.Sum32())
-	}
-	golden.Compare(t, folder+"sums.txt", sums.Bytes())
 	if found, err := os.ReadDir(folder); err != nil || len(found) != files {
 		t.Errorf("%d files in %s, want %d: %v", len(found), folder, files, err)
 	}

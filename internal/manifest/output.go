@@ -68,7 +68,7 @@ func Join(streams []*Stream) (text []byte, err error) {
 	if err := verify(c.text, c.verified, streams); err != nil {
 		return nil, err
 	}
-	return streams[len(streams)-1].withoutAddedEnd(c.text), nil
+	return withoutAddedEnd(streams[len(streams)-1], c.text), nil
 }
 
 // largeOutput is a size from which giving memory back to the system is worth its time.
@@ -76,7 +76,7 @@ const largeOutput = 8 << 20
 
 // withoutAddedEnd takes the line end away that the input lacked. That of a
 // blank line stays: it may be text of a block scalar.
-func (s *Stream) withoutAddedEnd(text []byte) []byte {
+func withoutAddedEnd(s *Stream, text []byte) []byte {
 	shorter := bytes.TrimSuffix(text, s.in[len(s.in)-s.addedEnd:])
 	if bytes.HasSuffix(shorter, []byte("\n")) {
 		return text

@@ -11,48 +11,52 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
+type jsonProbe struct {
+	Container	 string `json:"container"`
+	InitContainer bool   `json:"initContainer,omitempty"`
+	Probe		 string `json:"probe"`
+	Field		 string `json:"field"`
+	Before		string `json:"before"`
+	After		 string `json:"after,omitempty"`
+	State		 string `json:"state"`
+	Reason		string `json:"reason,omitempty"`
+	Today		 string `json:"today"`		 // what becomes of it if nothing is rewritten
+	Why		   string `json:"why,omitempty"` // if it is not unaffected
+	If			string `json:"if,omitempty"`  // what it depends on, if that is not known
+	Line		  int	`json:"line,omitempty"`
+}
+
+type jsonAnswer struct {
+	By			  string			`json:"by"`
+	Mesh			string			`json:"mesh,omitempty"`
+	Port			int			   `json:"port,omitempty"`
+	Because		 string			`json:"because,omitempty"` // why it is not Istio's sidecar in an injected pod
+	AddsContainer   string			`json:"addsContainer,omitempty"`
+	AddsAnnotations map[string]string `json:"addsAnnotations,omitempty"`
+}
+
+type jsonTemplate struct {
+	*Object
+	Path   string  `json:"path,omitempty"`
+	Known  string  `json:"known,omitempty"`  // of the mesh, and from where
+	Answer *jsonAnswer `json:"answer,omitempty"` // nil if no probe is rewritten
+	Probes []jsonProbe `json:"probes"`
+}
+
+type jsonMessage struct {
+	Severity string  `json:"severity"`
+	Reason   string  `json:"reason,omitempty"`
+	Message  string  `json:"message"`
+	Why	  string  `json:"why,omitempty"`
+	Fix	  string  `json:"fix,omitempty"`
+	Object   *Object `json:"object,omitempty"` // nil if it is about the whole run
+	Line	 int	 `json:"line,omitempty"`
+	Field	string  `json:"field,omitempty"`
+}
+
 // JSON writes the report for machines: the templates with their probes, the
 // messages, and a summary in one line.
 func (r *Report) JSON(w io.Writer, summary string) error {
-	type probe struct {
-		Container     string `json:"container"`
-		InitContainer bool   `json:"initContainer,omitempty"`
-		Probe         string `json:"probe"`
-		Field         string `json:"field"`
-		Before        string `json:"before"`
-		After         string `json:"after,omitempty"`
-		State         string `json:"state"`
-		Reason        string `json:"reason,omitempty"`
-		Today         string `json:"today"`         // what becomes of it if nothing is rewritten
-		Why           string `json:"why,omitempty"` // if it is not unaffected
-		If            string `json:"if,omitempty"`  // what it depends on, if that is not known
-		Line          int    `json:"line,omitempty"`
-	}
-	type answer struct {
-		By              string            `json:"by"`
-		Mesh            string            `json:"mesh,omitempty"`
-		Port            int               `json:"port,omitempty"`
-		Because         string            `json:"because,omitempty"` // why it is not Istio's sidecar in an injected pod
-		AddsContainer   string            `json:"addsContainer,omitempty"`
-		AddsAnnotations map[string]string `json:"addsAnnotations,omitempty"`
-	}
-	type template struct {
-		*Object
-		Path   string  `json:"path,omitempty"`
-		Known  string  `json:"known,omitempty"`  // of the mesh, and from where
-		Answer *answer `json:"answer,omitempty"` // nil if no probe is rewritten
-		Probes []probe `json:"probes"`
-	}
-	type message struct {
-		Severity string  `json:"severity"`
-		Reason   string  `json:"reason,omitempty"`
-		Message  string  `json:"message"`
-		Why      string  `json:"why,omitempty"`
-		Fix      string  `json:"fix,omitempty"`
-		Object   *Object `json:"object,omitempty"` // nil if it is about the whole run
-		Line     int     `json:"line,omitempty"`
-		Field    string  `json:"field,omitempty"`
-	}
 	out := newJSONStream(w)
 	out.begin("", '{')
 	if r.Config != "" {
@@ -60,47 +64,12 @@ func (r *Report) JSON(w io.Writer, summary string) error {
 	}
 	out.begin("templates", '[')
 	for _, t := range r.Templates {
-		row := template{
-			Object: t.Object,
-			Path:   t.Path.String(),
-			Known:  t.Known,
-			Probes: []probe{},
-		}
-		if a := t.Answer; a.By != "" {
-			row.Answer = &answer{
-				By:              a.By,
-				Mesh:            a.Mesh,
-				Port:            a.Port,
-				Because:         a.Because,
-				AddsContainer:   a.AddsContainer,
-				AddsAnnotations: make(map[string]string),
-			}
-			for _, p := range a.AddsAnnotations {
-				row.Answer.AddsAnnotations[p.Key] = p.Value
-			}
-		}
-		for i, p := range t.Probes {
-			row.Probes = append(row.Probes, probe{
-				Container:     p.Container,
-				InitContainer: p.Init,
-				Probe:         p.ProbeType.Name(),
-				Field:         p.Field.String(),
-				Before:        p.Before,
-				After:         p.After,
-				State:         string(p.State),
-				Reason:        p.Reason.String(),
-				Today:         string(p.StrictTLS),
-				Why:           p.Why,
-				If:            p.If,
-				Line:          t.Line(i),
-			})
-		}
-		out.put("", row)
+		out.put("", asJSON(t))
 	}
 	out.end(']')
 	out.begin("messages", '[')
 	for _, m := range r.Messages {
-		out.put("", message{
+		out.put("", jsonMessage{
 			Severity: string(m.Severity),
 			Reason:   m.Reason.String(),
 			Message:  m.What(),
@@ -115,6 +84,46 @@ func (r *Report) JSON(w io.Writer, summary string) error {
 	out.put("summary", summary)
 	out.end('}')
 	return out.flush()
+}
+
+// asJSON returns what JSON has of a template.
+func asJSON(t Template) jsonTemplate {
+	row := jsonTemplate{
+		Object: t.Object,
+		Path:   t.Path.String(),
+		Known:  t.Known,
+		Probes: []jsonProbe{},
+	}
+	if a := t.Answer; a.By != "" {
+		row.Answer = &jsonAnswer{
+			By:			  a.By,
+			Mesh:			a.Mesh,
+			Port:			a.Port,
+			Because:		 a.Because,
+			AddsContainer:   a.AddsContainer,
+			AddsAnnotations: make(map[string]string),
+		}
+		for _, p := range a.AddsAnnotations {
+			row.Answer.AddsAnnotations[p.Key] = p.Value
+		}
+	}
+	for i, p := range t.Probes {
+		row.Probes = append(row.Probes, jsonProbe{
+			Container:	 p.Container,
+			InitContainer: p.Init,
+			Probe:		 p.ProbeType.Name(),
+			Field:		 p.Field.String(),
+			Before:		p.Before,
+			After:		 p.After,
+			State:		 string(p.State),
+			Reason:		p.Reason.String(),
+			Today:		 string(p.StrictTLS),
+			Why:		   p.Why,
+			If:			p.If,
+			Line:		  t.Line(i),
+		})
+	}
+	return row
 }
 
 // A jsonStream writes an indented value of which it holds an element of a list at a time.

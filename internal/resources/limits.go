@@ -72,25 +72,47 @@ func NewLimitRange(name string, spec field.Map) LimitRange {
 
 // refuses says why a limit does not allow requirements; "" if it does.
 func (l *limitItem) refuses(r Requirements) string {
-	of := "container"
-	if l.ofPod {
-		of = "pod"
-	}
-	for i, name := range computeResources {
-		request := r.requests[i]
-		limit := r.limits[i]
-		switch low, high, ratio := l.min[i], l.max[i], l.ratio[i]; {
-		case low.set && (!request.set || request.milli < low.milli):
-			return fmt.Sprintf("the least %s of a %s is %s, and the request is %s", name, of, low, request)
-		case low.set && limit.set && limit.milli < low.milli: // of a pod in which only some containers have one
-			return fmt.Sprintf("the least %s of a %s is %s, and the limit is %s", name, of, low, limit)
-		case high.set && (!limit.set || limit.milli > high.milli): // none only in a pod that is refused anyway
-			return fmt.Sprintf("the most %s of a %s is %s, and the limit is %s", name, of, high, limit)
-		case high.set && request.milli > high.milli:
-			return fmt.Sprintf("the most %s of a %s is %s, and the request is %s", name, of, high, request)
-		case ratio.set && exceeds(limit, request, ratio):
-			return fmt.Sprintf("the limit of %s may be %s times the request of a %s, and they are %s and %s", name, ratio, of, limit, request)
+	for i := range computeResources {
+		if why := l.refusesLittle(i, r.requests[i], r.limits[i]); why != "" {
+			return why
 		}
+		if why := l.refusesMuch(i, r.requests[i], r.limits[i]); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// of says of what the limit is.
+func (l *limitItem) of() string {
+	if l.ofPod {
+		return "pod"
+	}
+	return "container"
+}
+
+// refusesLittle says why a limit does not allow so little of a resource; "" if it does.
+func (l *limitItem) refusesLittle(i int, request, limit quantity) string {
+	name, low := computeResources[i], l.min[i]
+	switch {
+	case low.set && (!request.set || request.milli < low.milli):
+		return fmt.Sprintf("the least %s of a %s is %s, and the request is %s", name, l.of(), low, request)
+	case low.set && limit.set && limit.milli < low.milli: // of a pod in which only some containers have one
+		return fmt.Sprintf("the least %s of a %s is %s, and the limit is %s", name, l.of(), low, limit)
+	}
+	return ""
+}
+
+// refusesMuch says why a limit does not allow so much of a resource; "" if it does.
+func (l *limitItem) refusesMuch(i int, request, limit quantity) string {
+	name, high, ratio := computeResources[i], l.max[i], l.ratio[i]
+	switch {
+	case high.set && (!limit.set || limit.milli > high.milli): // none only in a pod that is refused anyway
+		return fmt.Sprintf("the most %s of a %s is %s, and the limit is %s", name, l.of(), high, limit)
+	case high.set && request.milli > high.milli:
+		return fmt.Sprintf("the most %s of a %s is %s, and the request is %s", name, l.of(), high, request)
+	case ratio.set && exceeds(limit, request, ratio):
+		return fmt.Sprintf("the limit of %s may be %s times the request of a %s, and they are %s and %s", name, ratio, l.of(), limit, request)
 	}
 	return ""
 }

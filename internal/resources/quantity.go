@@ -111,13 +111,15 @@ func readQuantity(v field.Value) (q quantity, ok bool) {
 	switch {
 	case errors.Is(err, strconv.ErrRange) && isUnit:
 		return largest, true
-	case !isUnit ||
-		err != nil ||
-		strings.Trim(number, ".") == "":
+	case !isUnit || err != nil || strings.Trim(number, ".") == "":
 		return quantity{}, false
 	}
-	high, low := bits.Mul64(digits, 1<<unit.two) // of 128 bits
-	ten := unit.ten - len(fraction)
+	return scaled(digits, unit.two, unit.ten-len(fraction)), true
+}
+
+// scaled returns digits times powers of two and of ten, rounded up, as thousandths.
+func scaled(digits uint64, two, ten int) quantity {
+	high, low := bits.Mul64(digits, 1<<two) // of 128 bits
 	for ; ten > 0 && high == 0; ten-- {
 		high, low = bits.Mul64(low, 10)
 	}
@@ -130,7 +132,7 @@ func readQuantity(v field.Value) (q quantity, ok bool) {
 	}
 	low += up
 	if high > 0 || low > uint64(largest.milli) {
-		return largest, true
+		return largest
 	}
-	return quantity{int64(low), true}, true
+	return quantity{int64(low), true}
 }

@@ -267,9 +267,14 @@ func (b *builder) plan(why reason.Key) transformer.Plan {
 		return x.Severity.Rank() - y.Severity.Rank()
 	})
 	plan.Findings = b.findings
-	if b.original == nil && b.probe == nil {
-		return plan
+	if b.original != nil || b.probe != nil {
+		plan.Probes = []transformer.Verdict{b.verdict(why, len(plan.Edits) > 0)}
 	}
+	return plan
+}
+
+// verdict returns what becomes of the probe; edited is whether the plan has edits.
+func (b *builder) verdict(why reason.Key, edited bool) transformer.Verdict {
 	v := transformer.Verdict{
 		Container: b.g.Metadata.Name, ProbeType: prober.Readiness, Field: probePath,
 		Before: describe(b.original), State: transformer.LeftAlone, Reason: why, StrictTLS: world.Unaffected,
@@ -277,24 +282,21 @@ func (b *builder) plan(why reason.Key) transformer.Plan {
 	switch {
 	case b.failed():
 		v.Reason = b.findings[0].Reason
-		if b.target != nil ||
-			b.isRewritten ||
-			b.derived != nil ||
-			b.original == nil {
+		if b.target != nil || b.isRewritten || b.derived != nil || b.original == nil {
 			v.State = transformer.Refused
 		}
 	case b.target != nil:
 		v.State = transformer.Rewritten
 		v.Reason = reason.None
 		v.After = fmt.Sprintf(":%d%s", b.config.statusPort, b.key())
-		if len(plan.Edits) > 0 {
+		if edited {
 			v.State = transformer.WouldRewrite
 		}
 	case b.isRewritten || b.original == nil:
 		v.State = transformer.WouldRestore
 		v.Before = describe(b.probe)
 		v.After = describe(b.original)
-	case b.derived != nil && len(plan.Edits) > 0:
+	case b.derived != nil && edited:
 		v.State = transformer.WouldRewrite
 		v.Reason = reason.None
 		v.Before = describe(b.probe)
@@ -304,8 +306,7 @@ func (b *builder) plan(why reason.Key) transformer.Plan {
 		v.Absent = true
 		v.Before = describe(nil)
 	}
-	plan.Probes = []transformer.Verdict{v}
-	return plan
+	return v
 }
 
 // key returns the path at which the group's probe is answered.

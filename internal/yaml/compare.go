@@ -81,7 +81,7 @@ func (t *Tree) EqualValue(n int32, v field.Value) bool {
 	case part:
 		return v.t.Equal(v.n, t, n)
 	case field.Map:
-		return t.Nodes[n].Kind == Mapping && t.equalEntries(n, v)
+		return t.Nodes[n].Kind == Mapping && equalEntries(t, n, v)
 	case field.List:
 		if t.Nodes[n].Kind != Sequence {
 			return false
@@ -95,10 +95,10 @@ func (t *Tree) EqualValue(n int32, v field.Value) bool {
 		}
 		return c == 0
 	}
-	return t.Nodes[n].Kind == Scalar && t.equalScalar(n, v)
+	return t.Nodes[n].Kind == Scalar && equalScalar(t, n, v)
 }
 
-func (t *Tree) equalEntries(n int32, m field.Map) bool {
+func equalEntries(t *Tree, n int32, m field.Map) bool {
 	if t.Length(n) != len(m) {
 		return false
 	}
@@ -112,7 +112,7 @@ func (t *Tree) equalEntries(n int32, m field.Map) bool {
 	return true
 }
 
-func (t *Tree) equalScalar(n int32, v field.Value) bool {
+func equalScalar(t *Tree, n int32, v field.Value) bool {
 	x := &t.Nodes[n]
 	switch v := v.(type) {
 	case RawScalar:

@@ -243,11 +243,8 @@ func (t *Parser) flowPlain(p int) (end int, ok bool) {
 			return end, true
 		case c == '\n' && !t.flowGoesOn(p+1):
 			return t.endOfPlain(p + 1)
-		case (c == '[' || c == '{' || c == '?') &&
-			hasBreak(in[start:p]):
-			return t.missingComma(p)
 		case c == '[' || c == '{' || c == '?':
-			return t.invalid(p, "a text with this character must be in quotes")
+			return t.indicatorInPlain(start, p)
 		case IsBlank(in, p):
 			p++
 		default:
@@ -256,6 +253,14 @@ func (t *Parser) flowPlain(p int) (end int, ok bool) {
 		}
 	}
 	return t.invalid(t.bracket, unclosed)
+}
+
+// indicatorInPlain refuses the indicator at p in a plain scalar.
+func (t *Parser) indicatorInPlain(start, p int) (int, bool) {
+	if hasBreak(t.Text[start:p]) {
+		return t.missingComma(p)
+	}
+	return t.invalid(p, "a text with this character must be in quotes")
 }
 
 // endOfPlain refuses a plain scalar that does not go on in the line that starts at p.

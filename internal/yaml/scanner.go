@@ -208,7 +208,7 @@ func (b *blockScan) line() bool {
 	}
 	keyEnd, colon, isKey := scanKey(b.in, b.p)
 	switch {
-	case isKey && (colon-start > 1024 || b.in[keyEnd-1] <= '\'') && !isShortKey(b.in[start:colon]): // its anchor or tag counts; a plain one is on one line
+	case isKey && b.isLongKey(start, keyEnd, colon):
 		return b.refuse(longKey)
 	case isKey:
 		if done, ok := b.keyLine(start, keyEnd, colon); done || !ok {
@@ -220,6 +220,11 @@ func (b *blockScan) line() bool {
 		return b.refuse("a value must be indented further than its key, and come once only")
 	}
 	return b.value()
+}
+
+// isLongKey reports whether a key, with its anchor and tag, is too long. A plain one is on one line.
+func (b *blockScan) isLongKey(start, keyEnd, colon int) bool {
+	return (colon-start > 1024 || b.in[keyEnd-1] <= '\'') && !isShortKey(b.in[start:colon])
 }
 
 // keyLine reads a key, and the anchor and tag of its value; done is true if the line has
