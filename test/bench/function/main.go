@@ -128,9 +128,9 @@ type trial struct {
 type rival struct {
 	program
 	cpu promise // ratio of CPU: theirs / ours for a lower bound, ours / theirs for an upper one
-	// wall and peak are promised for few rivals only.
-	wall, peak promise
-	showPeak   bool // give the peak also where nothing is promised
+	// user, wall and peak are promised for few rivals only.
+	user, wall, peak promise
+	showPeak         bool // give the peak also where nothing is promised
 }
 
 // all measures the cases that match. If one fails, it returns the rows so far
@@ -192,7 +192,7 @@ func samples(input string, programs []program, runs int) ([][]sample, error) {
 // needs no rival against which nothing is promised.
 func (b *bench) measure(t trial) ([]row, error) {
 	if b.gate {
-		t.rivals = slices.DeleteFunc(t.rivals, func(r rival) bool { return r.cpu.bound == 0 && r.wall.bound == 0 && r.peak.bound == 0 })
+		t.rivals = slices.DeleteFunc(t.rivals, func(r rival) bool { return r.promisesNothing() })
 	}
 	info, err := os.Stat(t.input)
 	if err != nil {
@@ -227,11 +227,20 @@ func (b *bench) measure(t trial) ([]row, error) {
 	return append(rows, memoryRow(base, info.Size()+out.bytes, got[0])), nil
 }
 
+// promisesNothing reports whether the rival is shown only for comparison.
+func (r rival) promisesNothing() bool {
+	return r.cpu.bound == 0 && r.user.bound == 0 && r.wall.bound == 0 && r.peak.bound == 0
+}
+
 func (r rival) rows(base row, ours, theirs []sample) []row {
 	cpu := func(s sample) float64 { return s.cpu.Seconds() }
+	user := func(s sample) float64 { return s.user.Seconds() }
 	wall := func(s sample) float64 { return s.wall.Seconds() }
 	peak := func(s sample) float64 { return float64(s.peak) }
 	rows := []row{compare(base, "CPU", milliseconds, cpu, r.name, ours, theirs, r.cpu)}
+	if r.user.bound != 0 {
+		rows = append(rows, compare(base, "user CPU", milliseconds, user, r.name, ours, theirs, r.user))
+	}
 	if r.wall.bound != 0 {
 		rows = append(rows, compare(base, "wall", milliseconds, wall, r.name, ours, theirs, r.wall))
 	}

@@ -26,6 +26,7 @@ type program struct {
 // A sample is what one run of a program cost.
 type sample struct {
 	cpu  time.Duration // user and system time of the process
+	user time.Duration // of it, outside the kernel
 	wall time.Duration
 	peak int64 // bytes resident at most
 }
@@ -76,6 +77,7 @@ func (p program) run(input string, stdout io.Writer) (sample, error) {
 		return s, fmt.Errorf("%s < %s: %w: %s", p.name, input, err, bytes.TrimSpace(stderr.text))
 	}
 	s.cpu, s.peak = cost(cmd.ProcessState)
+	s.user = cmd.ProcessState.UserTime()
 	return s, nil
 }
 
