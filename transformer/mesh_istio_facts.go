@@ -104,6 +104,16 @@ func (istio) rewritesFact(v *view, annotations field.Noted) (f world.Fact) {
 	return f
 }
 
+// isPastInjection reports whether the pod has Istio's sidecar without an injection to come: it was injected before
+// (injectRequired in pkg/kube/inject/inject.go), or a SidecarSet adds the sidecar. So the injector rewrites nothing.
+func isPastInjection(v *view, annotations field.Noted) bool {
+	if _, done := annotations.Lookup(istioInjected); done {
+		return true
+	}
+	_, adds := v.in.Around.SidecarSet(v.pods())
+	return adds == certain.Always
+}
+
 // istioConfigField returns a field of a ProxyConfig in YAML or JSON, as it is written
 // without quotes; "" if it is absent, or only in a comment.
 func istioConfigField(config, key string) string {

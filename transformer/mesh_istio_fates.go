@@ -13,12 +13,11 @@ import (
 )
 
 // outcomes returns the function that says what becomes of a probe, as it was read, in
-// the worlds that are left. The injector is taken to rewrite nothing unless the pod's
-// annotation or the options say that it does.
+// the worlds that are left.
 func (d istio) outcomes(v *view, f world.Facts) func(*site) (world.Fate, string) {
 	now := v.annotations()
 	f.Rewrites = d.rewritesFact(v, now)
-	if f.Rewrites.Is == certain.Maybe {
+	if f.Rewrites.Is == certain.Maybe && isPastInjection(v, now) {
 		f.Rewrites.Is = certain.Never
 	}
 	worlds := f.Worlds()

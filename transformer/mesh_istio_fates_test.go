@@ -337,7 +337,7 @@ func TestWithoutRedirectionNothingIsCaptured(t *testing.T) {
 		"  proxy.istio.io/config: \"interceptionMode: REDIRECT\"\n",
 		"  proxy.istio.io/config: \"interceptionMode: NONE\"\n  sidecar.istio.io/interceptionMode: REDIRECT\n",
 	} {
-		r := plan(t, podOf(injected+"annotations:\n"+annotations, app(httpProbe)))
+		r := plan(t, podOf(injected+"annotations:\n"+annotations, app(httpProbe)), injectorRewritesNothing)
 		if r.Probes[0].State != transformer.WouldRewrite || r.Probes[0].StrictTLS != world.Fails || r.Probes[0].If != "" {
 			t.Errorf("%s: %+v", annotations, r.Probes[0])
 		}
@@ -366,7 +366,7 @@ func TestTheModeOfMutualTLSDecidesWhatBecomesOfProbes(t *testing.T) {
 		"DISABLE":    {works, works, works, falsely},
 	} {
 		for i, h := range handlers {
-			r := plan(t, podOf(injected, app("livenessProbe: "+h)), mtls(mode))
+			r := plan(t, podOf(injected, app("livenessProbe: "+h)), mtls(mode), injectorRewritesNothing)
 			if v := r.Probes[0]; v.StrictTLS != want[i] || v.If != "" || v.State != transformer.WouldRewrite {
 				t.Errorf("%s, %s: %+v, want %s", mode, h, v, want[i])
 			}
@@ -479,9 +479,15 @@ func TestAVerdictSaysOnWhatItDepends(t *testing.T) {
 		{"the injector's agent speaks no HTTP/2", podOf(injected, app("livenessProbe: {httpGet: {port: 80, protocol: HTTP2}}\n")), []option{injectorRewrites}, world.Fails, ""},
 		{"nor does the kubelet in a hook", podOf(injected, app("lifecycle: {preStop: {httpGet: {port: 80, protocol: HTTP2}}}\n")), []option{injectorRewrites, nativeSidecars(true)}, world.Unaffected, ""},
 		{"the injector keeps a host", podOf(injected, app("livenessProbe: {httpGet: {port: 80, host: example.com}}")), []option{injectorRewrites}, world.Fails, ""},
+		{"unknown", podOf(injected, app(httpProbe)), []option{injectorUnknown}, world.Fails, world.InjectorAlone},
+		{"unknown, and the injection too", podOf("", app(httpProbe)), []option{injectorUnknown}, world.Fails, "Istio injects its sidecar but rewrites no probes (unknown: set `istio.injectedNamespaces: [\"*\"]`, or `metadata.namespace` and its Namespace; set `istio.injectorRewrites`)"},
+		{"unknown, and it would break the probe", podOf(injected, app("livenessProbe: {httpGet: {port: 80, host: example.com}}")), []option{injectorUnknown}, world.Fails, "Istio's injector rewrites the probes (unknown: set `istio.injectorRewrites`)"},
+		{"unknown, and it cannot help", podOf(injected, app("livenessProbe: {grpc: {port: 80, mode: TLS}}\n")), []option{injectorUnknown}, world.Fails, ""},
+		{"unknown, before an ordinary sidecar", podOf(injected, sidecar), []option{injectorUnknown, nativeSidecars(false)}, world.Fails, "Istio's injector rewrites the probes, or its CNI plugin redirects the pod's connections (unknown: set `istio.injectorRewrites`; look in the cluster)"},
+		{"unknown, before a sidecar of either kind", podOf(injected, sidecar), []option{injectorUnknown}, world.Fails, "Istio's injector rewrites no probes, or istio-proxy starts too late (unknown: set `istio.injectorRewrites` and `istio.nativeSidecars`)"},
 		{"a host without it", podOf(injected, app("livenessProbe: {httpGet: {port: 80, host: example.com}}")), nil, world.Unaffected, ""},
 	} {
-		r := plan(t, c.yaml, c.opts...)
+		r := plan(t, c.yaml, append([]option{injectorRewritesNothing}, c.opts...)...)
 		if v := r.Probes[0]; v.StrictTLS != c.want || v.If != c.unless || (v.Why == "") != (c.want == world.Unaffected) {
 			t.Errorf("%s: %+v, want %s %q", c.name, v, c.want, c.unless)
 		}

@@ -157,7 +157,7 @@ func TestServicesDecideWhatAPolicySees(t *testing.T) {
 		{"a connection is denied", of("tcp") + deny, certain.Always},
 		{"another path is denied, or a connection", of("grpc") + of("tcp") + deny, certain.Maybe},
 	} {
-		v := planNear(t, pod+c.yaml, mtls("PERMISSIVE")).Probes[0]
+		v := planNear(t, pod+c.yaml, mtls("PERMISSIVE"), injectorRewritesNothing).Probes[0]
 		is := certain.Of(v.StrictTLS == world.Fails)
 		if v.If != "" {
 			is = certain.Maybe
@@ -183,7 +183,7 @@ func TestAPolicySeesTheHeadersThatTheKubeletSends(t *testing.T) {
 		"when: [{key: 'request.headers[user-agent]', values: [curl*]}]":       false,
 		"to: [{operation: {methods: [GET], paths: [/foo], ports: ['8001']}}]": true,
 	} {
-		v := planNear(t, pod+authorization("shop/a", "rules: [{"+rule+"}]"), mtls("PERMISSIVE")).Probes[0]
+		v := planNear(t, pod+authorization("shop/a", "rules: [{"+rule+"}]"), mtls("PERMISSIVE"), injectorRewritesNothing).Probes[0]
 		if (v.StrictTLS == world.Unaffected) != allowed || v.If != "" {
 			t.Errorf("%s: %+v", rule, v)
 		}

@@ -54,7 +54,7 @@ func TestAPolicySeesWhatTheKubeletSends(t *testing.T) {
 		{"readinessProbe: {tcpSocket: {port: 8001}}", of("ports", "8002"), always}, // passes falsely
 	} {
 		own := goesTo("shop", podOf(webInIstio, app(c.site)))
-		v := planNear(t, own+authorization("shop/a", "rules: [{"+c.rule+"}]"), mtls("PERMISSIVE")).Probes[0]
+		v := planNear(t, own+authorization("shop/a", "rules: [{"+c.rule+"}]"), mtls("PERMISSIVE"), injectorRewritesNothing).Probes[0]
 		is := certain.Of(v.StrictTLS != world.Unaffected)
 		if v.If != "" {
 			is = certain.Maybe
@@ -87,7 +87,7 @@ func TestAGRPCProbeOverTLSFailsOnAPortThatIsHTTP(t *testing.T) {
 	for name, fails := range map[string]bool{"http": true, "http2": true, "grpc-x": true, "tls": false, "tcp": false, "any": false} {
 		for _, probe := range []string{"grpc: {port: 80, mode: TLS}", "httpGet: {port: 80, scheme: HTTPS}"} {
 			yaml := goesTo("shop", podOf(webInIstio, app("livenessProbe: {"+probe+"}"))) + "---\n" + service("selector: {app: web}", "ports: [{name: "+name+", port: 80}]")
-			v := planNear(t, yaml, mtls("PERMISSIVE")).Probes[0]
+			v := planNear(t, yaml, mtls("PERMISSIVE"), injectorRewritesNothing).Probes[0]
 			if (v.StrictTLS == world.Fails) != fails || fails && !strings.Contains(v.Why, "which istio-proxy then expects instead of TLS") {
 				t.Errorf("%s, %s: %+v", name, probe, v)
 			}

@@ -67,7 +67,7 @@ type IstioProxy struct {
 
 // Istio says what is known of Istio in the cluster.
 type Istio struct {
-	InjectorRewrites   any      `json:"injectorRewrites" enum:"auto,true,false" doc:"true: Istio's injector rewrites the probes of the pods that it injects, so rewrite-probes skips these pods, and check accepts them. false: it does not, because the mesh config turns that off. auto: unknown. The output works either way, and check assumes that it does not."`
+	InjectorRewrites   any      `json:"injectorRewrites" enum:"auto,true,false" doc:"true: Istio's injector rewrites the probes of the pods that it injects, so rewrite-probes skips these pods, and check accepts them. false: it does not, because the mesh config turns that off. auto: unknown. The output works either way. check reports once how many probes depend on it (injector-unknown)."`
 	InjectedNamespaces []string `json:"injectedNamespaces" form:"pattern" doc:"The namespaces where Istio injects its sidecar. * and ? match as in a shell. Istio then injects into no other namespace. The labels of pod templates and of Namespaces in the input come first. If the field is absent, only the labels count."`
 	NativeSidecars     any      `json:"nativeSidecars" enum:"auto,true,false" doc:"Whether Istio injects its sidecar as a native one. A pod's annotation can change that. auto: unknown, because it depends on Istio's version and settings and on every node."`
 	HoldApplication    bool     `json:"holdApplicationUntilProxyStarts" doc:"true: the containers of every injected pod wait for Istio's sidecar. false: unknown."`

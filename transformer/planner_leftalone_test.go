@@ -131,7 +131,7 @@ func TestCapture_portsOfIstio(t *testing.T) {
 
 func TestWhatCannotBeRewrittenFaithfullyIsLeftAlone(t *testing.T) {
 	for _, c := range []leftAlone{
-		{name: "host", reason: "host-set", outcome: world.Unaffected, yaml: podOf("", app("livenessProbe: {httpGet: {host: 10.0.0.1, port: 80}}")), field: tmpl + "livenessProbe.httpGet.host"},
+		{name: "host", reason: "host-set", outcome: world.Fails, yaml: podOf("", app("livenessProbe: {httpGet: {host: 10.0.0.1, port: 80}}")), field: tmpl + "livenessProbe.httpGet.host"},
 		{name: "tcp host", reason: "host-set", outcome: world.Unaffected, yaml: podOf("", app("livenessProbe: {tcpSocket: {host: localhost, port: 80}}")), field: tmpl + "livenessProbe.tcpSocket.host"},
 		{name: "port name", reason: "port-unresolved", outcome: world.Unaffected, yaml: podOf("", app("ports: [{name: http, containerPort: 1}]\nlivenessProbe: {httpGet: {port: web}}")), field: tmpl + "livenessProbe.httpGet.port"},
 		{name: "no ports", reason: "port-unresolved", outcome: world.Unaffected, yaml: podOf("", app("livenessProbe: {httpGet: {port: web}}")), field: tmpl + "livenessProbe.httpGet.port"},

@@ -477,7 +477,7 @@ readinessProbe: {httpGet: {scheme: HTTPS, path: /healthz, port: 8443}}
 livenessProbe: {tcpSocket: {port: 5}}
 startupProbe: {grpc: {port: 6, service: s}}
 lifecycle: {preStop: {sleep: {seconds: 1}}, postStart: {exec: {command: [x]}}}
-`)))
+`)), injectorRewritesNothing)
 	want := []transformer.Verdict{
 		{ProbeType: prober.Readiness, Before: "httpGet https :8443/healthz", After: ":15099/app-health/app/readyz", State: transformer.WouldRewrite, StrictTLS: world.Fails},
 		{ProbeType: prober.Liveness, Before: "tcpSocket :5", After: ":15099/app-health/app/livez", State: transformer.WouldRewrite, StrictTLS: world.FalselyPasses},

@@ -65,6 +65,7 @@ func answeredBy(who string) option {
 }
 func injectorRewrites(o *transformer.Options)        { o.Istio.InjectorRewrites = true }
 func injectorRewritesNothing(o *transformer.Options) { o.Istio.InjectorRewrites = false }
+func injectorUnknown(o *transformer.Options)         { o.Istio.InjectorRewrites = "auto" }
 func port(n int) option                              { return func(o *transformer.Options) { o.Port = n } }
 func asContainer(o *transformer.Options) {
 	o.ProbeProxy.Placement = transformer.PlacementContainer

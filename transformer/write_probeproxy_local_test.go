@@ -119,7 +119,7 @@ func TestAListenerIsThereWhateverIsRedirected(t *testing.T) {
 	gate := "initContainers:\n- name: db\n  image: db\n  restartPolicy: Always\n  startupProbe: {httpGet: {port: 8001}}\ncontainers: [{name: app, image: app}]\n"
 	for name, pod := range map[string]string{"an excluded interface": podOf(excluded, app(httpProbe)), "a gate": podOf("", gate)} {
 		for captureMode, isCertain := range map[string]bool{"NONE": true, "IPTABLES": false} {
-			p := planNear(t, inNamespace(pod)+around+fmt.Sprintf(sidecar, captureMode))
+			p := planNear(t, inNamespace(pod)+around+fmt.Sprintf(sidecar, captureMode), injectorRewritesNothing)
 			v := p.Probes[0]
 			if v.StrictTLS != world.Fails || (v.If == "") != isCertain {
 				t.Errorf("%s, %s: %+v", name, captureMode, v)

@@ -68,8 +68,8 @@ var fieldCases = map[string]fieldCase{
 	"spec.strict":                                {spec: "strict: true", data: `strict: "true"`, want: "exit 1", file: "warned"},
 	"spec.istio.nativeSidecars":                  {spec: "istio: {nativeSidecars: true}", data: `native-sidecars: "true"`, want: "- name: istio-proxy", file: "sidecar"},
 	"spec.istio.holdApplicationUntilProxyStarts": {spec: "istio: {holdApplicationUntilProxyStarts: true}", want: "- name: istio-proxy", file: "hook"},
-	"spec.istio.rootNamespace":                   {spec: "istio: {rootNamespace: mesh-root}", gone: "[would-fail]", file: "permissive", args: "check"},
-	"spec.istio.mtls":                            {spec: "istio: {mtls: PERMISSIVE}", data: "mtls: PERMISSIVE", gone: "[would-fail]", file: "injected", args: "check"},
+	"spec.istio.rootNamespace":                   {spec: "istio: {rootNamespace: mesh-root}", gone: "[injector-unknown]", file: "permissive", args: "check"},
+	"spec.istio.mtls":                            {spec: "istio: {mtls: PERMISSIVE}", data: "mtls: PERMISSIVE", gone: "[injector-unknown]", file: "injected", args: "check"},
 }
 
 // digest is that of some image.

@@ -19,9 +19,10 @@ func (t *tool) checkCommand() *cobra.Command {
 		Long: `check reads rendered manifests and changes nothing. It exits with 1 if a probe or hook fails
 under strict mTLS, or a tcpSocket probe passes even if the app is down. The probe is not
 rewritten, or cannot be. If a fact is unknown, such as whether Istio injects, check warns
-and names it. check accepts pods that the mesh does not capture, and pods that opted out: it
-warns if their probes fail in every case. It skips Pods, ReplicaSets and Jobs whose controller
-is in the input.
+and names it. One unknown fact is an error, once for all probes that depend on it alone:
+whether Istio's injector rewrites them (injector-unknown). check accepts pods that the mesh
+does not capture, and pods that opted out: it warns if their probes fail in every case. It
+skips Pods, ReplicaSets and Jobs whose controller is in the input.
 
 It also exits with 1 if it did not see every pod. The input has no pod template, an
 unrendered chart or template, a link to another folder, or a kustomization that needs other
@@ -56,6 +57,7 @@ Exit codes:
 			}
 			return pipeline.Gate
 		},
+		fold:    (*report.Report).FoldInjector,
 		show:    show,
 		usage:   "`FORMAT` of the findings: text on stderr; or json, sarif or junit on stdout",
 		formats: []string{"text", "json", "sarif", "junit"},
@@ -97,6 +99,7 @@ kustomizations that are not built. --allow-empty accepts them.`,
 	}
 	t.inspects(cmd, inspection{
 		mode:    func(string) pipeline.Mode { return pipeline.Inspect },
+		fold:    (*report.Report).WarnOfInjector,
 		show:    show,
 		usage:   "`FORMAT`: text, json, html (a page for a browser) or markdown (for a pull request's comment)",
 		formats: []string{"text", "json", "html", "markdown"},
@@ -107,6 +110,7 @@ kustomizations that are not built. --allow-empty accepts them.`,
 // An inspection is what a command does with what a run has found.
 type inspection struct {
 	mode    func(format string) pipeline.Mode
+	fold    func(r *report.Report) // what many messages or templates have in common into one message
 	show    func(r *report.Report, format string) error
 	usage   string   // of the flag for the format
 	formats []string // the first is the default
@@ -124,6 +128,7 @@ func (t *tool) inspects(cmd *cobra.Command, its inspection) {
 		if !t.allowEmpty {
 			addUnseen(p, r)
 		}
+		its.fold(r)
 		report.Sort(r.Messages)
 		if err := its.show(r, format.value); err != nil {
 			return err

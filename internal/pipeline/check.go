@@ -22,14 +22,14 @@ var outcomeWords = map[world.Outcome]struct {
 
 // What to do about a probe that fails or passes falsely.
 const (
-	runFix      = "Run rewrite-probes"
-	injectorFix = runFix + ". If Istio's injector rewrites probes in your cluster, set `istio: {injectorRewrites: true}`"
-	patchedFix  = runFix + " again. If something patches the pod template after rewrite-probes, run rewrite-probes last"
+	runFix     = "Run rewrite-probes"
+	patchedFix = runFix + " again. If something patches the pod template after rewrite-probes, run rewrite-probes last"
 )
 
 // judge reports every probe of a template that behaves differently in the mesh than without one: as
 // an error, or as a warning if it does so in some of the cases that manifests and functionConfig leave
-// open, unless somebody has asked to leave it alone. It also reports the mistakes in the template
+// open, unless somebody has asked to leave it alone. If only Istio's injector decides, the report of the
+// run folds all such messages ([report.Report.FoldInjector]). It also reports the mistakes in the template
 // that a new run would repair.
 func (r *run) judge(t *report.Template) {
 	for _, f := range t.Repairs {
@@ -52,6 +52,8 @@ func (r *run) judge(t *report.Template) {
 			key = reason.OptedOut
 			text.Fix = ""
 			text.What += ", and an opt-out skips it"
+		case p.If == world.InjectorAlone:
+			key, text = reason.InjectorUnknown, possibleText(t, p, words.text)
 		case p.If != "":
 			key, text = words.possible, possibleText(t, p, words.text)
 		}
@@ -83,11 +85,8 @@ func certainText(t *report.Template, p *transformer.Verdict, happens string) rea
 		text.What += " " + p.Where()
 	}
 	text.Why, text.Fix = reason.Capital(p.Why), runFix
-	switch {
-	case t.WasRewritten:
+	if t.WasRewritten {
 		text.Fix = patchedFix
-	case t.Answer.Injected && p.Reason != reason.InjectorRewrites:
-		text.Fix = injectorFix
 	}
 	return text
 }

@@ -29,6 +29,7 @@ const (
 	InjectUnclear
 	InjectionOff
 	InjectorRewrites
+	InjectorUnknown
 	InterceptionNone
 	InternalError
 	InvalidManifest
@@ -255,6 +256,12 @@ var docs = [...]Doc{
 		Cause: "Istio's injector rewrites the probes of this pod, by an annotation or the functionConfig.",
 		Fix:   "To rewrite them in the manifests, remove `istio.injectorRewrites` from the functionConfig, or the annotation.",
 	},
+	InjectorUnknown: {
+		Name: "injector-unknown", Of: Run, Severity: Error,
+		Cause:      "Probes of injected pods work if Istio's injector rewrites them, and fail if it does not. Istio's default is to rewrite them. Neither the input nor the functionConfig shows what this mesh does. `check` reports this once for all probes that depend on nothing else.",
+		Fix:        "Run rewrite-probes: its output works either way. Or set `istio.injectorRewrites` to true or false.",
+		MayBeBuilt: true,
+	},
 	InterceptionNone: {
 		Name: "interception-none", Of: Plan, Severity: Info,
 		Cause:      "Istio does not redirect the connections of this pod (`interceptionMode: NONE`). So the kubelet reaches the app.",
@@ -316,13 +323,13 @@ var docs = [...]Doc{
 	MayFail: {
 		Name: "may-fail", Of: Run, Severity: Warning,
 		Cause:      "`check` found a probe or hook that fails if something is true that the input does not show.",
-		Fix:        "Run rewrite-probes: its output works either way. Or declare the unknown fact.",
+		Fix:        "Run rewrite-probes: its output works either way.",
 		MayBeBuilt: true,
 	},
 	MayFalselyPass: {
 		Name: "may-falsely-pass", Of: Run, Severity: Warning,
 		Cause:      "`check` found a tcpSocket probe that passes even if the app is down, if something is true that the input does not show.",
-		Fix:        "Run rewrite-probes: its output works either way. Or declare the unknown fact.",
+		Fix:        "Run rewrite-probes: its output works either way.",
 		MayBeBuilt: true,
 	},
 	NameTaken: {

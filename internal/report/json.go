@@ -12,33 +12,33 @@ import (
 )
 
 type jsonProbe struct {
-	Container	 string `json:"container"`
+	Container     string `json:"container"`
 	InitContainer bool   `json:"initContainer,omitempty"`
-	Probe		 string `json:"probe"`
-	Field		 string `json:"field"`
-	Before		string `json:"before"`
-	After		 string `json:"after,omitempty"`
-	State		 string `json:"state"`
-	Reason		string `json:"reason,omitempty"`
-	Today		 string `json:"today"`		 // what becomes of it if nothing is rewritten
-	Why		   string `json:"why,omitempty"` // if it is not unaffected
-	If			string `json:"if,omitempty"`  // what it depends on, if that is not known
-	Line		  int	`json:"line,omitempty"`
+	Probe         string `json:"probe"`
+	Field         string `json:"field"`
+	Before        string `json:"before"`
+	After         string `json:"after,omitempty"`
+	State         string `json:"state"`
+	Reason        string `json:"reason,omitempty"`
+	Today         string `json:"today"`         // what becomes of it if nothing is rewritten
+	Why           string `json:"why,omitempty"` // if it is not unaffected
+	If            string `json:"if,omitempty"`  // what it depends on, if that is not known
+	Line          int    `json:"line,omitempty"`
 }
 
 type jsonAnswer struct {
-	By			  string			`json:"by"`
-	Mesh			string			`json:"mesh,omitempty"`
-	Port			int			   `json:"port,omitempty"`
-	Because		 string			`json:"because,omitempty"` // why it is not Istio's sidecar in an injected pod
-	AddsContainer   string			`json:"addsContainer,omitempty"`
+	By              string            `json:"by"`
+	Mesh            string            `json:"mesh,omitempty"`
+	Port            int               `json:"port,omitempty"`
+	Because         string            `json:"because,omitempty"` // why it is not Istio's sidecar in an injected pod
+	AddsContainer   string            `json:"addsContainer,omitempty"`
 	AddsAnnotations map[string]string `json:"addsAnnotations,omitempty"`
 }
 
 type jsonTemplate struct {
 	*Object
-	Path   string  `json:"path,omitempty"`
-	Known  string  `json:"known,omitempty"`  // of the mesh, and from where
+	Path   string      `json:"path,omitempty"`
+	Known  string      `json:"known,omitempty"`  // of the mesh, and from where
 	Answer *jsonAnswer `json:"answer,omitempty"` // nil if no probe is rewritten
 	Probes []jsonProbe `json:"probes"`
 }
@@ -47,11 +47,11 @@ type jsonMessage struct {
 	Severity string  `json:"severity"`
 	Reason   string  `json:"reason,omitempty"`
 	Message  string  `json:"message"`
-	Why	  string  `json:"why,omitempty"`
-	Fix	  string  `json:"fix,omitempty"`
+	Why      string  `json:"why,omitempty"`
+	Fix      string  `json:"fix,omitempty"`
 	Object   *Object `json:"object,omitempty"` // nil if it is about the whole run
-	Line	 int	 `json:"line,omitempty"`
-	Field	string  `json:"field,omitempty"`
+	Line     int     `json:"line,omitempty"`
+	Field    string  `json:"field,omitempty"`
 }
 
 // JSON writes the report for machines: the templates with their probes, the
@@ -96,10 +96,10 @@ func asJSON(t Template) jsonTemplate {
 	}
 	if a := t.Answer; a.By != "" {
 		row.Answer = &jsonAnswer{
-			By:			  a.By,
-			Mesh:			a.Mesh,
-			Port:			a.Port,
-			Because:		 a.Because,
+			By:              a.By,
+			Mesh:            a.Mesh,
+			Port:            a.Port,
+			Because:         a.Because,
 			AddsContainer:   a.AddsContainer,
 			AddsAnnotations: make(map[string]string),
 		}
@@ -109,18 +109,18 @@ func asJSON(t Template) jsonTemplate {
 	}
 	for i, p := range t.Probes {
 		row.Probes = append(row.Probes, jsonProbe{
-			Container:	 p.Container,
+			Container:     p.Container,
 			InitContainer: p.Init,
-			Probe:		 p.ProbeType.Name(),
-			Field:		 p.Field.String(),
-			Before:		p.Before,
-			After:		 p.After,
-			State:		 string(p.State),
-			Reason:		p.Reason.String(),
-			Today:		 string(p.StrictTLS),
-			Why:		   p.Why,
-			If:			p.If,
-			Line:		  t.Line(i),
+			Probe:         p.ProbeType.Name(),
+			Field:         p.Field.String(),
+			Before:        p.Before,
+			After:         p.After,
+			State:         string(p.State),
+			Reason:        p.Reason.String(),
+			Today:         string(p.StrictTLS),
+			Why:           p.Why,
+			If:            p.If,
+			Line:          t.Line(i),
 		})
 	}
 	return row

@@ -17,12 +17,14 @@ type (
 		Name     string       `xml:"name,attr"`
 		Tests    int          `xml:"tests,attr"`
 		Failures int          `xml:"failures,attr"`
+		Skipped  int          `xml:"skipped,attr,omitempty"`
 		Cases    []*junitCase `xml:"testcase"`
 	}
 	junitCase struct {
 		Class   string        `xml:"classname,attr"`
 		Name    string        `xml:"name,attr"`
 		Failure *junitFailure `xml:"failure"`
+		Skipped *junitSkipped `xml:"skipped"`
 
 		probe field.Path // that the case is about; nil if it is about an object, or the whole run
 	}
@@ -31,11 +33,14 @@ type (
 		Message string `xml:"message,attr"`
 		Text    string `xml:",chardata"`
 	}
+	junitSkipped struct {
+		Message string `xml:"message,attr"`
+	}
 )
 
 // JUnit writes a test suite with a case for each probe, and one for each object that
 // has none or that a failure is about as a whole. Errors, and in a strict run
-// warnings, make a case fail.
+// warnings, make a case fail. A probe that a folded message is about is skipped: it neither passes nor fails.
 func (r *Report) JUnit(w io.Writer) error {
 	suite := junitSuite{Name: "rewrite-probes"}
 	cases := make(map[Object][]*junitCase)
@@ -59,6 +64,13 @@ func (r *Report) JUnit(w io.Writer) error {
 	for _, m := range r.Messages {
 		if !r.fails(m) {
 			continue
+		}
+		for i := range m.parts {
+			part := &m.parts[i]
+			if c := caseOf(part, cases[part.about()]); c != nil && c.Failure == nil && c.Skipped == nil {
+				c.Skipped = &junitSkipped{part.What()}
+				suite.Skipped++
+			}
 		}
 		at := caseOf(&m, cases[m.about()])
 		if at == nil {

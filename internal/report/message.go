@@ -51,8 +51,9 @@ type Message struct {
 	Container         string      // that the field is in; "" if it is in none
 	If                string      // what decides whether it holds; "" if it does
 	Current, Proposed field.Value
-	InPlan            bool // it is a finding of the plan for a pod template
-	more              bool // it says how many messages are like the one before, which has the fix
+	InPlan            bool      // it is a finding of the plan for a pod template
+	parts             []Message // that it folds, each about a probe; see [Report.FoldInjector]
+	more              bool      // it says how many messages are like the one before, which has the fix
 }
 
 // String returns the message in one line: severity, file and line, object, the probe or

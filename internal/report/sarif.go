@@ -69,6 +69,9 @@ func (r *Report) sarifResult(m *Message) field.Map {
 		{Key: "level", Value: sarifLevels[m.Severity]},
 		{Key: "message", Value: sarifText(m.Sentence())},
 	}
+	if len(m.parts) > 0 {
+		result = append(result, field.Entry{Key: "relatedLocations", Value: related(m.parts)})
+	}
 	file := m.about().File
 	if file == "" && r.first != nil {
 		file = r.first.File // code scanning requires a place for every result
@@ -76,14 +79,33 @@ func (r *Report) sarifResult(m *Message) field.Map {
 	if file == "" {
 		return result
 	}
+	location := field.Map{physicalLocation(file, m.Line)}
+	return append(result, field.Entry{Key: "locations", Value: field.List{location}})
+}
+
+// related returns the places of probes that a message is about, each with what it depends on.
+func related(parts []Message) field.List {
+	places := field.List{}
+	for i := range parts {
+		var location field.Map
+		if file := parts[i].about().File; file != "" {
+			location = append(location, physicalLocation(file, parts[i].Line))
+		}
+		words := string(parts[i].appendSubject(nil)) + parts[i].What()
+		location = append(location, field.Entry{Key: "message", Value: sarifText(field.Printable(words))})
+		places = append(places, location)
+	}
+	return places
+}
+
+func physicalLocation(file string, line int) field.Entry {
 	artifact := field.Map{{Key: "uri", Value: fileURI(file)}}
 	at := field.Map{{Key: "artifactLocation", Value: artifact}}
-	if m.Line > 0 {
-		region := field.Map{{Key: "startLine", Value: m.Line}}
+	if line > 0 {
+		region := field.Map{{Key: "startLine", Value: line}}
 		at = append(at, field.Entry{Key: "region", Value: region})
 	}
-	location := field.Map{{Key: "physicalLocation", Value: at}}
-	return append(result, field.Entry{Key: "locations", Value: field.List{location}})
+	return field.Entry{Key: "physicalLocation", Value: at}
 }
 
 // fileURI returns the URI reference of a file: relative paths stay relative,

@@ -140,6 +140,22 @@ func (f *Facts) VerdictOn(fates []WorldFate) (worst Fate, unless string) {
 	return fates[0].Fate, ""
 }
 
+// InjectorAlone is what a verdict depends on if it depends only on whether Istio's injector rewrites
+// the probes. That is one fact for the whole mesh, so it is declared once, and not at each probe.
+const InjectorAlone = "Istio's injector rewrites no probes"
+
+const (
+	rewritesAll = "Istio's injector rewrites the probes"
+	notNative   = "Istio's sidecar is not native"
+	noWait      = "other containers do not wait for istio-proxy"
+)
+
+// A rewritten probe fails if istio-proxy starts too late to answer it.
+const (
+	lateInjector = InjectorAlone + ", or istio-proxy starts too late"
+	lateFix      = "set `istio.injectorRewrites` and `istio.nativeSidecars`"
+)
+
 // onlyTheCluster is in place of how to declare a fact that nothing declares.
 const onlyTheCluster = "look in the cluster"
 
@@ -155,16 +171,20 @@ func (f *Facts) questions(mode string) []question {
 	return []question{
 		{"Istio injects its sidecar", "Istio does not inject its sidecar", f.InjectionCure,
 			func(w WorldFate) bool { return w.Injected }},
-		{"Istio's sidecar is native", "Istio's sidecar is not native", "set `istio.nativeSidecars`",
+		{rewritesAll, InjectorAlone, "set `istio.injectorRewrites`",
+			func(w WorldFate) bool { return w.Rewrites }},
+		{"Istio's sidecar is native", notNative, "set `istio.nativeSidecars`",
 			func(w WorldFate) bool { return w.Native }},
-		{"other containers wait for istio-proxy", "other containers do not wait for istio-proxy", "set `istio.holdApplicationUntilProxyStarts`",
+		{"other containers wait for istio-proxy", noWait, "set `istio.holdApplicationUntilProxyStarts`",
 			func(w WorldFate) bool { return w.Native || w.Holds }},
 		{"Istio's CNI plugin redirects the pod's connections", "", onlyTheCluster,
 			func(w WorldFate) bool { return w.Early }},
 		{"Istio's sidecar is native, or its CNI plugin redirects the pod's connections", "", onlyTheCluster,
 			func(w WorldFate) bool { return w.Native || w.Early }},
-		{"Istio's injector rewrites the probes", "Istio's injector does not rewrite the probes", "set `istio.injectorRewrites`",
-			func(w WorldFate) bool { return w.Rewrites }},
+		{"", lateInjector, lateFix, func(w WorldFate) bool { return w.Rewrites && w.Native }},
+		{"", lateInjector, lateFix, func(w WorldFate) bool { return w.Rewrites && (w.Native || w.Holds) }},
+		{"Istio's injector rewrites the probes, or its CNI plugin redirects the pod's connections", "", "set `istio.injectorRewrites`; " + onlyTheCluster,
+			func(w WorldFate) bool { return w.Rewrites || w.Early }},
 		{"the kubelet's connections come through no excluded interface", "the kubelet's connections come through an excluded interface", onlyTheCluster,
 			func(w WorldFate) bool { return !w.Uncaptured }},
 		{"the Sidecar is about the pod", "the Sidecar is not about the pod", onlyTheCluster,
@@ -204,10 +224,12 @@ func (f *Facts) deciding(fates []WorldFate) string {
 		if !decides {
 			continue
 		}
+		word := q.fails
 		if value {
-			words = append(words, q.holds)
-		} else {
-			words = append(words, q.fails)
+			word = q.holds
+		}
+		if !slices.Contains(words, word) {
+			words = append(words, word)
 		}
 		if !slices.Contains(fixes, q.fix) {
 			fixes = append(fixes, q.fix)
@@ -218,11 +240,21 @@ func (f *Facts) deciding(fates []WorldFate) string {
 			break
 		}
 	}
+	if slices.Equal(words, []string{InjectorAlone}) {
+		return InjectorAlone
+	}
 	if len(words) == 0 {
 		return "the mesh is set up in one way and not in another"
 	}
-	return strings.Join(words, ", and ") + " (unknown: " + inOrder(fixes) + ")"
+	return shorter.Replace(strings.Join(words, ", and ")) + " (unknown: " + inOrder(fixes) + ")"
 }
+
+// shorter has the words for facts that often come together.
+var shorter = strings.NewReplacer(
+	"sidecar, and "+InjectorAlone, "sidecar but rewrites no probes",
+	"sidecar, and "+rewritesAll+", and "+notNative+", and "+noWait, "sidecar and rewrites the probes, but it is neither native nor waited for",
+	"sidecar, and "+rewritesAll, "sidecar and rewrites the probes",
+)
 
 // inOrder joins the ways to declare facts. Two single options follow one "set".
 func inOrder(fixes []string) string {

@@ -300,9 +300,6 @@ func (k *knowledge) rewrites(pod *corev1.Pod, check bool) []bool {
 		k.rule("injectorRewrites of the config")
 		return v
 	}
-	if check {
-		return both[:1]
-	}
 	return both
 }
 
