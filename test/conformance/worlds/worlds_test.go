@@ -20,6 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/generator"
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/istio"
@@ -273,7 +274,11 @@ func (s *side) hear(messages []report.Message) {
 		if s.checks[m.Field.String()] == nil {
 			s.checks[m.Field.String()] = make(map[string]transformer.Severity)
 		}
-		s.checks[m.Field.String()][m.Reason.String()] = m.Severity
+		severity := m.Severity
+		if m.Reason == reason.InjectorUnknown {
+			severity = transformer.Warning // that is an error of the run, and open for the probe
+		}
+		s.checks[m.Field.String()][m.Reason.String()] = severity
 		if m.If != "" && isOfCheck(m.Reason.String()) {
 			s.unless[m.Field.String()] = m.If
 		}
@@ -606,7 +611,10 @@ var deciding = []fact{
 	{"other containers wait for istio-proxy", func(w seen) bool { return w.native || w.hold }},
 	{"other containers do not wait for istio-proxy", func(w seen) bool { return !w.native && !w.hold }},
 	{"Istio's injector rewrites the probes", func(w seen) bool { return w.rewrites }},
-	{"Istio's injector does not rewrite the probes", func(w seen) bool { return !w.rewrites }},
+	{"Istio's injector rewrites no probes", func(w seen) bool { return !w.rewrites }},
+	{"Istio's injector rewrites no probes, or istio-proxy starts too late", func(w seen) bool { return !w.rewrites || !w.native }},
+	{"Istio's injector rewrites no probes, or istio-proxy starts too late", func(w seen) bool { return !w.rewrites || !w.native && !w.hold }},
+	{"Istio's injector rewrites the probes, or its CNI plugin redirects the pod's connections", func(w seen) bool { return w.rewrites || w.early }},
 	{"Istio's CNI plugin redirects the pod's connections", func(w seen) bool { return w.early }},
 	{"Istio's sidecar is native, or its CNI plugin redirects the pod's connections", func(w seen) bool { return w.native || w.early }},
 	{"the kubelet's connections come through no excluded interface", func(w seen) bool { return !w.uncaptured }},
@@ -617,6 +625,15 @@ var deciding = []fact{
 	{"the policy and its rule are about it", func(w seen) bool { return w.isRefused }},
 	{"mTLS is strict for its port, or the policy is about it", func(w seen) bool { return w.isStrict || w.isRefused }},
 }
+
+const rewritesNone = "Istio's injector rewrites no probes"
+
+// inFull undoes how facts that come together are shortened.
+var inFull = strings.NewReplacer(
+	"sidecar but rewrites no probes", "sidecar, and "+rewritesNone,
+	"sidecar and rewrites the probes", "sidecar, and Istio's injector rewrites the probes",
+	", but it is neither native nor waited for", ", and Istio's sidecar is not native, and other containers do not wait for istio-proxy",
+)
 
 // judgeUnless: a warning names facts that all hold wherever the probe is bad. Each of them fails
 // to hold somewhere where it is good, and if all such facts together tell the two apart, those that
@@ -629,8 +646,8 @@ func (t *trial) judgeUnless(what string, s *side, at model.Site, all []world, li
 	}
 	facts, _, known := strings.Cut(said, " (unknown: ")
 	var named []string
-	if known {
-		named = strings.Split(facts, ", and ")
+	if known || facts == rewritesNone {
+		named = strings.Split(inFull.Replace(facts), ", and ")
 	}
 	separate := separating(worlds)
 	left, leftByAll := good(worlds), good(worlds)
@@ -673,7 +690,7 @@ func separating(worlds []seen) (found []fact) {
 
 // isOfCheck reports whether a reason is one of check about one probe.
 func isOfCheck(reason string) bool {
-	return slices.Contains([]string{"would-fail", "would-falsely-pass", "may-fail", "may-falsely-pass"}, reason)
+	return slices.Contains([]string{"would-fail", "would-falsely-pass", "may-fail", "may-falsely-pass", "injector-unknown"}, reason)
 }
 
 // severest returns the severest of what check says about a probe.

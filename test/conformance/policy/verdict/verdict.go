@@ -19,7 +19,8 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// Check returns what check finds in a pod: the reason by container and field.
+// Check returns what check finds in a pod: the reason by container and field. The pod is taken as Istio's injector left
+// it, as by a policy. So it rewrites nothing more, unless the config says that it does.
 func Check(pod *corev1.Pod, namespace *corev1.Namespace, c *config.RewriteProbes) (findings []string, r *report.Report, err error) {
 	first, err := yaml.Marshal(namespace)
 	if err != nil {
@@ -28,6 +29,11 @@ func Check(pod *corev1.Pod, namespace *corev1.Namespace, c *config.RewriteProbes
 	second, err := yaml.Marshal(pod)
 	if err != nil {
 		return nil, nil, err
+	}
+	if c.Spec.Istio.InjectorRewrites == "auto" {
+		after := *c
+		after.Spec.Istio.InjectorRewrites = false
+		c = &after
 	}
 	_, r, err = rewriting.Run(slices.Concat(first, []byte("---\n"), second), c, pipeline.Judge)
 	if err != nil {
