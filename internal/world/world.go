@@ -186,7 +186,7 @@ func (f *Facts) questions(mode string) []question {
 		{"Istio's injector rewrites the probes, or its CNI plugin redirects the pod's connections", "", "set `istio.injectorRewrites`; " + onlyTheCluster,
 			func(w WorldFate) bool { return w.Rewrites || w.Early }},
 		{"the kubelet's connections come through no excluded interface", "the kubelet's connections come through an excluded interface", onlyTheCluster,
-			func(w WorldFate) bool { return !w.Uncaptured }},
+			func(w WorldFate) bool { return !w.Uncaptured && !w.Rewrites }},
 		{"the Sidecar is about the pod", "the Sidecar is not about the pod", onlyTheCluster,
 			func(w WorldFate) bool { return !w.Unbound }},
 		{"the app listens on the loopback interface alone", "", "look at the app",

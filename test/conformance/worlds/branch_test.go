@@ -38,7 +38,7 @@ func (t *trial) judgeBranch() error {
 	if !bytes.Equal(output, t.output.text) {
 		t.problem("another branch changes no byte", "%s", output)
 	}
-	checked, _, err := check(t.input.text, files, t.k.config)
+	checked, _, err := check(t.input.text, files, t.k.checked())
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package worlds
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/istio"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/rewriting"
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/worlds/model"
 )
 
@@ -288,6 +290,33 @@ func asksToHold(pod *corev1.Pod) bool {
 	return config.HoldApplicationUntilProxyStarts
 }
 
+// isToldOff reports whether check is told that the injector rewrites nothing, where the config does not say it: in three
+// of four cases, since else most probes only may fail.
+func (k *knowledge) isToldOff() bool {
+	if _, given := k.istio["injectorRewrites"]; given {
+		return false
+	}
+	sum := 0
+	for _, c := range k.owner.Name {
+		sum += int(c)
+	}
+	return sum%4 != 0
+}
+
+// checked returns the config of check.
+func (k *knowledge) checked() rewriting.Settings {
+	if !k.isToldOff() {
+		return k.config
+	}
+	told, inIstio := maps.Clone(k.config), maps.Clone(k.istio)
+	if inIstio == nil {
+		inIstio = rewriting.Settings{}
+	}
+	inIstio["injectorRewrites"] = false
+	told["istio"] = inIstio
+	return told
+}
+
 func (k *knowledge) rewrites(pod *corev1.Pod, check bool) []bool {
 	if on, err := strconv.ParseBool(pod.Annotations["sidecar.istio.io/rewriteAppHTTPProbers"]); err == nil {
 		k.rule("the annotation rewriteAppHTTPProbers")
@@ -299,6 +328,9 @@ func (k *knowledge) rewrites(pod *corev1.Pod, check bool) []bool {
 	if v, ok := known(k.istio["injectorRewrites"]); ok {
 		k.rule("injectorRewrites of the config")
 		return v
+	}
+	if check && k.isToldOff() {
+		return both[:1]
 	}
 	return both
 }

@@ -111,7 +111,7 @@ func (t *trial) judgePatched(g *source) error {
 			return err
 		}
 		s.asked = asked(t.input, s)
-		checked, _, err := check(s.text, t.k.files, t.k.config)
+		checked, _, err := check(s.text, t.k.files, t.k.checked())
 		if err != nil {
 			return err
 		}

@@ -234,7 +234,7 @@ func (t *trial) run(text []byte) error {
 	if t.input, err = newSide(text); err != nil {
 		return err
 	}
-	checked, inspected, err := check(text, t.k.files, t.k.config)
+	checked, inspected, err := check(text, t.k.files, t.k.checked())
 	if err != nil {
 		return err
 	}
@@ -255,7 +255,7 @@ func (t *trial) run(text []byte) error {
 	}
 	t.plain = model.Judge(t.input.pod, t.input.asked, model.World{})
 	t.output.asked = asked(t.input, t.output)
-	checked, _, err = check(output, t.k.files, t.k.config)
+	checked, _, err = check(output, t.k.files, t.k.checked())
 	t.output.hear(checked)
 	return err
 }
@@ -543,7 +543,10 @@ func (t *trial) judgePodChecked(what string, s *side, all []world, lives []model
 	}
 	worst := transformer.Severity("")
 	for _, found := range s.checks {
-		for _, severity := range found {
+		for key, severity := range found {
+			if key == reason.InjectorUnknown.String() {
+				severity = transformer.Error // of the run
+			}
 			worst = worse(worst, severity)
 		}
 	}
@@ -656,9 +659,12 @@ func (t *trial) judgeUnless(what string, s *side, at model.Site, all []world, li
 	}
 	right := len(named) > 0 || len(separate) == 0
 	for _, words := range named {
-		i := slices.IndexFunc(separate, func(d fact) bool { return d.words == words })
-		if right = right && i >= 0; i >= 0 {
-			left = separate[i].among(left)
+		isNamed := func(d fact) bool { return d.words == words }
+		right = right && slices.ContainsFunc(separate, isNamed)
+		for _, d := range separate {
+			if isNamed(d) {
+				left = d.among(left)
+			}
 		}
 		t.count("a warning depends on: " + words)
 	}
