@@ -58,10 +58,14 @@ func (t *tool) load(p *pkg, args []string) (*config.RewriteProbes, error) {
 	case t.config != "":
 		p.config = t.config
 	case o == nil:
-		p.config, err = findConfig(args)
+		p.config, err = p.fence.findConfig(args)
 	}
 	if err == nil && p.config != "" {
-		o, err = readConfig(p.config)
+		read := readNamed
+		if t.config == "" {
+			read = p.fence.read
+		}
+		o, err = readConfig(p.config, read)
 	}
 	if err != nil {
 		return nil, err
@@ -88,10 +92,10 @@ func registryFromEnv(c *config.RewriteProbes) error {
 }
 
 // readConfig reads the one object of a file.
-func readConfig(name string) (*manifest.Object, error) {
-	text, err := os.ReadFile(name)
+func readConfig(name string, read func(string) ([]byte, error)) (*manifest.Object, error) {
+	text, err := read(name)
 	if err != nil {
-		return nil, fmt.Errorf("%s: functionConfig: %w", name, reasonOf(err))
+		return nil, fmt.Errorf("%s: functionConfig: %w", name, err)
 	}
 	s, err := manifest.Read(name, text)
 	if err != nil {
@@ -105,9 +109,9 @@ func readConfig(name string) (*manifest.Object, error) {
 
 // findConfig returns the functionConfig that is nearest to the arguments; "" if none is
 // near. Stdin is in the current folder.
-func findConfig(args []string) (found string, err error) {
+func (f *fence) findConfig(args []string) (found string, err error) {
 	for i, arg := range args {
-		near := nearestConfig(arg)
+		near := f.nearestConfig(arg)
 		if i > 0 && realPath(near) != realPath(found) {
 			const none = "no " + configName
 			return "", &usageError{fmt.Errorf("%s has %s, and %s has %s: give --config FILE or --config none, or run the command for each",
@@ -120,13 +124,13 @@ func findConfig(args []string) (found string, err error) {
 
 // nearestConfig returns the functionConfig beside a file, in a folder, or in the nearest
 // folder above, up to the root of the repository; "" if there is none.
-func nearestConfig(arg string) string {
+func (f *fence) nearestConfig(arg string) string {
 	dir, _ := filepath.EvalSymlinks(arg) // "" for stdin, -, which is in the current folder
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		dir = filepath.Dir(dir)
 	}
 	for folder := range above(dir) {
-		if name := filepath.Join(folder, configName); isConfigFile(name) {
+		if name := filepath.Join(folder, configName); f.isConfigFile(name) {
 			return name
 		}
 	}
@@ -134,11 +138,16 @@ func nearestConfig(arg string) string {
 }
 
 // isConfigFile reports whether a file is meant to be a functionConfig: it is not if all of its
-// objects are of other kinds.
-func isConfigFile(name string) bool {
-	text, err := os.ReadFile(name)
-	if err != nil {
+// objects are of other kinds. One that must not be opened is: the run fails, and does not go on
+// with another.
+func (f *fence) isConfigFile(name string) bool {
+	info, err := os.Stat(name)
+	if err != nil || info.IsDir() {
 		return false
+	}
+	text, err := f.read(name)
+	if err != nil {
+		return true
 	}
 	s, err := manifest.Read(name, text)
 	return err != nil || slices.ContainsFunc(s.Objects(), mayBeConfig)

@@ -84,11 +84,9 @@ func (g *given) walk(root string, ignore []string) (found bool) {
 	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		f := file{path: path, walked: true}
 		isFolder := err == nil && d.IsDir()
-		isRegular := err != nil || d.Type().IsRegular()
 		if err == nil && d.Type()&fs.ModeSymlink != 0 {
 			target, broken := os.Stat(path)
 			isFolder = broken == nil && target.IsDir()
-			isRegular = broken != nil || target.Mode().IsRegular()
 			f.link = path
 		}
 		switch {
@@ -101,7 +99,7 @@ func (g *given) walk(root string, ignore []string) (found bool) {
 		case isFolder && f.link != "":
 			g.folders = append(g.folders, path)
 			found = true
-		case err != nil || isRegular && isManifestName(d.Name()):
+		case err != nil || !isFolder && isManifestName(d.Name()):
 			g.add(f)
 			found = true
 		}
@@ -112,10 +110,7 @@ func (g *given) walk(root string, ignore []string) (found bool) {
 
 // isInside reports whether a real path is in one of the given folders.
 func (g *given) isInside(real string) bool {
-	return slices.ContainsFunc(g.roots, func(root string) bool {
-		rel, err := filepath.Rel(root, real)
-		return err == nil && filepath.IsLocal(rel)
-	})
+	return slices.ContainsFunc(g.roots, func(root string) bool { return isBelow(real, root) })
 }
 
 // isRead reports whether files of the folder that a link leads to are read by another path.

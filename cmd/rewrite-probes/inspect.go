@@ -149,7 +149,7 @@ func addUnseen(p *pkg, r *report.Report) {
 			m.Reason, m.Severity = gate, gate.Severity()
 		}
 	}
-	r.Messages = append(foldBuilt(p.files, r.Messages), findUnbuilt(p.files)...)
+	r.Messages = append(p.fence.foldBuilt(p.files, r.Messages), p.fence.findUnbuilt(p.files)...)
 	if r.Subjects()+r.Patched == 0 && !r.Failed() {
 		r.Messages = append(
 			r.Messages,

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -48,24 +47,27 @@ type patch struct {
 // kustomizationNames are the names that kustomize knows a kustomization by.
 var kustomizationNames = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
 
-// readKustomization reads a kustomization; what is no file, or what kustomize would
-// refuse, is empty.
-func readKustomization(name string) (k kustomization) {
-	text, _ := os.ReadFile(name)
+// readKustomization reads a kustomization. What the run must not open, or what kustomize would
+// refuse, is empty and not ok.
+func (f *fence) readKustomization(name string) (k kustomization, ok bool) {
+	text, err := f.read(name)
+	if err != nil {
+		return kustomization{}, false
+	}
 	s, err := manifest.Read(name, text)
 	if err != nil || len(s.Objects()) != 1 {
-		return kustomization{}
+		return kustomization{}, false
 	}
 	if _, err := s.Objects()[0].Decode(nil, &k); err != nil {
-		return kustomization{}
+		return kustomization{}, false
 	}
-	return k
+	return k, true
 }
 
 // patchesOf returns the patch files that a kustomization names, each with the kind that it
 // patches, if known; the patches that are in it; and its replacements, as JSON patches that change the same.
-func patchesOf(name string) (files map[string]string, inline, replacements []patchText) {
-	k := readKustomization(name)
+func (f *fence) patchesOf(name string) (files map[string]string, inline, replacements []patchText) {
+	k, _ := f.readKustomization(name)
 	files = make(map[string]string)
 	for _, p := range slices.Concat(k.Patches, k.JSON6902) {
 		if p.Path != "" {
@@ -97,17 +99,17 @@ type namedPatch struct{ kustomization, kind string }
 // findPatches returns the patch files that kustomizations name, each by its real path: those
 // among the files, and those in the folders of the files and above, up to the root of the
 // repository.
-func findPatches(files []file) map[string]namedPatch {
+func (f *fence) findPatches(files []file) map[string]namedPatch {
 	found := make(map[string]namedPatch)
 	seen := make(map[string]bool)
-	for _, f := range files {
-		for dir := range above(filepath.Dir(f.path)) {
+	for _, given := range files {
+		for dir := range above(filepath.Dir(given.path)) {
 			if seen[dir] {
 				break
 			}
 			seen[dir] = true
 			name := kustomizationIn(dir)
-			patches, _, _ := patchesOf(name)
+			patches, _, _ := f.patchesOf(name)
 			for patch, kind := range patches {
 				found[realPath(filepath.Join(dir, patch))] = namedPatch{name, kind}
 			}
@@ -118,36 +120,37 @@ func findPatches(files []file) map[string]namedPatch {
 
 // findUnbuilt returns a message about each kustomization among the files that takes more
 // into a build than the files.
-func findUnbuilt(files []file) (found []report.Message) {
+func (f *fence) findUnbuilt(files []file) (found []report.Message) {
 	read := make(map[string]bool)
-	for _, f := range files {
-		read[f.real] = true
+	for _, given := range files {
+		read[given.real] = true
 	}
-	for _, f := range files {
-		if !slices.Contains(kustomizationNames, filepath.Base(f.path)) {
+	for _, given := range files {
+		if !slices.Contains(kustomizationNames, filepath.Base(given.path)) {
 			continue
 		}
-		if name := missing(f.path, read); name != "" {
-			found = append(found, aboutFile(f.path, reason.NotBuilt,
+		k, _ := f.readKustomization(given.path)
+		if name := f.missing(given.path, k, read); name != "" {
+			found = append(found, aboutFile(given.path, reason.NotBuilt,
 				"its build takes "+name+", which is not in the input"))
 		}
 	}
 	return found
 }
 
-// missing returns the first that a kustomization takes into its build and that was not
-// read; "" if there is none. A kustomization that was read answers for itself.
-func missing(kustomization string, read map[string]bool) string {
-	k := readKustomization(kustomization)
+// missing returns the first that a kustomization in a file takes into its build and that was
+// not read; "" if there is none. A kustomization that was read answers for itself.
+func (f *fence) missing(file string, k kustomization, read map[string]bool) string {
 	for _, name := range slices.Concat(k.Resources, k.Bases, k.Components) {
-		path := filepath.Join(filepath.Dir(kustomization), name)
+		path := filepath.Join(filepath.Dir(file), name)
 		inner := kustomizationIn(path)
 		key := realPath(cmp.Or(inner, path))
 		if read[key] {
 			continue
 		}
 		read[key] = true // for one that takes itself
-		if inner == "" || missing(inner, read) != "" {
+		base, ok := f.readKustomization(inner)
+		if !ok || f.missing(inner, base, read) != "" {
 			delete(read, key)
 			return name
 		}
@@ -159,11 +162,12 @@ func missing(kustomization string, read map[string]bool) string {
 }
 
 // runsFunction reports whether a kustomization runs rewrite-probes as a function.
-func runsFunction(name string) bool {
-	return slices.ContainsFunc(readKustomization(name).Transformers, func(transformer string) bool {
+func (f *fence) runsFunction(name string) bool {
+	k, _ := f.readKustomization(name)
+	return slices.ContainsFunc(k.Transformers, func(transformer string) bool {
 		text := []byte(transformer)
 		if !strings.Contains(transformer, "\n") {
-			text, _ = os.ReadFile(filepath.Join(filepath.Dir(name), transformer))
+			text, _ = f.read(filepath.Join(filepath.Dir(name), transformer))
 		}
 		s, err := manifest.Read(name, text)
 		return err == nil && slices.ContainsFunc(s.Objects(), func(o *manifest.Object) bool {
@@ -174,8 +178,8 @@ func runsFunction(name string) bool {
 }
 
 // addBuilt adds the real paths of the files that a kustomization takes into its build.
-func addBuilt(built map[string]bool, name string) {
-	k := readKustomization(name)
+func (f *fence) addBuilt(built map[string]bool, name string) {
+	k, _ := f.readKustomization(name)
 	for _, resource := range slices.Concat(k.Resources, k.Bases, k.Components) {
 		path := filepath.Join(filepath.Dir(name), resource)
 		real := realPath(path)
@@ -184,29 +188,29 @@ func addBuilt(built map[string]bool, name string) {
 		}
 		built[real] = true
 		if inner := kustomizationIn(path); inner != "" {
-			addBuilt(built, inner)
+			f.addBuilt(built, inner)
 		}
 	}
 }
 
 // foldBuilt puts one message about each kustomization that runs rewrite-probes itself in place of
 // those about the probes of the files that it builds from, which have them as they are before.
-func foldBuilt(files []file, messages []report.Message) []report.Message {
-	for _, f := range files {
-		if !slices.Contains(kustomizationNames, filepath.Base(f.path)) ||
-			!runsFunction(f.path) {
+func (f *fence) foldBuilt(files []file, messages []report.Message) []report.Message {
+	for _, given := range files {
+		if !slices.Contains(kustomizationNames, filepath.Base(given.path)) ||
+			!f.runsFunction(given.path) {
 			continue
 		}
 		built := make(map[string]bool)
-		addBuilt(built, f.path)
+		f.addBuilt(built, given.path)
 		left := slices.DeleteFunc(messages, func(m report.Message) bool {
 			return m.Reason.Doc().MayBeBuilt &&
 				m.Object != nil &&
 				built[realPath(m.Object.Source)]
 		})
 		if len(left) < len(messages) {
-			m := aboutFile(f.path, reason.NotBuilt, "its build runs rewrite-probes, so these files have the probes as they are before")
-			dir := filepath.Dir(f.path)
+			m := aboutFile(given.path, reason.NotBuilt, "its build runs rewrite-probes, so these files have the probes as they are before")
+			dir := filepath.Dir(given.path)
 			if strings.HasPrefix(dir, "-") {
 				dir = "./" + dir // or it is a flag
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -30,6 +31,7 @@ type pkg struct {
 	messages []report.Message // about files that are not read, or cannot be
 	charts   map[string]int   // the number of templates that are not read, by the chart's Chart.yaml
 	files    []file           // that were given; none if that was stdin
+	fence    *fence           // around the files that the run opens by itself
 	blank    []byte           // input of comments alone, which --allow-empty accepts
 	config   string           // the file with the functionConfig; "" if there is none
 }
@@ -37,7 +39,7 @@ type pkg struct {
 // readPackage reads stdin (no arguments, or "-" alone), or the files and the
 // folders that the arguments name.
 func (t *tool) readPackage(command string, args []string) (*pkg, error) {
-	p := &pkg{allowEmpty: t.allowEmpty, charts: make(map[string]int)}
+	p := &pkg{allowEmpty: t.allowEmpty, charts: make(map[string]int), fence: newFence(args)}
 	std := t.streams
 	switch {
 	case len(args) == 0 && isTerminal(std.in):
@@ -92,12 +94,13 @@ func (p *pkg) readFiles(args, ignore []string) error {
 	for _, link := range g.folders {
 		p.note(link, reason.Link, "not checked: this is a link to a folder")
 	}
-	patches := findPatches(p.files)
+	patches := p.fence.findPatches(p.files)
 	for _, f := range p.files {
-		text, err := os.ReadFile(f.path)
+		text, err := p.read(f)
 		switch {
+		case text == nil && err == nil:
 		case err != nil:
-			p.unreadable(f.path, reasonOf(err), "")
+			p.unreadable(f.path, err, "")
 		case patches[f.real].kustomization != "":
 			named := patches[f.real]
 			p.passOverPatch(
@@ -109,7 +112,7 @@ func (p *pkg) readFiles(args, ignore []string) error {
 		case f.walked && jsonPatch().Match(text):
 			p.passOverPatch(f.path, patchText{text: string(text)}, "it is a JSON patch", "in the object that it changes")
 		case f.walked && slices.Contains(kustomizationNames, filepath.Base(f.path)):
-			_, inline, replacements := patchesOf(f.path)
+			_, inline, replacements := p.fence.patchesOf(f.path)
 			if concern := concernOfAny(inline); concern != "" {
 				p.noteWhy(f.path, reason.Patch, "not checked: this has an inline patch", concern+builtByKustomize)
 			}
@@ -128,6 +131,24 @@ func (p *pkg) readFiles(args, ignore []string) error {
 		)
 	}
 	return nil
+}
+
+// read returns the text of a given file, or notes why it must not be opened and returns nil.
+func (p *pkg) read(f file) ([]byte, error) {
+	if !f.walked {
+		return readNamed(f.path)
+	}
+	switch info, err := os.Stat(f.path); {
+	case err != nil:
+		return nil, reasonOf(err)
+	case !p.fence.has(f.real):
+		p.note(cmp.Or(f.link, f.path), reason.Link, "not checked: "+p.fence.leadsOut().Error())
+		return nil, nil
+	case !info.Mode().IsRegular():
+		p.note(cmp.Or(f.link, f.path), reason.NoText, "not checked: "+errNotRegular.Error())
+		return nil, nil
+	}
+	return p.fence.read(f.path)
 }
 
 // add reads the text of a file as manifests, or notes why it does not.

@@ -154,9 +154,9 @@ func (f *patchFlags) home(cmd *cobra.Command) (*manifest.Object, error) {
 			file, name = file[:i], file[i+1:]
 		}
 	}
-	text, err := os.ReadFile(file)
+	text, err := readNamed(file)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, reasonOf(err))
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	s, err := manifest.Read(file, text)
 	if err != nil {

@@ -58,6 +58,8 @@ type splice struct {
 // maxSize is the most that an input or output may have: offsets are int32.
 const maxSize = math.MaxInt32 - 16
 
+var errTooLarge = errors.New("must be smaller than 2 GiB")
+
 // Read splits the input into its objects. The name ("<stdin>" or a path)
 // appears in messages. The input must never be changed afterwards: the stream
 // and what is decoded from it refer to it. Input without any object is an
@@ -85,7 +87,7 @@ func read(name string, input []byte, verified []yaml.Verified) (s *Stream, err e
 		}
 	}()
 	if len(input) > maxSize {
-		return nil, &Error{File: name, Err: errors.New("must be smaller than 2 GiB")}
+		return nil, &Error{File: name, Err: errTooLarge}
 	}
 	s.endLastLine()
 	if s.text, err = yaml.Check(s.in, verified); err != nil {

@@ -310,8 +310,8 @@ var docs = [...]Doc{
 	},
 	Link: {
 		Name: "link", Of: Run, Severity: Info,
-		Cause:   "A walk does not follow links to folders, so rewrite-probes did not look into that folder.",
-		Fix:     "Pass that folder too, or skip the link with `--ignore`.",
+		Cause:   "A walk does not follow links to folders, nor links out of the repository. So rewrite-probes did not read the target.",
+		Fix:     "Pass the target too, or skip the link with `--ignore`.",
 		SameFix: true, Gate: NotRendered,
 	},
 	MarkMisplaced: {
