@@ -290,17 +290,11 @@ func asksToHold(pod *corev1.Pod) bool {
 	return config.HoldApplicationUntilProxyStarts
 }
 
-// isToldOff reports whether check is told that the injector rewrites nothing, where the config does not say it: in three
-// of four cases, since else most probes only may fail.
+// isToldOff reports whether check is told that the injector rewrites nothing: where the config does not say it. Else most
+// probes only may fail, and few certain failures are left to judge.
 func (k *knowledge) isToldOff() bool {
-	if _, given := k.istio["injectorRewrites"]; given {
-		return false
-	}
-	sum := 0
-	for _, c := range k.owner.Name {
-		sum += int(c)
-	}
-	return sum%4 != 0
+	_, given := known(k.istio["injectorRewrites"])
+	return !given
 }
 
 // checked returns the config of check.
