@@ -8,30 +8,26 @@ import (
 // A mark is a switch of injection that a mesh reads as a label or as an annotation, and not as the
 // other.
 type mark struct {
-	title, key       string
-	onPods, onSpaces string // where the mesh reads it of pods and Namespaces: "labels" or "annotations"
+	title, key string
+	on         string // where the mesh reads it, of pods and Namespaces: "labels" or "annotations"
 }
 
-// marks are those of meshes other than Istio. Sources are in the files of their profiles; of App
-// Mesh in aws/aws-app-mesh-controller-for-k8s: the annotation in pkg/inject/constants.go
-// (AppMeshSidecarInjectAnnotation, commit 020c31820a80), the label in the namespaceSelector of
-// config/webhook/pod_mutator_patch.yaml (commit 27aa61b7c09c).
+// marks are those of meshes other than Istio. Sources are in the files of their profiles.
 var marks = []mark{
-	{"Kuma", kumaInject, "labels", "labels"},
-	{"Linkerd", linkerdInject, "annotations", "annotations"},
-	{"Consul", consulInject, "annotations", "annotations"},
-	{"AWS App Mesh", "appmesh.k8s.aws/sidecarInjectorWebhook", "annotations", "labels"},
+	{"Kuma", kumaInject, "labels"},
+	{"Linkerd", linkerdInject, "annotations"},
+	{"Consul", consulInject, "annotations"},
 }
 
 // misplacedMark returns a finding if the pod or its Namespace has a label for an annotation of a
 // mesh's, or the reverse, so that nothing is injected; nil if it has none.
 func (v *view) misplacedMark() *Finding {
 	for _, m := range marks {
-		if f := m.misplacedIn(v, &v.ofPods, m.onPods, v.metadata); f != nil {
+		if f := m.misplacedIn(v, &v.ofPods, v.metadata); f != nil {
 			return f
 		}
 		ns, _ := v.namespace()
-		if f := m.misplacedIn(v, ns, m.onSpaces, nil); f != nil {
+		if f := m.misplacedIn(v, ns, nil); f != nil {
 			return f
 		}
 	}
@@ -40,8 +36,8 @@ func (v *view) misplacedMark() *Finding {
 
 // misplacedIn returns a finding if metadata has the mark in the wrong place; at is the path of the
 // pods' metadata, nil of a Namespace.
-func (m mark) misplacedIn(v *view, metadata *field.NotedMetadata, right string, at field.Path) *Finding {
-	wrong := otherThan(right)
+func (m mark) misplacedIn(v *view, metadata *field.NotedMetadata, at field.Path) *Finding {
+	wrong := otherThan(m.on)
 	values := metadata.Annotations
 	if wrong == "labels" {
 		values = metadata.Labels
@@ -57,7 +53,7 @@ func (m mark) misplacedIn(v *view, metadata *field.NotedMetadata, right string, 
 		at = at.Key(wrong, m.key)
 	}
 	f := NewFinding(reason.MarkMisplaced, at, "%s has no effect, so %s does not inject this pod", reason.Capital(what), m.title).
-		Why("%s reads it only among the %s", m.title, right).
+		Why("%s reads it only among the %s", m.title, m.on).
 		Fix("Move it there. If the pod is in Istio, set `mesh: istio`")
 	return &f
 }

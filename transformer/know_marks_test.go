@@ -259,7 +259,6 @@ func TestAMarkInTheWrongPlaceIsNamed(t *testing.T) {
 		{"Linkerd", "linkerd.io/inject", "enabled", label, label},
 		{"Linkerd", "linkerd.io/inject", "ingress", label, label},
 		{"Consul", "consul.hashicorp.com/connect-inject", "true", label, label},
-		{"AWS App Mesh", "appmesh.k8s.aws/sidecarInjectorWebhook", "enabled", label, annotation},
 	} {
 		onSpace := fmt.Sprintf("apiVersion: v1\nkind: Namespace\nmetadata:\n  name: n\n  "+c.space+"\n---\n", c.key, c.value)
 		for _, before := range []string{podOf(fmt.Sprintf(c.pod, c.key, c.value), app(httpProbe)), onSpace + inNamespace(podOf("", app(httpProbe)))} {

@@ -142,8 +142,6 @@ func (istio) capturedFate(v *view, s *site, w world.WorldFate, running bool) wor
 		return world.Spared // istio-init, the last init container, has not run yet
 	case s.gates() && !running:
 		return world.Failing("the mesh captures it, and istio-proxy does not run yet")
-	case w.Early:
-		return world.Failing(fmt.Sprintf("the mesh captures port %d, and istio-proxy starts after probe-proxy, whose own startupProbe asks that port", port))
 	case kind == pod.KindTCPSocket:
 		return world.FalselyPassing(whyAccepted)
 	case w.MTLS.Mode == surroundings.MTLSStrict:
@@ -220,10 +218,6 @@ func (d istio) answeredFate(v *view, s *site, w world.World) world.Fate {
 		return world.Failing("istio-proxy, which must answer, starts later")
 	case !h.proxy && slices.Contains(h.listens, listens):
 		return world.Failing(fmt.Sprintf("probe-proxy and istio-proxy listen on the same port, %d", listens))
-	case h.isGated() &&
-		!w.Native &&
-		d.rewritesFact(v, v.annotations()).Is != certain.Never:
-		return world.Failing("the annotation `" + istioRewrite + ": \"false\"` is missing: Istio's injector sends probe-proxy's own startupProbe to istio-proxy, which starts later, so the pod never starts")
 	}
 	return world.Spared
 }

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -171,7 +170,11 @@ func (r *reader) holderIn(at pod.Ref, c *pod.Container, originals map[string]*pr
 		h.listens = []int{istioStatusOr(r.annotations()), prober.StatusPort, r.opts.Port}
 	}
 	h.port = h.listens[0]
-	h.ours = r.opts.isOurs(h, field.As[bool](field.Map(r.record), recordDeclared))
+	if h.proxy {
+		h.ours = len(originals) > 0 && len(c.Env) == 1 && isDeclared(h.raw, r.record)
+	} else {
+		h.ours = r.opts.ProbeProxy.isProbeProxy(c)
+	}
 	return h
 }
 
@@ -417,86 +420,3 @@ type answerer struct {
 	who  string // one of the AnsweredBy constants but auto
 	port int
 }
-
-// probeProxyPort returns the port on which a probe-proxy listens: that of its
-// arguments, else the one where its hook or, in what earlier versions wrote, its startup
-// probe goes.
-func probeProxyPort(c *pod.Container) int {
-	if port, given := portArgument(c.Args); given {
-		return port
-	}
-	if waitsForItself(c) {
-		if port, given := portArgument(c.Lifecycle.PostStart.Exec.Command); given {
-			return port
-		}
-	}
-	if p := c.StartupProbe; p != nil && p.HTTPGet != nil && p.HTTPGet.Port.Int > 0 { // 0 if it is a name
-		return int(p.HTTPGet.Port.Int)
-	}
-	return prober.DefaultPort
-}
-
-// portArgument returns the number after portFlag.
-func portArgument(args []string) (port int, given bool) {
-	for i, arg := range args {
-		v, ok := strings.CutPrefix(arg, portFlag+"=")
-		if arg == portFlag && i+1 < len(args) {
-			v, ok = args[i+1], true
-		}
-		if n, err := strconv.Atoi(v); ok && err == nil {
-			return n, true
-		}
-	}
-	return 0, false
-}
-
-// asksItself reports whether a container has the startup probe that earlier versions gave to
-// probe-proxy.
-func asksItself(c *pod.Container) bool {
-	p := c.StartupProbe
-	return p != nil &&
-		p.HTTPGet != nil &&
-		p.HTTPGet.Path == prober.HealthPath
-}
-
-// waitsForItself reports whether a container has the postStart hook of a probe-proxy.
-func waitsForItself(c *pod.Container) bool {
-	if c.Lifecycle == nil ||
-		c.Lifecycle.PostStart == nil ||
-		c.Lifecycle.PostStart.Exec == nil {
-		return false
-	}
-	command := c.Lifecycle.PostStart.Exec.Command
-	return len(command) > 1 &&
-		command[0] == prober.Program &&
-		command[1] == prober.WaitCommand
-}
-
-// isOurs reports whether we added the container: a probe-proxy is known by its
-// name, its postStart hook or its startup probe, a mesh's proxy by having only what we declare for
-// it, and what the API server fills in. declared is set if the template says that we
-// declared the proxy: then its image and its resources may be any.
-func (o *Options) isOurs(h *holder, declared bool) bool {
-	if !h.proxy {
-		c := h.container
-		return c.Name == o.ProbeProxy.Name ||
-			c.Name == Defaults().ProbeProxy.Name ||
-			waitsForItself(c) ||
-			asksItself(c)
-	}
-	for _, e := range istioPlaceholder {
-		if v, _ := h.raw.Get(e.Key); v != e.Value && !(declared && e.Key == "image") {
-			return false
-		}
-	}
-	return len(h.container.Env) == 1 && !slices.ContainsFunc(h.raw, func(e field.Entry) bool {
-		_, placed := istioPlaceholder.Get(e.Key)
-		return !placed &&
-			e.Key != "env" &&
-			!(e.Key == "securityContext" && isRestrictedContext(e.Value)) &&
-			!(e.Key == "resources" && declared) && !isFilledIn(e, h.raw)
-	})
-}
-
-// portFlag is the flag of probe-proxy for its port.
-const portFlag = "--port"

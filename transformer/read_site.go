@@ -57,19 +57,9 @@ func (s *site) gates() bool {
 }
 
 // needsStart reports whether the probe or hook depends on what happens while init containers
-// start: it gates them, or a native probe-proxy that has a startupProbe of its own answers it.
+// start, since it gates them.
 func (s *site) needsStart() bool {
-	return s.at.Init && s.gates() || s.holder.isGated()
-}
-
-// isGated reports whether the containers after a native probe-proxy wait for a startupProbe
-// of its own, which earlier versions gave it.
-func (h *holder) isGated() bool {
-	return h != nil &&
-		!h.proxy &&
-		!h.isAnnotation() &&
-		h.at.Init &&
-		asksItself(h.container)
+	return s.at.Init && s.gates()
 }
 
 // neverWorks reports whether nobody makes the probe or hook of a kind: the API server allows

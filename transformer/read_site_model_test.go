@@ -53,26 +53,6 @@ func TestWhatWaitsForAProbeOrHookWhileThePodStarts(t *testing.T) {
 	}
 }
 
-// A holder needs its own start to be over if it is an older probe-proxy among the init containers.
-func TestWhichHolderIsGated(t *testing.T) {
-	health := &pod.Probe{Handler: pod.Handler{HTTPGet: &pod.HTTPGet{Path: prober.HealthPath, Port: field.Number(15099)}}}
-	other := &pod.Probe{Handler: pod.Handler{HTTPGet: &pod.HTTPGet{Path: "/x", Port: field.Number(15099)}}}
-	for _, startup := range []*pod.Probe{nil, health, other, {}} {
-		for _, proxy := range []bool{true, false} {
-			for _, init := range []bool{true, false} {
-				h := &holder{at: pod.Ref{Init: init}, proxy: proxy, container: &pod.Container{StartupProbe: startup}}
-				s := &site{container: &pod.Container{}, holder: h, name: prober.Readiness}
-				if want := startup == health && !proxy && init; h.isGated() != want || s.needsStart() != want {
-					t.Errorf("%v, Istio's %t, init %t: gated %t, a probe needs it %t", startup, proxy, init, h.isGated(), s.needsStart())
-				}
-			}
-		}
-	}
-	if (&holder{}).isGated() || (*holder)(nil).isGated() {
-		t.Error("an annotation is gated, or nothing is")
-	}
-}
-
 func TestWhereAHolderAnswers(t *testing.T) {
 	app := map[string]*prober.Original{"/app-health/app/livez": {HTTPGet: &prober.HTTPGet{Port: field.Number(80)}}}
 	for _, inForm := range []bool{true, false} {

@@ -127,8 +127,8 @@ const (
 	recordInherited = "inherited"
 	// recordExcluded has the ports that were taken out of the mesh, by annotation.
 	recordExcluded = "excluded"
-	// recordDeclared is set if we declared the mesh's proxy with an image or resources of
-	// the user's, by which we could not recognise it.
+	// recordDeclared is true if we declared the mesh's proxy with an image or resources of
+	// the user's, by which we could not recognise it, and false if its author declared it in our words.
 	recordDeclared = "declared"
 )
 

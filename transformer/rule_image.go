@@ -1,8 +1,6 @@
 package transformer
 
 import (
-	"strings"
-
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/release"
 )
@@ -47,13 +45,4 @@ func (p *ProbeProxy) replaces(have string) bool {
 		return false
 	}
 	return release.Compare(haveTag, wantTag) <= 0
-}
-
-// splitImage returns the name and the tag of an image. One with a digest has no tag, and its name is nobody else's.
-func splitImage(image string) (name, tag string) {
-	i := strings.LastIndexByte(image, ':')
-	if i <= strings.LastIndexByte(image, '/') {
-		return image, ""
-	}
-	return image[:i], image[i+1:]
 }

@@ -145,7 +145,7 @@ var ruleCases = map[string]ruleCase{
 		app := &in.Template.Spec.Containers[0]
 		app.ReadinessProbe = &pod.Probe{Handler: pod.Handler{Exec: &pod.Exec{Command: []string{"true"}}}}
 		env := []pod.EnvVar{{Name: "ISTIO_KUBE_APP_PROBERS", Value: &originals}}
-		in.Template.Spec.InitContainers = []pod.Container{{Name: "probe-proxy", RestartPolicy: "Always", Env: env}}
+		in.Template.Spec.InitContainers = []pod.Container{{Name: "probe-proxy", Image: o.ProbeProxy.ImageToRun(), RestartPolicy: "Always", Env: env}}
 	}, "original-replaced"},
 }
 

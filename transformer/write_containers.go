@@ -205,20 +205,5 @@ func (w *draft) withImmutable(want, have field.Map) field.Map {
 			want = append(want, e)
 		}
 	}
-	startup, isOlder := have.Get("startupProbe")
-	if _, waits := have.Get("lifecycle"); !isOlder || waits {
-		return want
-	}
-	// Its image, which stays, may not know how to wait.
-	want = slices.DeleteFunc(want, func(e field.Entry) bool {
-		return e.Key == "lifecycle"
-	})
-	asked, _ := startup.(field.Map)
-	return append(
-		want,
-		field.Entry{
-			Key:   "startupProbe",
-			Value: field.Merge(asked, ownProbe(w.setting, prober.HealthPath)),
-		},
-	)
+	return want
 }

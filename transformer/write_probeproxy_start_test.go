@@ -8,40 +8,32 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
-var waitHook = regexp.MustCompile(`(?m)^( *)lifecycle:\n +postStart:\n +exec:\n +command:\n +- /probe-proxy\n +- wait\n +- "--port=(\d+)"\n`)
-
-// asEarlier returns a rewritten manifest with the startupProbe that earlier versions gave to
-// probe-proxy, in place of its postStart hook.
-func asEarlier(t *testing.T, text string) string {
-	t.Helper()
-	earlier := waitHook.ReplaceAllString(text, `${1}startupProbe:
-${1}  httpGet:
-${1}    path: /healthz
-${1}    port: $2
-${1}  periodSeconds: 1
-${1}  failureThreshold: 60
-`)
-	if earlier == text {
-		t.Fatalf("probe-proxy has no postStart hook:\n%s", text)
-	}
-	return earlier
-}
-
-func TestAProbeProxyWithAStartupProbeGetsTheHook(t *testing.T) {
+// A probe-proxy is known by its hook, whatever its name and image, and by its image without the hook.
+func TestAProbeProxyThatWasEditedIsKnown(t *testing.T) {
 	before := podOf("", app(httpProbe))
-	renamed := []string{"name: probe-proxy\n", "name: answers\n"} // it is known by its hook, or its startupProbe
+	hook := regexp.MustCompile(`(?m)^ *lifecycle:\n +postStart:\n +exec:\n +command:(\n +- .*){3}\n`)
 	for _, opts := range [][]option{nil, {asContainer}, {port(15098)}, {inMesh("linkerd")}} {
 		want := plan(t, before, opts...).text
-		for _, text := range []string{want, asEarlier(t, want)} {
-			for _, text := range []string{text, strings.Replace(text, renamed[0], renamed[1], 1)} {
-				got := plan(t, text, opts...)
-				if sortedLines(got.text) != sortedLines(want) {
-					t.Errorf("got\n%s\nwant\n%s", got.text, want)
-				}
-				wantNoEdits(t, plan(t, got.text, opts...))
+		for name, text := range map[string]string{
+			"as it is":     want,
+			"another name": strings.Replace(want, "name: probe-proxy\n", "name: answers\n", 1),
+			"another tag":  strings.Replace(want, "example/probe-proxy:v1\n", "example/probe-proxy:v0\n", 1),
+			"no hook":      hook.ReplaceAllString(want, ""),
+		} {
+			if (text == want) != (name == "as it is") {
+				t.Fatalf("%s: nothing was edited in\n%s", name, want)
 			}
-			wantText(t, restore(t, strings.Replace(text, renamed[0], renamed[1], 1), opts...), before)
+			got := plan(t, text, opts...)
+			if sortedLines(got.text) != sortedLines(want) {
+				t.Errorf("%s: got\n%s\nwant\n%s", name, got.text, want)
+			}
+			wantNoEdits(t, plan(t, got.text, opts...))
+			if name != "no hook" || !strings.Contains(want, "15098") { // of whose port the hook tells
+				wantText(t, restore(t, text, opts...), before)
+			}
 		}
+		moved := strings.Replace(want, "example/probe-proxy:v1\n", "mirror.example/p:v1\n", 1)
+		wantText(t, restore(t, moved, opts...), before)
 	}
 }
 
@@ -65,34 +57,12 @@ func TestTheRestOfProbeProxysLifecycleStays(t *testing.T) {
 	}
 }
 
-// A Job's template cannot change, and the image that stays may not know the hook's command.
-func TestAJobKeepsTheStartupProbe(t *testing.T) {
-	for _, kind := range []string{"Job", "JobSet"} {
-		before := strings.Replace(podOf("", "restartPolicy: Never\n"+app(httpProbe)), "apiVersion: apps/v1\nkind: Deployment", "apiVersion: batch/v1\nkind: Job", 1)
-		if kind == "JobSet" {
-			before = "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata:\n  name: web\nspec:\n  replicatedJobs:\n  - name: a\n    template:\n" +
-				indent("", strings.TrimPrefix(before[strings.Index(before, "spec:"):], ""), 6)
-		}
-		now := plan(t, before).text
-		wantNoEdits(t, plan(t, now))
-		earlier := asEarlier(t, now)
-		wantNoEdits(t, plan(t, earlier))
-		wantText(t, restore(t, earlier), before)
-		// Where its port moves, the template changes anyway, and the probe follows.
-		if moved := plan(t, earlier, port(15098)).text; strings.Contains(moved, "15099") || !strings.Contains(moved, "startupProbe:") || strings.Contains(moved, "- wait\n") {
-			t.Errorf("%s: got\n%s", kind, moved)
-		}
-	}
-}
-
-// The startupProbe went to the pod's port, which the mesh may capture before it runs.
+// The mesh may capture the pod's port of probe-proxy before it runs; the hook dials 127.0.0.1.
 func TestTheHookDoesNotDependOnTheMesh(t *testing.T) {
 	text := plan(t, podOf(injected, app(httpProbe)), port(15098)).text
 	bare := strings.Replace(text, "        traffic.sidecar.istio.io/excludeInboundPorts: \"15098\"\n", "", 1)
 	opts := []option{port(15098), mtls("PERMISSIVE"), nativeSidecars(false)}
-	for form, want := range map[string]world.Outcome{bare: world.Unaffected, asEarlier(t, bare): world.Fails} {
-		if v := plan(t, form, opts...).Probes[0]; v.StrictTLS != want {
-			t.Errorf("%+v, want %v, in\n%s", v, want, form)
-		}
+	if v := plan(t, bare, opts...).Probes[0]; v.StrictTLS != world.Unaffected {
+		t.Errorf("%+v in\n%s", v, bare)
 	}
 }

@@ -71,6 +71,10 @@ func (w *draft) recordFor(toRewrite []*site, user, written field.KeyValues) Reco
 	if w.isAnsweredBy(AnsweredByIstioProxy) {
 		if at, proxy := w.proxyOf(w.mesh.isProxy); proxy != nil {
 			w.noteEmpty(&r, w.containerPath(at).Key("env"), len(proxy.Env) == 0)
+			hasOthers := len(proxy.Env) > len(proxy.EnvVars(prober.EnvName))
+			if !hasOthers && isDeclared(w.sourceMap(w.containerPath(at)), nil) {
+				r.Set(recordDeclared, false)
+			}
 		} else if w.opts.IstioProxy.Image != autoImage ||
 			len(field.Merge(nil, w.opts.IstioProxy.Resources)) > 0 {
 			r.Set(recordDeclared, true)

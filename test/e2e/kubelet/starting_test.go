@@ -84,7 +84,7 @@ func firstFails(t *testing.T, p map[string]any) {
 	spec["volumes"] = append(volumes, map[string]any{"name": "state", "emptyDir": map[string]any{}})
 }
 
-// asEarlier puts into probe-proxy the startupProbe that it had before it had a postStart hook.
+// asEarlier puts into probe-proxy the startupProbe that could replace its postStart hook.
 func asEarlier(t *testing.T, p map[string]any) {
 	t.Helper()
 	ours := containerOf(t, p, "probe-proxy")
