@@ -89,7 +89,7 @@ func TestThePreCommitHooksBuildTheVersionTheyArePinnedTo(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
-	if out, err := run("rewrite-probes-check"); err == nil || !strings.Contains(out, "[injector-unknown]") {
+	if out, err := run("rewrite-probes-check"); err == nil || !strings.Contains(out, "[would-fail]") {
 		t.Errorf("the gate must find the probe: %v\n%s", err, out)
 	}
 	if out, err := run("rewrite-probes", "--hook-stage", "manual"); err == nil || !strings.Contains(out, "files were modified by this hook") {
@@ -149,7 +149,7 @@ func TestTheActionBuildsTheVersionItIsPinnedTo(t *testing.T) {
 					return v
 				}))
 			}
-			if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "[injector-unknown]") {
+			if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "[would-fail]") {
 				t.Errorf("the gate must find the probe: %v\n%s", err, out)
 			}
 			out, err := h.run(dir, filepath.Join(temp, "rewrite-probes"), "version")
@@ -190,7 +190,7 @@ func TestTheJobOfGitLabRuns(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
-	if out, err := run(); err == nil || !strings.Contains(out, "[injector-unknown]") || !strings.Contains(out, "\n+      httpGet: {path: /app-health/web/readyz, port: 15099}") {
+	if out, err := run(); err == nil || !strings.Contains(out, "[would-fail]") || !strings.Contains(out, "\n+      httpGet: {path: /app-health/web/readyz, port: 15099}") {
 		t.Errorf("the job must fail with the finding and the diff: %v\n%s", err, out)
 	}
 	if report := string(readFile(t, filepath.Join(dir, "probes.xml"))); !strings.Contains(report, `failures="1"`) {
