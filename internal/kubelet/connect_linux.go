@@ -3,7 +3,48 @@ package kubelet
 import (
 	"net/netip"
 	"syscall"
+	"unsafe"
 )
+
+// What the kernel keeps for an app is charged to our container, and bounded: an answer of 10 KiB
+// with its head comes at once, more as it is read. The kernel doubles these numbers.
+const (
+	appReceives = 16 << 10
+	appSends    = 16 << 10
+)
+
+// setBuffers bounds the buffers of a connection that is to be made. Errors are ignored: it works
+// without too.
+func setBuffers(_, _ string, c syscall.RawConn) error {
+	return c.Control(func(fd uintptr) {
+		_ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, appReceives)
+		_ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_SNDBUF, appSends)
+	})
+}
+
+// Unsent returns how many bytes the kernel keeps for a peer that has not acknowledged them.
+func Unsent(conn any) (n int) {
+	c, ok := conn.(syscall.Conn)
+	if !ok {
+		return 0
+	}
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	_ = raw.Control(func(fd uintptr) { n = UnsentOf(int(fd)) })
+	return n
+}
+
+// UnsentOf returns the same of a socket.
+func UnsentOf(socket int) int {
+	var n int32
+	_, _, err := syscall.Syscall(syscall.SYS_IOCTL, uintptr(socket), syscall.TIOCOUTQ, uintptr(unsafe.Pointer(&n)))
+	if err != 0 {
+		return 0
+	}
+	return int(n)
+}
 
 // A socket is a connection that was established at once and carries no data. The runtime's poller
 // does not know it: to register it, and to ask the kernel for both of its addresses, takes longer

@@ -51,7 +51,8 @@ func (c *Call) Close() {
 		return
 	}
 	tcp, ok := c.open.(interface{ SetLinger(seconds int) error })
-	if ok && !c.closes.usual(time.Now()) {
+	// What the app has not taken of the request is dropped: the kernel would keep it for minutes.
+	if ok && (Unsent(c.open) > 0 || !c.closes.usual(time.Now())) {
 		_ = tcp.SetLinger(0)
 	}
 	_ = c.open.Close() // the kubelet ignores such errors too
@@ -91,7 +92,12 @@ func (c *Call) unwatch() {
 // to one second, which on Linux does not shorten TIME-WAIT (its purpose) and
 // makes close wait for the app's acknowledgement. And it sets up TCP
 // keep-alives, for connections that live less than any keep-alive interval.
-var dialer = net.Dialer{KeepAlive: -1}
+var dialer = net.Dialer{KeepAlive: -1, Control: setBuffers}
+
+// Dial connects with an app.
+func Dial(ctx context.Context, address string) (net.Conn, error) {
+	return dialer.DialContext(ctx, "tcp", address)
+}
 
 // dial opens a connection to a port of the app, and closes the one before, since an
 // app may serve one connection at a time. When ctx is done, pending reads and writes

@@ -3,7 +3,6 @@ package sidecar
 import (
 	"container/list"
 	"context"
-	"net"
 	"sync"
 	"time"
 )
@@ -17,9 +16,24 @@ const (
 	minOfKey  = 2  // calls of one key, however many keys there are
 
 	maxHeads   = 256 // connections whose head is not complete, or that are refused
-	maxLarge   = 16  // connections with heads larger than smallHead that are not complete
+	maxLarge   = 16  // connections with heads larger than smallHead that are not complete, or wait
 	maxWaiting = 256 // calls that wait for a place
 	maxPages   = 4   // pages of the server's own that are being sent
+	maxUnread  = 32  // answers that are sent, and not taken, beyond maxLeft
+
+	// callPart is the part of the places that calls with heads larger than smallHead may have.
+	callPart = 4
+
+	// What the kernel keeps for a caller: it is charged to the container. A request has one
+	// head, and an answer of 10 KiB with its head must not wait for its caller. The kernel
+	// doubles these numbers for its own needs.
+	callerReceives = 4 << 10
+	callerSends    = 16 << 10
+
+	// maxLeft bounds what closed connections leave to the kernel to send within sendTime. Each
+	// leaves leftCost beside its bytes.
+	maxLeft  = 1 << 20
+	leftCost = 4 << 10
 
 	maxAppBytes = 3 << 20   // of apps' heads, as wire.Meter charges them
 	minKeyBytes = 512 << 10 // of them for one key, however many keys there are
@@ -40,9 +54,12 @@ const (
 // in a queue, from which the oldest is evicted for a new one: nobody waits to be
 // accepted, and patience with slow callers ends as others come.
 type budget struct {
-	mu                           sync.Mutex
-	heads, large, waiting, pages queue
-	appBytes, tlsBytes           int
+	mu                                   sync.Mutex
+	heads, large, waiting, pages, unread queue
+
+	appBytes, tlsBytes int
+	left               int       // bytes that closed connections may still leave to the kernel
+	leftAt             time.Time // when left was last raised
 }
 
 // A queue has the connections that may be evicted, the oldest first. It is
@@ -56,6 +73,7 @@ type queue struct {
 type share struct {
 	budget   *budget
 	places   chan struct{} // one for each open call
+	large    chan struct{} // one for each of them with a large head
 	maxBytes int
 	bytes    int       // guarded by the budget's mu
 	next     time.Time // when the next part of a large head may be read; guarded by the budget's mu
@@ -71,6 +89,9 @@ func newBudget() *budget {
 		large:   queue{max: maxLarge},
 		waiting: queue{max: maxWaiting},
 		pages:   queue{max: maxPages},
+		unread:  queue{max: maxUnread},
+		left:    maxLeft,
+		leftAt:  time.Now(),
 	}
 }
 
@@ -80,6 +101,7 @@ func (b *budget) divide(places int, shares []*share) {
 		*s = share{
 			budget:   b,
 			places:   make(chan struct{}, portion(places, len(shares), minOfKey, maxOfKey)),
+			large:    make(chan struct{}, portion(places/callPart, len(shares), 1, maxOfKey/callPart)),
 			maxBytes: portion(maxAppBytes, len(shares), minKeyBytes, maxAppBytes/2),
 
 			turns:       make(chan struct{}, turnsOfKey),
@@ -119,14 +141,30 @@ func (b *budget) leave(c *conn) bool {
 }
 
 func (b *budget) evictLocked(c *conn) {
-	if tcp, ok := c.Conn.(*net.TCPConn); ok && c.queue == &b.pages {
-		_ = tcp.SetLinger(0) // the rest of the page is dropped
+	if c.queue == &b.pages {
+		reset(c.Conn) // the rest of the page is dropped
 	}
 	c.queue.Remove(c.element)
 	c.queue = nil
 	c.gone = true
 	_ = c.SetDeadline(time.Now())
 	close(c.evicted)
+}
+
+// leaveBehind reports whether a connection may be closed that leaves n bytes to the kernel, which
+// drops them after sendTime at the latest.
+func (b *budget) leaveBehind(n int) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	more := float64(maxLeft) * min(now.Sub(b.leftAt).Seconds()/sendTime.Seconds(), 1)
+	b.left = min(b.left+int(more), maxLeft)
+	b.leftAt = now
+	if n += leftCost; n > b.left {
+		return false
+	}
+	b.left -= n
+	return true
 }
 
 // take reserves n bytes for the app's answer to a call, and waits for the key's

@@ -125,7 +125,7 @@ func TestACallThatWasEvictedTakesNoPlace(t *testing.T) {
 		s := New(slog.New(slog.DiscardHandler), "127.0.0.1", 0, probers, nil)
 		c, e := evicted(s, ""), s.entries[key]
 		for range 50 {
-			if c.waitFor(e) || len(e.share.places) > 0 {
+			if c.waitFor(e, e.share.places, &s.budget.waiting) || len(e.share.places) > 0 {
 				t.Fatalf("it has a place: %d are taken", len(e.share.places))
 			}
 		}
@@ -133,7 +133,7 @@ func TestACallThatWasEvictedTakesNoPlace(t *testing.T) {
 			e.share.places <- struct{}{}
 		}
 		began := time.Now()
-		if c.waitFor(e) || time.Since(began) > 0 {
+		if c.waitFor(e, e.share.places, &s.budget.waiting) || time.Since(began) > 0 {
 			t.Errorf("it waits for %s", time.Since(began))
 		}
 	})

@@ -86,13 +86,16 @@ func (c *conn) answeredAtOnce() bool {
 		return false
 	}
 	c.flush(answer)
+	if n := kubelet.Unsent(c.Conn); n > 0 && !c.server.budget.leaveBehind(n) {
+		reset(c.Conn)
+	}
 	c.Close()
 	buffers.Put(c.buf)
 	return true
 }
 
 func (c *conn) serve() {
-	defer c.Close()
+	defer c.end()
 	// A fault in one call must not end the others; the caller sees the
 	// connection close, which is a failure.
 	defer func() {
@@ -179,21 +182,45 @@ func (s *Server) ownPage(path string) func() []byte {
 	return nil
 }
 
-// takePlace takes one of the entry's places. If all are taken, the call of a probe waits.
+// takePlace takes one of the entry's places, and before it one of those for large heads, if the
+// request has one. While the call waits, its fields are not kept apart.
+func (c *conn) takePlace(e *entry, req *request) bool {
+	if req.large && !c.take(e, e.share.large, &c.server.budget.large, req) {
+		return false
+	}
+	if c.take(e, e.share.places, &c.server.budget.waiting, req) {
+		return true
+	}
+	if req.large {
+		<-e.share.large
+	}
+	return false
+}
+
+// take takes one of the entry's places. If all are taken, the call of a probe waits in a queue.
 // That of a hook is closed: the kubelet would take a hook that waits for one that runs, and
 // ignores its status.
-func (c *conn) takePlace(e *entry) bool {
+func (c *conn) take(e *entry, places chan struct{}, q *queue, req *request) bool {
 	select {
-	case e.share.places <- struct{}{}:
+	case places <- struct{}{}:
 		return true
 	default:
-		return !e.probeType.IsHook() && c.waitFor(e)
 	}
+	if e.probeType.IsHook() {
+		return false
+	}
+	req.header = nil
+	if !c.waitFor(e, places, q) {
+		return false
+	}
+	req.header, _ = parseFields(req.fields) // as before
+	delete(req.header, "Host")
+	return true
 }
 
 // call calls the app in one of the entry's places.
 func (c *conn) call(e *entry, req *request) {
-	if !c.takePlace(e) {
+	if !c.takePlace(e, req) {
 		if !e.probeType.IsHook() {
 			c.refuse(&badRequest{429, "too many calls of this probe at a time"})
 		}
@@ -201,7 +228,7 @@ func (c *conn) call(e *entry, req *request) {
 	}
 	// The call lasts until its answer is sent: the program may end when no
 	// call is open.
-	defer c.server.callEnds(&e.share)
+	defer c.server.callEnds(&e.share, req.large)
 	call := &kubelet.Call{Host: req.host, Port: c.view.port, Header: req.header, Start: c.start}
 	if req.http11 {
 		call.Early = c.early
@@ -219,16 +246,16 @@ func (c *conn) call(e *entry, req *request) {
 	c.sendAnswer(c.probe(e, call))
 }
 
-// waitFor waits for one of the entry's places, until the probe's time is over
+// waitFor waits in a queue for one of the entry's places, until the probe's time is over
 // or the connection is evicted.
-func (c *conn) waitFor(e *entry) bool {
-	c.server.budget.enter(c, &c.server.budget.waiting)
+func (c *conn) waitFor(e *entry, places chan struct{}, q *queue) bool {
+	c.server.budget.enter(c, q)
 	select {
-	case e.share.places <- struct{}{}:
+	case places <- struct{}{}:
 		if c.server.budget.leave(c) {
 			return true
 		}
-		<-e.share.places
+		<-places
 		return false
 	case <-time.After(time.Until(c.start.Add(e.target.Timeout))):
 	case <-c.evicted:
@@ -259,8 +286,8 @@ func (c *conn) probe(e *entry, call *kubelet.Call) *kubelet.Answer {
 // away. Most probes are over by then, and watching costs a goroutine.
 const watchAfter = 20 * time.Millisecond
 
-// watch returns a context that is done when the caller has gone away, and what ends the
-// watch.
+// watch returns a context that is done when the caller has gone away, or sends what nobody
+// asked for; and what ends the watch.
 func (c *conn) watch() (ctx context.Context, stop func()) {
 	_ = c.SetReadDeadline(time.Time{}) // that of the head is over
 	ctx, gone := context.WithCancel(context.Background())
@@ -268,8 +295,7 @@ func (c *conn) watch() (ctx context.Context, stop func()) {
 	watching.Add(1)
 	timer := time.AfterFunc(watchAfter, func() {
 		defer watching.Done()
-		// A caller that goes on sending does not wait for an answer either.
-		if _, err := io.CopyN(io.Discard, c.Conn, maxHead); !errors.Is(err, os.ErrDeadlineExceeded) {
+		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
 			gone()
 		}
 	})
@@ -343,6 +369,9 @@ func (c *conn) page(text []byte) {
 	c.server.budget.leave(c)
 }
 
+// maxRest bounds what is read after the head of a refused request.
+const maxRest = maxHead
+
 // refuse answers a request. If that may have more bytes than were read, it reads
 // them: closing a connection with unread bytes resets it, and the answer is lost.
 func (c *conn) refuse(bad *badRequest) {
@@ -353,9 +382,37 @@ func (c *conn) refuse(bad *badRequest) {
 	closeWrite(c.Conn)
 	_ = c.SetReadDeadline(time.Now().Add(500 * time.Millisecond))
 	if c.server.budget.enter(c, &c.server.budget.heads) {
-		_, _ = io.CopyN(io.Discard, c.Conn, 1<<20)
+		_, _ = io.CopyN(io.Discard, c.Conn, maxRest)
 	}
 	c.server.budget.leave(c)
+}
+
+// end closes the connection. The kernel keeps what the caller has not taken yet, and the container
+// is charged for it. If closed connections have left it too much, this one stays open for sendTime,
+// or until newer ones evict it. What the caller has not taken then is dropped.
+func (c *conn) end() {
+	defer c.Close()
+	n := kubelet.Unsent(c.Conn)
+	if n == 0 || c.server.budget.leaveBehind(n) {
+		return
+	}
+	closeWrite(c.Conn)
+	c.server.budget.enter(c, &c.server.budget.unread)
+	select {
+	case <-time.After(sendTime):
+	case <-c.evicted:
+	}
+	c.server.budget.leave(c)
+	if kubelet.Unsent(c.Conn) > 0 {
+		reset(c.Conn)
+	}
+}
+
+// reset has the end of a connection drop what was not sent.
+func reset(conn net.Conn) {
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
 }
 
 func appendAnswer(status, length int, body []byte) []byte {

@@ -12,12 +12,15 @@ import (
 // could go on calling, and nobody misses the result.
 const probesWithin = 500 * time.Millisecond
 
-// callEnds frees the place of a call, and collects garbage after every few.
-func (s *Server) callEnds(of *share) {
+// callEnds frees the places of a call, and collects garbage after every few.
+func (s *Server) callEnds(of *share, large bool) {
 	if s.served.Add(1)%collectEvery == 0 {
 		runtime.GC()
 	}
 	<-of.places
+	if large {
+		<-of.large
+	}
 	select {
 	case s.ended <- struct{}{}:
 	default:

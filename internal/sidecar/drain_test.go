@@ -70,7 +70,7 @@ func TestDrain_openCallsAndPreStopHooks(t *testing.T) {
 						time.Sleep(before + c.begin)
 						s.entries[c.key].share.places <- struct{}{}
 						time.Sleep(c.end - c.begin)
-						s.callEnds(&s.entries[c.key].share)
+						s.callEnds(&s.entries[c.key].share, false)
 					}()
 				}
 				time.Sleep(before)

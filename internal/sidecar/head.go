@@ -29,6 +29,8 @@ type request struct {
 	http11               bool
 	method, target, host string
 	header               textproto.MIMEHeader
+	fields               string // the lines from which header was read
+	large                bool   // the head is larger than smallHead
 }
 
 // hasBody reports whether more than the head may come.
@@ -97,9 +99,24 @@ func parseHead(head []byte) (*request, error) {
 	if err != nil {
 		return nil, err
 	}
-	req.header = make(textproto.MIMEHeader)
-	for rest != "" {
-		line, rest, _ = strings.Cut(rest, "\r\n")
+	req.fields = rest
+	req.large = len(head) > smallHead
+	if req.header, err = parseFields(rest); err != nil {
+		return nil, err
+	}
+	if len(req.header["Host"]) > 1 {
+		return nil, &badRequest{400, "request has several Host headers"}
+	}
+	req.host = req.header.Get("Host")
+	delete(req.header, "Host")
+	return req, nil
+}
+
+// parseFields reads the lines of a head after the first.
+func parseFields(lines string) (textproto.MIMEHeader, error) {
+	header := make(textproto.MIMEHeader)
+	for line := ""; lines != ""; {
+		line, lines, _ = strings.Cut(lines, "\r\n")
 		name, value, ok := strings.Cut(line, ":")
 		value = strings.Trim(value, " \t")
 		if !ok ||
@@ -108,14 +125,9 @@ func parseHead(head []byte) (*request, error) {
 			return nil, &badRequest{400, "header is malformed"}
 		}
 		name = textproto.CanonicalMIMEHeaderKey(name)
-		req.header[name] = append(req.header[name], value)
+		header[name] = append(header[name], value)
 	}
-	if len(req.header["Host"]) > 1 {
-		return nil, &badRequest{400, "request has several Host headers"}
-	}
-	req.host = req.header.Get("Host")
-	delete(req.header, "Host")
-	return req, nil
+	return header, nil
 }
 
 // plainTarget returns the target of a GET of HTTP/1 without a body, if nothing else has come.

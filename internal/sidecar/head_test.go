@@ -27,7 +27,8 @@ const kubeletHead = "GET /app-health/app/livez HTTP/1.1\r\nHost: 10.0.0.1:15020\
 
 func TestAHeadIsReadWhole(t *testing.T) {
 	want := &request{http11: true, method: "GET", target: "/app-health/app/livez", host: "10.0.0.1:15020",
-		header: textproto.MIMEHeader{"User-Agent": {"kube-probe/1.37"}, "Accept": {"*/*"}, "Connection": {"close"}, "X-A": {"1", "2"}}}
+		header: textproto.MIMEHeader{"User-Agent": {"kube-probe/1.37"}, "Accept": {"*/*"}, "Connection": {"close"}, "X-A": {"1", "2"}},
+		fields: kubeletHead[strings.Index(kubeletHead, "Host"):] + "\r\nx-a:\t1 \r\nX-A: 2"}
 	req, err := parseHead([]byte(kubeletHead + "\r\nx-a:\t1 \r\nX-A: 2"))
 	if err != nil || !reflect.DeepEqual(req, want) {
 		t.Errorf("%+v, %v; want %+v", req, err, want)
@@ -276,7 +277,7 @@ func TestTheRestOfARefusedRequestIsRead(t *testing.T) {
 			answer <- string(b)
 		}()
 		// A whole buffer has come with the head.
-		if n, err := io.WriteString(caller, "POST /healthz HTTP/1.1\r\n\r\n"+strings.Repeat("x", 2<<20)); err == nil || n != 4096+(1<<20) {
+		if n, err := io.WriteString(caller, "POST /healthz HTTP/1.1\r\n\r\n"+strings.Repeat("x", 2<<20)); err == nil || n != 4096+maxRest {
 			t.Errorf("%d bytes are read: %v", n, err)
 		}
 		if line, _, _ := strings.Cut(<-answer, "\r\n"); line != "HTTP/1.1 405 Method Not Allowed" {

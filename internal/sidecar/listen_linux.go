@@ -4,15 +4,19 @@ import (
 	"net"
 	"os"
 	"syscall"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
 )
 
 const tcpUserTimeout = 18 // TCP_USER_TIMEOUT of linux/tcp.h
 
 // setOptions sets TCP_DEFER_ACCEPT, for a second: its queue is bounded. And
-// TCP_USER_TIMEOUT, for answers that nobody takes, also after close. Errors are
-// ignored: without the options the server works too.
+// TCP_USER_TIMEOUT, for answers that nobody takes, also after close. And the buffers, which
+// connections inherit. Errors are ignored: without the options the server works too.
 func setOptions(_, _ string, c syscall.RawConn) error {
 	return c.Control(func(fd uintptr) {
+		_ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, callerReceives)
+		_ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_SNDBUF, callerSends)
 		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_DEFER_ACCEPT, 1)
 		_ = syscall.SetsockoptInt(
 			int(fd),
@@ -66,9 +70,14 @@ func acceptWaiting(l net.Listener, atMost int, buf []byte, serve func(socket int
 }
 
 // answerNow sends an answer that fits into the buffer of a fresh connection, and ends it. Both
-// leave in one packet.
-func answerNow(socket int, answer []byte) {
+// leave in one packet. Where the caller has not taken it, and may says no, it is dropped.
+func answerNow(socket int, answer []byte, may func(unsent int) bool) {
 	_, _ = syscall.SendmsgN(socket, answer, nil, nil, syscall.MSG_MORE|syscall.MSG_NOSIGNAL)
+	_ = syscall.Shutdown(socket, syscall.SHUT_WR)
+	if n := kubelet.UnsentOf(socket); n > 0 && !may(n) {
+		drop(socket)
+		return
+	}
 	_ = syscall.Close(socket)
 }
 

@@ -16,7 +16,7 @@ func acceptWaiting(net.Listener, int, []byte, func(int, []byte)) bool {
 	return false
 }
 
-func answerNow(int, []byte) {}
+func answerNow(int, []byte, func(int) bool) {}
 
 func drop(int) {}
 

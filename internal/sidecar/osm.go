@@ -111,14 +111,14 @@ func (c *conn) isPassedOn(first []byte) bool {
 // any call, and keeps nothing in memory.
 func (c *conn) passOn(first []byte) {
 	e := c.view.tls
-	if !c.takePlace(e) {
+	if !c.takePlace(e, &request{}) {
 		return
 	}
-	defer c.server.callEnds(&e.share)
+	defer c.server.callEnds(&e.share, false)
 	end := c.start.Add(e.target.Timeout)
 	ctx, cancel := context.WithDeadline(context.Background(), end)
 	defer cancel()
-	app, err := (&net.Dialer{KeepAlive: -1}).DialContext(ctx, "tcp", e.address)
+	app, err := kubelet.Dial(ctx, e.address)
 	if err == nil {
 		defer app.Close()
 		_ = app.SetDeadline(end)
@@ -138,7 +138,7 @@ func (c *conn) passOn(first []byte) {
 	_, _ = io.Copy(c.Conn, app)
 	closeWrite(c.Conn)
 	_ = app.Close()
-	_ = c.Close()
+	_ = c.SetReadDeadline(time.Now())
 	copying.Wait()
 }
 

@@ -150,7 +150,7 @@ func (s *Server) takeWaiting(l net.Listener, v *view, w *workers, waiting *lines
 	more := acceptWaiting(l, acceptAtOnce, waiting.buf[:], func(socket int, first []byte) {
 		answer, called := v.atOnce(s, first)
 		if answer != nil {
-			answerNow(socket, answer)
+			answerNow(socket, answer, s.budget.leaveBehind)
 			return
 		}
 		waiting.add(called, inLine{socket, bytes.Clone(first), time.Now()})
