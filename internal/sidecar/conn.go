@@ -370,7 +370,7 @@ func (c *conn) page(text []byte) {
 }
 
 // maxRest bounds what is read after the head of a refused request.
-const maxRest = 1 << 20
+const maxRest = maxHead
 
 // refuse answers a request. If that may have more bytes than were read, it reads
 // them: closing a connection with unread bytes resets it, and the answer is lost.
