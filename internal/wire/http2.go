@@ -465,7 +465,8 @@ func (s *stream) trailers(f frame) error {
 	return nil
 }
 
-// addData takes the data of our stream. That of a stream which was never opened is an
+// addData takes the data of our stream, and charges the frame by what it brings less than it takes. A
+// body that comes byte by byte is not a failure, but the call waits for its work. That of a stream which was never opened is an
 // error, as it is to net/http.
 func (s *stream) addData(f frame) error {
 	size := len(f.payload)
@@ -486,8 +487,10 @@ func (s *stream) addData(f frame) error {
 			return errors.New("body is longer than declared")
 		}
 	}
-	if len(s.data) > 0 {
-		return nil
+	brought := len(s.data)
+	if brought == 0 {
+		return s.meter.take(frameCost + size)
 	}
-	return s.meter.take(frameCost + size)
+	s.meter.work(max(dataWork-brought, 0))
+	return s.meter.take(max(size-2*brought, 0))
 }

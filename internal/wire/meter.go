@@ -14,6 +14,7 @@ const (
 	maxMetered = 512 << 10
 	fieldCost  = 128      // is charged for each field beside its bytes
 	frameCost  = 256      // is charged for each frame of HTTP/2 that carries nothing of the body
+	dataWork   = 128      // is the work of a frame of the body, less its bytes
 	meterStep  = 16 << 10 // is free for every call, and the size of further steps
 )
 
@@ -26,7 +27,7 @@ var (
 // makes: they are charged before they are kept. The zero value may be used.
 type Meter struct {
 	// More, if set, is asked for each n bytes beyond those that are free. It may
-	// wait, and returns false if there are none left.
+	// wait, and returns false if there are none left. For 0 bytes it only waits.
 	More    func(n int) bool
 	Granted int // bytes that More has granted
 
@@ -41,7 +42,8 @@ type Meter struct {
 	// wait, because this one took much of the processor.
 	Worked func(pause time.Duration)
 
-	used int
+	used   int
+	worked int // beyond used, and since the last pause
 }
 
 // A meteredReader reads heads of HTTP/1 and charges them, before they are parsed.
@@ -77,6 +79,15 @@ func (r *meteredReader) charge(b []byte) {
 		}
 	}
 	r.err = r.meter.take(n)
+}
+
+// work has the call wait as long as n bytes would, and takes none: they are not kept.
+func (m *Meter) work(n int) {
+	for m.worked += n; m.worked > meterStep; m.worked -= meterStep {
+		if m.More != nil {
+			m.More(0)
+		}
+	}
 }
 
 func (m *Meter) take(n int) error {
