@@ -286,7 +286,7 @@ func (c *conn) probe(e *entry, call *kubelet.Call) *kubelet.Answer {
 // away. Most probes are over by then, and watching costs a goroutine.
 const watchAfter = 20 * time.Millisecond
 
-// watch returns a context that is done when the caller has gone away, or sends what nobody
+// watch returns a context that is done when the caller has gone away, or has sent maxRest that nobody
 // asked for; and what ends the watch.
 func (c *conn) watch() (ctx context.Context, stop func()) {
 	_ = c.SetReadDeadline(time.Time{}) // that of the head is over
@@ -295,7 +295,8 @@ func (c *conn) watch() (ctx context.Context, stop func()) {
 	watching.Add(1)
 	timer := time.AfterFunc(watchAfter, func() {
 		defer watching.Done()
-		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		// A caller that goes on sending does not wait for an answer either.
+		if _, err := io.CopyN(io.Discard, c.Conn, maxRest); !errors.Is(err, os.ErrDeadlineExceeded) {
 			gone()
 		}
 	})
@@ -369,7 +370,7 @@ func (c *conn) page(text []byte) {
 	c.server.budget.leave(c)
 }
 
-// maxRest bounds what is read after the head of a refused request.
+// maxRest bounds what is read after the head of a request.
 const maxRest = maxHead
 
 // refuse answers a request. If that may have more bytes than were read, it reads
