@@ -139,7 +139,7 @@ func (r *reads) noted(counts func(key string) bool) {
 	if counts != nil {
 		n = Notes{
 			Pods: n.Pods.Of(counts), Workload: n.Workload.Of(counts), Namespace: n.Namespace.Of(counts),
-			Kinds: n.Kinds & surroundings.Namespaces,
+			Kinds: n.Kinds & surroundings.Namespaces.Set(),
 		}
 	}
 	r.Kinds, r.Namespace = n.Kinds, n.Namespace
@@ -178,7 +178,7 @@ func (r *reads) answerer() {
 			r.add(context.Key(key))
 		}
 		containers := r.in.Template.Spec.All()
-		r.add(resources.Deciding(r.spec, containers, r.in.Around.LimitRanges, r.source)...)
+		r.add(resources.Deciding(r.spec, containers, r.in.Around.Ranges(), r.source)...)
 	case AnsweredByIstioProxy:
 		r.add(context, r.spec.Key("hostUsers"))
 		for at := range r.in.Template.Spec.All() {

@@ -6,6 +6,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/nearby"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 )
 
@@ -20,7 +21,7 @@ func near(t *testing.T, namespace, yaml string) *surroundings.Surroundings {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return nearby.Collect([]*manifest.Stream{s}, rootNamespace).Of(s.Objects()[0], namespace)
+	return new(nearby.Collect([]*manifest.Stream{s}, rootNamespace).Of(s.Objects()[0], namespace))
 }
 
 var webLabels = field.KeyValues{{Key: "app", Value: "web"}, {Key: "tier", Value: "front"}}
@@ -32,7 +33,9 @@ func TestWhatCannotBeReadDoesNotCount(t *testing.T) {
 		yaml += "apiVersion: " + kind + "\nmetadata: {name: web}\nspec: 5\n---\n"
 	}
 	s := near(t, "", yaml)
-	if n := len(s.Services()) + len(s.Ingresses()) + len(s.LimitRanges) + len(s.Quotas) + len(s.PeerAuthentications) + len(s.AuthorizationPolicies); n != 0 {
-		t.Errorf("%d objects are known: %+v", n, s)
+	unlabelled := &surroundings.Pods{Kind: "Pod", Spec: new(pod.Spec)}
+	modes := s.MTLS(rootNamespace, unlabelled, 80, surroundings.MTLSPermissive)
+	if limits := s.Limits(); len(limits.Ranges)+len(limits.Quotas) != 0 || s.HasServices() || s.HasAuthorizationPolicies() || len(modes) != 1 || modes[0].At != "" {
+		t.Errorf("an object is known: %+v, %+v", limits, modes)
 	}
 }

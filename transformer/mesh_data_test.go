@@ -10,6 +10,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil/beside"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -210,13 +211,13 @@ func TestASidecarsListenerWithAndWithoutRedirection(t *testing.T) {
 		redirects bool
 		binds     bool
 	}{
-		{surroundings.InboundListener{Port: 80}, true, false}, {surroundings.InboundListener{Port: 80}, false, true},
-		{surroundings.InboundListener{Port: 80, IsCaptured: true}, false, false}, {surroundings.InboundListener{Port: 80, Binds: true}, true, true},
-		{surroundings.InboundListener{Port: 80, Binds: true, Bind: "127.0.0.1"}, true, false}, {surroundings.InboundListener{Port: 81, Binds: true}, true, false},
+		{surroundings.InboundListener{Port: surroundings.ListenerPort{Number: 80}}, true, false}, {surroundings.InboundListener{Port: surroundings.ListenerPort{Number: 80}}, false, true},
+		{surroundings.InboundListener{Port: surroundings.ListenerPort{Number: 80}, CaptureMode: "IPTABLES"}, false, false}, {surroundings.InboundListener{Port: surroundings.ListenerPort{Number: 80}, CaptureMode: "NONE"}, true, true},
+		{surroundings.InboundListener{Port: surroundings.ListenerPort{Number: 80}, CaptureMode: "NONE", Bind: "127.0.0.1"}, true, false}, {surroundings.InboundListener{Port: surroundings.ListenerPort{Number: 81}, CaptureMode: "NONE"}, true, false},
 	} {
-		s := surroundings.Surroundings{Sidecars: func() []surroundings.Sidecar {
-			return []surroundings.Sidecar{{Name: "s", Namespace: "shop", Listeners: []surroundings.InboundListener{{Port: 7}, c.listener}}}
-		}}
+		s := beside.Of(&surroundings.Sidecar{
+			Object: surroundings.Object{Name: "s", Namespace: "shop"}, Ingress: []surroundings.InboundListener{{Port: surroundings.ListenerPort{Number: 7}}, c.listener},
+		})
 		in := s.Inbound("istio-system", &surroundings.Pods{Namespace: "shop", Labels: field.KeyValues{}, Spec: spec}, 80, c.redirects)
 		if got := in.Binds > 0; got != c.binds {
 			t.Errorf("%+v, redirected %t: %+v", c.listener, c.redirects, in)

@@ -49,7 +49,7 @@ func istioRedirects(v *view, annotations field.Noted) func(int) bool {
 func istioInitPorts(v *view, annotations field.Noted) (field.Noted, field.Path) {
 	var path field.Path
 	if set, _ := v.in.Around.SidecarSet(v.pods()); set != nil {
-		annotations, _ = withInitPorts(annotations, set.InitArgs)
+		annotations, _ = withInitPorts(annotations, set.InitArgs())
 	}
 	for i, c := range v.in.Template.Spec.InitContainers {
 		if c.Name != istioInitName {

@@ -90,10 +90,11 @@ func (d istio) outcomes(v *view, f world.Facts) func(*site) (world.Fate, string)
 // off, although the pod's own label is presumed to have switched it on; "" if there is none.
 func (v *view) notInjectedElsewhere(injected world.Fact) string {
 	if injected.Presumed {
-		for _, n := range v.in.Around.NamespaceElsewhere {
-			if value, set := n.Namespace.Labels.Lookup(istioInjection); set && value != "enabled" {
-				return n.Words()
-			}
+		if n := v.in.Around.NamespaceElsewhere(func(labels field.KeyValues) bool {
+			value, set := labels.Lookup(istioInjection)
+			return set && value != "enabled"
+		}); n != nil {
+			return n.Words()
 		}
 	}
 	return ""

@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/authz"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil/beside"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -17,13 +19,9 @@ func holds(o *transformer.Options) { o.Istio.HoldApplication = true }
 func mtls(mode string) option      { return func(o *transformer.Options) { o.Istio.MTLS = mode } }
 
 // among plans with what other manifests say of the object.
-func among(t *testing.T, around surroundings.Surroundings, yaml string, opts ...option) result {
+func among(t *testing.T, around beside.Source, yaml string, opts ...option) result {
 	t.Helper()
-	return run(t, yaml, func(p *transformer.Planner, in transformer.Input) transformer.Plan {
-		around.Namespace = in.Around.Namespace
-		in.Around = around
-		return p.Plan(in)
-	}, opts...)
+	return runAmong(t, around, yaml, (*transformer.Planner).Plan, opts...)
 }
 
 // Each way of saying so, on its own, with the answerer of a probe that the app has, one
@@ -405,18 +403,18 @@ func TestOutcome_probeAfterTheStart(t *testing.T) {
 
 // Where istio-proxy accepts plain requests, it expects HTTP on a port that a Service declares so.
 func TestAProbeOverTLSFailsOnAPortThatIsDeclaredHTTP(t *testing.T) {
-	for ports, fails := range map[string]bool{
-		"name: http, port: 80": true, "name: http2, port: 80": true, "name: grpc-web, port: 80": true, "name: https, port: 80": false, "name: http, port: 81": false,
+	for port, fails := range map[surroundings.ServicePort]bool{
+		{Name: "http", Port: 80}: true, {Name: "http2", Port: 80}: true, {Name: "grpc-web", Port: 80}: true, {Name: "https", Port: 80}: false, {Name: "http", Port: 81}: false,
 	} {
-		around := near(t, "shop", service("selector: {app: web}", "ports: [{"+ports+"}]"))
+		around := beside.With(&surroundings.Service{Selector: field.KeyValues{{Key: "app", Value: "web"}}, Ports: []surroundings.ServicePort{port}})
 		for _, scheme := range []string{"HTTP", "HTTPS"} {
 			want := world.Unaffected
 			if fails && scheme == "HTTPS" {
 				want = world.Fails
 			}
 			yaml := podOf("labels: {app: web, sidecar.istio.io/inject: \"true\"}", app("livenessProbe: {httpGet: {port: 80, scheme: "+scheme+"}}"))
-			if v := among(t, *around, yaml, mtls("PERMISSIVE")).Probes[0]; v.StrictTLS != want || want == world.Fails && !strings.Contains(v.Why, "a Service declares its port as HTTP") {
-				t.Errorf("%s, {%s}: %+v, want %s", scheme, ports, v, want)
+			if v := among(t, around, yaml, mtls("PERMISSIVE")).Probes[0]; v.StrictTLS != want || want == world.Fails && !strings.Contains(v.Why, "a Service declares its port as HTTP") {
+				t.Errorf("%s, %+v: %+v, want %s", scheme, port, v, want)
 			}
 		}
 	}
@@ -566,9 +564,9 @@ func TestProbeProxyOnIstiosPortFailsOnlyIfIstioInjects(t *testing.T) {
 // Where the mesh captures the port of rewritten probes too, an AuthorizationPolicy may
 // refuse them there, whoever has rewritten them.
 func TestARewrittenProbeThatAPolicyRefusesFails(t *testing.T) {
-	denies := surroundings.Surroundings{AuthorizationPolicies: []surroundings.AuthorizationPolicy{
-		{Name: "deny", Namespace: "istio-system", Action: "DENY", Rules: []*authz.Rule{{}}},
-	}}
+	denies := beside.With(&surroundings.AuthorizationPolicy{
+		Object: surroundings.Object{Name: "deny", Namespace: "istio-system"}, Action: "DENY", Rules: []*authz.Rule{{}},
+	})
 	const status = "annotations: {traffic.sidecar.istio.io/includeInboundPorts: \"80,15020\"}\n"
 	ours := plan(t, podOf(injected, app(httpProbe)), answeredBy("probe-proxy")).text
 	bare := strings.Replace(ours, "        traffic.sidecar.istio.io/excludeInboundPorts: \"15099\"\n", "", 1)

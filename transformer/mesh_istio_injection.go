@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 )
@@ -102,7 +103,13 @@ func (v *view) othersInjected() bool {
 	ns, _ := v.namespace()
 	ns.Labels.Get(istioInjection) // what is asked of one Namespace counts for all
 	ns.Labels.Get(istioRevision)
-	return v.in.Around.OthersInjected
+	return v.in.Around.OthersInjected(v.in.NamespaceName, hasInjection)
+}
+
+// hasInjection reports whether the labels of a Namespace make Istio inject into its pods.
+func hasInjection(labels field.KeyValues) bool {
+	v, set := labels.Lookup(istioInjection)
+	return v == "enabled" || !set && labels.Get(istioRevision) != ""
 }
 
 // declaredMembership returns the membership of a container istio-proxy that an earlier run
@@ -238,8 +245,8 @@ func (i Istio) injects(namespace string) certain.Certainty {
 
 // namespaceWords names the pod's Namespace, and where it is.
 func (t *template) namespaceWords() string {
-	words := "Namespace \"" + t.in.Around.Namespace.Name + "\""
-	if x := t.in.Around.NamespaceAt; x != nil && x.String() != "" {
+	words := "Namespace \"" + t.ofNamespace.Name + "\""
+	if x := t.in.Around.NamespaceAt(); x != nil && x.String() != "" {
 		words += " (" + x.String() + ")"
 	}
 	return words
@@ -250,6 +257,6 @@ func (t *template) namespaceLabel(key string) string {
 	return entryWords(
 		"labels",
 		key,
-		t.in.Around.Namespace.Labels.Get(key),
+		t.ofNamespace.Labels.Unnoted().Get(key),
 	) + " of " + t.namespaceWords()
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil/beside"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -198,7 +198,7 @@ func TestWhetherIstioInjectsIsReadInIstiosOrder(t *testing.T) {
 		{name: "a value that Istio does not know", yaml: own("labels: {sidecar.istio.io/inject: \"yes\"}\n"), want: open},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := among(t, surroundings.Surroundings{NamespaceAt: at("there.yaml:7"), OthersInjected: c.others}, c.yaml, c.opts...)
+			r := among(t, beside.Source{At: at("there.yaml:7"), Others: c.others}, c.yaml, c.opts...)
 			if got := strings.TrimPrefix(r.Known, "known: "); !strings.HasPrefix(got, c.want) || !strings.Contains(got, c.at) {
 				t.Errorf("%q, want %s%s", r.Known, c.want, c.at)
 			}
@@ -213,7 +213,7 @@ func TestWhetherIstioInjectsIsReadInIstiosOrder(t *testing.T) {
 			}
 			// The fix that is named is one, for a pod that another proxy captures.
 			if f := r.Findings[0]; strings.Contains(textOf(f), "answeredBy: probe-proxy") {
-				r := among(t, surroundings.Surroundings{OthersInjected: c.others}, c.yaml, append([]option{answeredBy("probe-proxy")}, c.opts...)...)
+				r := among(t, beside.Source{Others: c.others}, c.yaml, append([]option{answeredBy("probe-proxy")}, c.opts...)...)
 				if r.Answer.By != "probe-proxy" || r.Probes[0].State != transformer.WouldRewrite {
 					t.Errorf("%s: with it, %+v, findings %v", textOf(f), r.Answer, r.Findings)
 				}

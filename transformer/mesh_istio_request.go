@@ -18,7 +18,7 @@ import (
 // read or, with rewritten, as Istio's injector rewrites it. Services declare what Envoy takes
 // the port for; if they disagree, either may hold.
 func (v *view) refusal(s *site, port int, rewritten bool) surroundings.Refusal {
-	if len(v.in.Around.AuthorizationPolicies) == 0 ||
+	if !v.in.Around.HasAuthorizationPolicies() ||
 		s.current.Kind() == pod.KindTCPSocket && !rewritten {
 		return surroundings.Refusal{Is: certain.Never} // a connection is always accepted
 	}

@@ -165,7 +165,7 @@ func (t *template) unreadableList(l portList, item string) Finding {
 		ns, _ := t.namespace()
 		v, _ := ns.Annotations.Lookup(l.key)
 		return NewFinding(reason.PortListUnreadable, nil, "annotation `%s` of Namespace %q: %q "+text,
-			l.key, t.in.Around.Namespace.Name, v, l.allowed(), item).Why(why)
+			l.key, ns.Name, v, l.allowed(), item).Why(why)
 	}
 	return t.annotationFinding(reason.PortListUnreadable, l.key, text, l.allowed(), item).Why(why)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil/beside"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -435,21 +436,21 @@ func TestThePortOfKumasVirtualProbesIsNoneOfTheApps(t *testing.T) {
 	const key = "kuma.io/virtual-probes-port"
 	const on = "labels: {kuma.io/sidecar-injection: enabled, app: web}\n"
 	const keycloak = "ports: [{containerPort: 8443}, {containerPort: 9000}]\n"
-	service := surroundings.Service{Name: "web", Selector: field.KeyValues{{Key: "app", Value: "web"}}, Ports: []surroundings.ServicePort{{Port: 9000}}}
+	service := &surroundings.Service{Object: surroundings.Object{Name: "web"}, Selector: field.KeyValues{{Key: "app", Value: "web"}}, Ports: []surroundings.ServicePort{{Port: 9000}}}
 	for _, c := range []struct {
 		metadata, fields, want string
 		opts                   []option
-		services               []surroundings.Service
+		services               []any
 	}{
 		{on, keycloak + httpProbe, "15098", nil, nil},
 		{on, "ports: [{containerPort: 15098}, {containerPort: 9000}]\n" + httpProbe, "15097", nil, nil},
 		{on, keycloak + httpProbe, "15097", []option{port(15098)}, nil},
-		{on, httpProbe, "15098", nil, []surroundings.Service{service}},
+		{on, httpProbe, "15098", nil, []any{service}},
 		{on, "ports: [{containerPort: 8443}]\n" + httpProbe, "", nil, nil},
 		{withNote(on, key, "9090"), keycloak + httpProbe, "9090", nil, nil},
 		{on, keycloak + httpProbe, "", []option{answeredBy("app")}, nil},
 	} {
-		around := surroundings.Surroundings{Services: func() []surroundings.Service { return c.services }}
+		around := beside.With(c.services...)
 		before := podOf(c.metadata, app(c.fields))
 		r := among(t, around, before, c.opts...)
 		has := strings.Contains(r.text, key+": \""+c.want+"\"\n")

@@ -16,7 +16,7 @@ type Notes struct {
 // Note has the planner note into n what it asks about the input.
 func (in *Input) Note(n *Notes) {
 	in.Notes = n
-	in.Around.Asked = &n.Kinds
+	in.Around = in.Around.Note(&n.Kinds)
 }
 
 func (n *Notes) field(path field.Path) {

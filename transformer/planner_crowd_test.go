@@ -163,7 +163,7 @@ func (x scene) input() (in transformer.Input, o *manifest.Object, err error) {
 	}
 	in = transformer.Input{
 		Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *meta, NamespaceName: meta.Namespace, Source: o.Value,
-		Around: *nearby.Collect(streams, rootNamespace).Of(o, meta.Namespace),
+		Around: nearby.Collect(streams, rootNamespace).Of(o, meta.Namespace),
 		Path:   refs[0].Path, Metadata: refs[0].Metadata, JobLike: refs[0].JobLike, Shape: refs[0].Shape,
 	}
 	var into any = &in.Template

@@ -396,7 +396,7 @@ func (x *samples) of(what, text, compare string, opts []option, do func(*transfo
 	}
 	in := transformer.Input{
 		Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *meta, NamespaceName: meta.Namespace, Source: o.Value,
-		Around: *nearby.Collect([]*manifest.Stream{s}, rootNamespace).Of(o, meta.Namespace),
+		Around: nearby.Collect([]*manifest.Stream{s}, rootNamespace).Of(o, meta.Namespace),
 		Path:   refs[0].Path, JobLike: refs[0].JobLike, Shape: refs[0].Shape,
 	}
 	var into any = &in.Template

@@ -48,7 +48,7 @@ func planNear(t *testing.T, yaml string, opts ...option) transformer.Plan {
 	around := nearby.Collect([]*manifest.Stream{s}, rootNamespace).Of(o, meta.Namespace)
 	in := transformer.Input{
 		Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *meta, NamespaceName: meta.Namespace,
-		Around: *around, Path: field.NewPath("spec", "template"), Source: o.Value,
+		Around: around, Path: field.NewPath("spec", "template"), Source: o.Value,
 	}
 	if _, err := o.Decode(in.Path, &in.Template); err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil/beside"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -54,16 +55,14 @@ func TestTheAppAnswersWhereNoServiceLeads(t *testing.T) {
 			t.Errorf("%s: once excluded: %+v", mesh, again.Probes[0])
 		}
 		wantText(t, restore(t, r.text), before)
-		leads := surroundings.Surroundings{Services: func() []surroundings.Service {
-			return []surroundings.Service{{Name: "web", Selector: field.KeyValues{{Key: "app", Value: "web"}}, Ports: []surroundings.ServicePort{{Port: 8002}}}}
-		}}
-		r = among(t, leads, before, byApp...)
+		leads := &surroundings.Service{Object: surroundings.Object{Name: "web"}, Selector: field.KeyValues{{Key: "app", Value: "web"}}, Ports: []surroundings.ServicePort{{Port: 8002}}}
+		r = among(t, beside.With(leads), before, byApp...)
 		if f := wantReason(t, r, "port-exposed"); !strings.Contains(textOf(f), "8002") || !strings.Contains(f.Field.String(), "readinessProbe") || r.text != before {
 			t.Errorf("%s: %s in\n%s", mesh, textOf(f), r.text)
 		}
 		// In another branch of the folders it is a warning, and the same is written.
-		leads.Elsewhere, leads.Services = leads.Services, nil
-		r = among(t, leads, before, byApp...)
+		leads.Far = true
+		r = among(t, beside.With(leads), before, byApp...)
 		if f := wantReason(t, r, "port-exposed-elsewhere"); !strings.Contains(textOf(f), "Service web") || !strings.Contains(r.text, "8002,8001") {
 			t.Errorf("%s: %s in\n%s", mesh, textOf(f), r.text)
 		}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
-	"github.com/rewrite-probes/rewrite-probes/internal/resources"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil/beside"
 )
 
 // A ruleCase is a rule of the pod and a template in which it finds something.
@@ -84,7 +84,7 @@ var ruleCases = map[string]ruleCase{
 	}, "resources-unreadable"},
 	"a limit of the namespace": {checkResources, func(o *Options, in *Input) {
 		most := field.Map{{Key: "type", Value: "Container"}, {Key: "max", Value: field.Map{{Key: "memory", Value: "1Mi"}}}}
-		in.Around.LimitRanges = []resources.LimitRange{resources.NewLimitRange("small", field.Map{{Key: "limits", Value: field.List{most}}})}
+		in.Around = beside.Of(beside.LimitRange("small", most))
 	}, "namespace-limits"},
 	"exit codes of any container": {checkJob, func(o *Options, in *Input) {
 		in.JobLike = true
@@ -108,15 +108,14 @@ var ruleCases = map[string]ruleCase{
 		app.ReadinessProbe = &pod.Probe{Handler: getOf("/ready", 8080)}
 		backend := surroundings.IngressBackend{}
 		backend.Service.Name, backend.Service.Port.Number = "app", 8080
-		ingress := surroundings.Ingress{Name: "app", Class: "gce", Backends: []surroundings.IngressBackend{backend}}
-		service := surroundings.Service{Name: "app", Selector: in.Template.Metadata.Labels, Ports: []surroundings.ServicePort{{Port: 8080}}}
-		in.Around.Ingresses = func() []surroundings.Ingress { return []surroundings.Ingress{ingress} }
-		in.Around.Services = func() []surroundings.Service { return []surroundings.Service{service} }
+		ingress := &surroundings.Ingress{Object: surroundings.Object{Name: "app"}, IngressClassName: "gce", DefaultBackend: backend}
+		service := &surroundings.Service{Object: surroundings.Object{Name: "app"}, Selector: in.Template.Metadata.Labels, Ports: []surroundings.ServicePort{{Port: 8080}}}
+		in.Around = beside.Of(ingress, service)
 	}, "ingress-health-check"},
 	"a LimitRange that fills in the mesh's proxy": {checkProxyLimits, func(o *Options, in *Input) {
 		o.AnsweredBy = AnsweredByIstioProxy
 		defaults := field.Map{{Key: "type", Value: "Container"}, {Key: "default", Value: field.Map{{Key: "memory", Value: "1Gi"}}}}
-		in.Around.LimitRanges = []resources.LimitRange{resources.NewLimitRange("small", field.Map{{Key: "limits", Value: field.List{defaults}}})}
+		in.Around = beside.Of(beside.LimitRange("small", defaults))
 	}, "proxy-limits"},
 	"a postStart hook before istio-proxy": {checkPostStart, func(o *Options, in *Input) {
 		o.AnsweredBy = AnsweredByIstioProxy

@@ -8,6 +8,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil/beside"
 )
 
 // A siteCase is a rule of probes and hooks, and a template in which it leaves one alone.
@@ -83,10 +84,10 @@ var siteCases = map[string]siteCase{
 		listening("127.0.0.1:8080")(o, in)
 	}, "proxy-cannot-answer"},
 	"an app at two addresses": {twoAddresses, func(o *Options, in *Input) {
-		sidecar := surroundings.Sidecar{Listeners: []surroundings.InboundListener{
-			{Port: 8080, Endpoint: "127.0.0.1:8080"}, {Port: 9090, Endpoint: "[::1]:9090"},
+		sidecar := &surroundings.Sidecar{Ingress: []surroundings.InboundListener{
+			{Port: surroundings.ListenerPort{Number: 8080}, Endpoint: "127.0.0.1:8080"}, {Port: surroundings.ListenerPort{Number: 9090}, Endpoint: "[::1]:9090"},
 		}}
-		in.Around.Sidecars = func() []surroundings.Sidecar { return []surroundings.Sidecar{sidecar} }
+		in.Around = beside.Of(sidecar)
 		in.Template.Spec.Containers[0].ReadinessProbe = &pod.Probe{Handler: pod.Handler{TCPSocket: &pod.TCPSocket{Port: field.Number(9090)}}}
 	}, "app-elsewhere"},
 	"a probe that istio-proxy cannot make": {newerThanProxy, func(o *Options, in *Input) {
@@ -97,9 +98,9 @@ var siteCases = map[string]siteCase{
 
 // listening has a Sidecar that says where the app listens for what comes to its port.
 func listening(endpoint string) func(*Options, *Input) {
-	sidecar := surroundings.Sidecar{Name: "default", Listeners: []surroundings.InboundListener{{Port: 8080, Endpoint: endpoint}}}
+	sidecar := &surroundings.Sidecar{Object: surroundings.Object{Name: "default"}, Ingress: []surroundings.InboundListener{{Port: surroundings.ListenerPort{Number: 8080}, Endpoint: endpoint}}}
 	return func(_ *Options, in *Input) {
-		in.Around.Sidecars = func() []surroundings.Sidecar { return []surroundings.Sidecar{sidecar} }
+		in.Around = beside.Of(sidecar)
 	}
 }
 

@@ -2,6 +2,7 @@ package transformer_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,8 +10,8 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
-	"github.com/rewrite-probes/rewrite-probes/internal/resources"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil/beside"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -99,6 +100,12 @@ func restore(t testing.TB, yaml string, opts ...option) result {
 
 func run(t testing.TB, yaml string, do func(*transformer.Planner, transformer.Input) transformer.Plan, opts ...option) result {
 	t.Helper()
+	return runAmong(t, beside.Source{}, yaml, do, opts...)
+}
+
+// runAmong takes each template through a planner, with what objects near it say.
+func runAmong(t testing.TB, around beside.Source, yaml string, do func(*transformer.Planner, transformer.Input) transformer.Plan, opts ...option) result {
+	t.Helper()
 	p, err := transformer.New(options(opts...))
 	if err != nil {
 		t.Fatal(err)
@@ -108,23 +115,25 @@ func run(t testing.TB, yaml string, do func(*transformer.Planner, transformer.In
 		t.Fatalf("%v in\n%s", err, yaml)
 	}
 	var r result
-	var around surroundings.Surroundings
+	hasNamespace := false
 	for _, o := range stream.Objects() {
 		meta, err := o.Metadata()
 		if err != nil {
 			t.Fatal(err)
 		}
 		if o.Kind() == "Namespace" {
-			around.Namespace = meta
+			namespace := surroundings.Object{Name: meta.Name, Labels: meta.Labels, Annotations: meta.Annotations, At: around.At}
+			around.Objects = append(around.Objects, &surroundings.Namespace{Object: namespace})
+			hasNamespace = true
 			continue
 		}
-		spec, _ := o.Value(field.NewPath("spec"))
-		switch limits, _ := spec.(field.Map); o.Kind() {
-		case "LimitRange":
-			around.LimitRanges = append(around.LimitRanges, resources.NewLimitRange(o.Name(), limits))
-			continue
-		case "ResourceQuota":
-			around.Quotas = append(around.Quotas, resources.ResourceQuota{Name: o.Name(), Hard: field.As[field.Map](limits, "hard")})
+		for _, k := range []*surroundings.Kind{surroundings.LimitRanges.Kind, surroundings.Quotas.Kind} {
+			if k.Is(o.APIVersion(), o.Kind()) {
+				v, _ := k.Read(surroundings.Object{Name: o.Name()}, o.Decode)
+				around.Objects = append(around.Objects, v)
+			}
+		}
+		if kind := o.Kind(); kind == "LimitRange" || kind == "ResourceQuota" {
 			continue
 		}
 		refs, err := workload.Templates(o, []workload.Custom{{Group: "example.com", Kind: "Bare", Pattern: field.NewPath("spec", "pod")}})
@@ -132,7 +141,7 @@ func run(t testing.TB, yaml string, do func(*transformer.Planner, transformer.In
 			t.Fatalf("%d templates, %v in\n%s", len(refs), err, yaml)
 		}
 		in := transformer.Input{
-			Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *meta, NamespaceName: meta.Namespace, Around: around,
+			Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *meta, NamespaceName: meta.Namespace,
 			Path: refs[0].Path, JobLike: refs[0].JobLike, Shape: refs[0].Shape,
 		}
 		var into any = &in.Template
@@ -147,9 +156,11 @@ func run(t testing.TB, yaml string, do func(*transformer.Planner, transformer.In
 		}
 		// The Namespace of a pod that says itself that it is injected is in the input, and has no label.
 		labels := in.Template.Metadata.Labels
-		if around.Namespace == nil && (labels.Get("sidecar.istio.io/inject") == "true" || labels.Get("istio.io/rev") != "") {
-			in.Around.Namespace = &field.Metadata{Name: meta.Namespace}
+		objects := around
+		if !hasNamespace && (labels.Get("sidecar.istio.io/inject") == "true" || labels.Get("istio.io/rev") != "") {
+			objects.Objects = append(slices.Clone(objects.Objects), &surroundings.Namespace{Object: surroundings.Object{Name: meta.Namespace, At: around.At}})
 		}
+		in.Around = surroundings.New(&objects)
 		in.Source = o.Value
 		plan := func(texts []field.Text) transformer.Plan {
 			in.Texts = texts

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/nearby"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
@@ -13,7 +14,7 @@ const root = "istio-system"
 
 // of returns the surroundings of the Deployment, which goes to the namespace. The files
 // are names and texts by turns.
-func of(t *testing.T, namespace string, files ...string) *surroundings.Surroundings {
+func of(t *testing.T, namespace string, files ...string) *seen {
 	t.Helper()
 	var streams []*manifest.Stream
 	for i := 0; i < len(files); i += 2 {
@@ -31,12 +32,51 @@ func of(t *testing.T, namespace string, files ...string) *surroundings.Surroundi
 				if x.Of(o, namespace) != found {
 					t.Error("a second call finds others")
 				}
-				return found
+				return &seen{found, x.Source(o, namespace)}
 			}
 		}
 	}
 	t.Fatal("no Deployment")
 	return nil
+}
+
+// A seen is what is around an object.
+type seen struct {
+	surroundings.Surroundings
+	surroundings.Source
+}
+
+// Namespace returns the metadata of the Namespace; nil if it is not known.
+func (s *seen) Namespace() *field.NotedMetadata {
+	if m, known := s.Namespaced(nil); known {
+		return &m
+	}
+	return nil
+}
+
+func (s *seen) others() bool {
+	return s.OthersInjected("shop", func(labels field.KeyValues) bool { return labels.Get("istio-injection") == "enabled" })
+}
+
+// find returns the objects of a kind that are near, or those that are not.
+func find[T any](s *seen, k surroundings.Of[T], far bool) (all []*T) {
+	for _, f := range s.Find(k.Kind, false) {
+		if f.Far == far {
+			all = append(all, f.Value.(*T))
+		}
+	}
+	return all
+}
+
+func near[T any](s *seen, k surroundings.Of[T]) []*T { return find(s, k, false) }
+
+func (s *seen) unplaced() (all []*surroundings.Service) {
+	for _, f := range s.Find(surroundings.Services.Kind, true) {
+		if !f.Far {
+			all = append(all, f.Value.(*surroundings.Service))
+		}
+	}
+	return all
 }
 
 const web = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n"
@@ -62,11 +102,11 @@ func resourceList(items ...string) string {
 func TestANamespaceThatIsStillToBeNamedIsNotKnown(t *testing.T) {
 	for _, name := range []string{"${NS}", "$(NS)", "$NS", "{{ .ns }}", "<namespace>", "REPLACE_ME", "%NS%", "a.b"} {
 		quoted := "'" + name + "'"
-		if s := of(t, name, "a.yaml", documents(web, ns(quoted, "team: a"))); s.Namespace != nil {
+		if s := of(t, name, "a.yaml", documents(web, ns(quoted, "team: a"))); s.Namespace() != nil {
 			t.Errorf("%s is known", name)
 		}
 	}
-	if s := of(t, "my-ns-2", "a.yaml", documents(web, ns("my-ns-2", "team: a"))); s.Namespace == nil {
+	if s := of(t, "my-ns-2", "a.yaml", documents(web, ns("my-ns-2", "team: a"))); s.Namespace() == nil {
 		t.Error("a name is not known")
 	}
 }
@@ -112,14 +152,14 @@ func TestTheNearestNamespaceCounts(t *testing.T) {
 		}
 		s := of(t, "shop", c.files...)
 		at := ""
-		if s.NamespaceAt != nil {
-			at = s.NamespaceAt.String()
+		if x := s.NamespaceAt(); x != nil {
+			at = x.String()
 		}
-		if (s.Namespace == nil) != (c.at == "") || at != c.at {
-			t.Errorf("%s: %v at %q, want one at %q", c.name, s.Namespace, at, c.at)
+		if (s.Namespace() == nil) != (c.at == "") || at != c.at {
+			t.Errorf("%s: %v at %q, want one at %q", c.name, s.Namespace(), at, c.at)
 		}
-		if s.Namespace != nil && s.Namespace.Labels.Get("istio-injection") != "enabled" {
-			t.Errorf("%s: it is %v", c.name, s.Namespace)
+		if s.Namespace() != nil && s.Namespace().Labels.Get("istio-injection") != "enabled" {
+			t.Errorf("%s: it is %v", c.name, s.Namespace())
 		}
 	}
 }
@@ -131,34 +171,28 @@ func TestANamespaceCountsWhereItsPlaceIsNotKnown(t *testing.T) {
 		"a ResourceList": {"<stdin>", resourceList("- "+strings.ReplaceAll(strings.TrimSpace(web), "\n", "\n  ")+"\n", item)},
 		"a Go value":     {"", documents(web, on)},
 	} {
-		if s := of(t, "shop", files...); s.Namespace == nil || s.NamespaceAt.String() != "" {
-			t.Errorf("%s: %v at %q", place, s.Namespace, s.NamespaceAt)
+		if s := of(t, "shop", files...); s.Namespace() == nil || s.NamespaceAt().String() != "" {
+			t.Errorf("%s: %v at %q", place, s.Namespace(), s.NamespaceAt())
 		}
 	}
 }
 
 func TestOtherNamespacesThatAreInjectedAreKnown(t *testing.T) {
-	for labels, want := range map[string]bool{
-		"":                          false,
-		"istio-injection: enabled":  true,
-		"istio-injection: disabled": false,
-		"istio-injection: other":    false,
-		"istio.io/rev: canary":      true,
-		"istio.io/rev: ''":          false,
-		"istio-injection: disabled, istio.io/rev: canary": false,
-	} {
-		if s := of(t, "shop", "a/web.yaml", web, "ns.yaml", ns("other", labels)); s.OthersInjected != want {
-			t.Errorf("another Namespace with {%s}: %t", labels, s.OthersInjected)
-		}
-		if s := of(t, "shop", "a/web.yaml", web, "b/ns.yaml", ns("other", labels)); s.OthersInjected {
-			t.Errorf("another Namespace with {%s} counts in another branch", labels)
-		}
-		if s := of(t, "shop", "a/web.yaml", web, "ns.yaml", ns("shop", labels)); s.OthersInjected {
-			t.Errorf("{%s}: its own Namespace counts as another", labels)
-		}
+	const on = "istio-injection: enabled"
+	if s := of(t, "shop", "a/web.yaml", web, "ns.yaml", ns("other", on)); !s.others() || !s.others() {
+		t.Error("another Namespace does not count")
+	}
+	if s := of(t, "shop", "a/web.yaml", web, "ns.yaml", ns("other", "a: b")); s.others() || s.others() {
+		t.Error("another Namespace without the label counts")
+	}
+	if s := of(t, "shop", "a/web.yaml", web, "b/ns.yaml", ns("other", on)); s.others() {
+		t.Error("another Namespace counts in another branch")
+	}
+	if s := of(t, "shop", "a/web.yaml", web, "ns.yaml", ns("shop", on)); s.others() {
+		t.Error("its own Namespace counts as another")
 	}
 	nameless := "apiVersion: v1\nkind: Namespace\nmetadata:\n  labels: {istio-injection: enabled}\n"
-	if s := of(t, "", "a.yaml", documents(web, nameless)); s.Namespace != nil || s.OthersInjected {
+	if s := of(t, "", "a.yaml", documents(web, nameless)); s.Namespace() != nil || s.others() {
 		t.Errorf("a Namespace without a name counts: %+v", s)
 	}
 }
@@ -166,20 +200,20 @@ func TestOtherNamespacesThatAreInjectedAreKnown(t *testing.T) {
 // What is in the file of an object is nearer than what is in its folder, whatever kind it is of.
 func TestASurroundingInTheSameFileIsTheNearest(t *testing.T) {
 	const meta = "metadata: {name: x, namespace: shop}\n"
-	for kind, found := range map[string]func(*surroundings.Surroundings) string{
-		"apiVersion: security.istio.io/v1\nkind: AuthorizationPolicy\n" + meta + "spec: {action: %s}\n": func(s *surroundings.Surroundings) string {
-			return string(s.AuthorizationPolicies[0].Action)
+	for kind, found := range map[string]func(*seen) string{
+		"apiVersion: security.istio.io/v1\nkind: AuthorizationPolicy\n" + meta + "spec: {action: %s}\n": func(s *seen) string {
+			return string(near(s, surroundings.AuthorizationPolicies)[0].Action)
 		},
-		"apiVersion: security.istio.io/v1\nkind: PeerAuthentication\n" + meta + "spec: {mtls: {mode: %s}}\n": func(s *surroundings.Surroundings) string {
-			return string(s.PeerAuthentications[0].Mode)
+		"apiVersion: security.istio.io/v1\nkind: PeerAuthentication\n" + meta + "spec: {mtls: {mode: %s}}\n": func(s *seen) string {
+			return near(s, surroundings.PeerAuthentications)[0].MTLS.Mode
 		},
-		"apiVersion: v1\nkind: ResourceQuota\n" + meta + "spec: {hard: {cpu: %s}}\n": func(s *surroundings.Surroundings) string {
-			v, _ := s.Quotas[0].Hard.Get("cpu")
+		"apiVersion: v1\nkind: ResourceQuota\n" + meta + "spec: {hard: {cpu: %s}}\n": func(s *seen) string {
+			v, _ := s.Limits().Quotas[0].Hard.Get("cpu")
 			text, _ := v.(string)
 			return text
 		},
-		"apiVersion: v1\nkind: Service\n" + meta + "spec: {selector: {a: %s}}\n": func(s *surroundings.Surroundings) string {
-			return s.Services()[0].Selector.Get("a")
+		"apiVersion: v1\nkind: Service\n" + meta + "spec: {selector: {a: %s}}\n": func(s *seen) string {
+			return near(s, surroundings.Services)[0].Selector.Get("a")
 		},
 	} {
 		here, there := strings.Replace(kind, "%s", "STRICT", 1), strings.Replace(kind, "%s", "DISABLE", 1)

@@ -92,10 +92,10 @@ func (p place) distance(to place) int {
 }
 
 // A located is what was made of an object, with its place and name.
-type located[T any] struct {
+type located struct {
 	place
-	name  string
-	value T
+	name  string // with the kind and the namespace
+	value any
 }
 
 // otherBranch is added to the distance of an object that is not heard: it is farther than
@@ -111,29 +111,36 @@ func (p place) rank(to place) int {
 }
 
 // around returns the objects of the nearest folder that has any.
-func around[T any](all []located[T], at place) []located[T] {
+func around(all []located, at place) []located {
 	least := math.MaxInt
 	for _, o := range all {
 		least = min(least, at.rank(o.place))
 	}
-	isFarther := func(o located[T]) bool {
+	isFarther := func(o located) bool {
 		return at.rank(o.place) > max(1, least)
 	}
 	return slices.DeleteFunc(slices.Clone(all), isFarther)
 }
 
-// nearest returns those objects to which none of the same key is nearer.
-func nearest[T any](all []located[T], from place, key func(located[T]) string) []located[T] {
+// nearest returns those objects to which none of the same key is nearer; "" is no key.
+func nearest(all []located, from place, key func(located) string) []located {
+	if len(all) == 0 {
+		return nil
+	}
 	best := make(map[string]int)
 	for _, o := range all {
 		d := from.rank(o.place)
 		k := key(o)
-		if b, seen := best[k]; !seen || d < b {
+		if b, seen := best[k]; k != "" && (!seen || d < b) {
 			best[k] = d
 		}
 	}
-	isFarther := func(o located[T]) bool {
-		return from.rank(o.place) > best[key(o)]
+	if len(best) == len(all) || len(best) == 0 { // each has its own, or none has any
+		return all
+	}
+	isFarther := func(o located) bool {
+		b, keyed := best[key(o)]
+		return keyed && from.rank(o.place) > b
 	}
 	return slices.DeleteFunc(slices.Clone(all), isFarther)
 }

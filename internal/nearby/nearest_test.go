@@ -2,6 +2,8 @@ package nearby_test
 
 import (
 	"fmt"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 	"slices"
 	"strings"
 	"testing"
@@ -58,16 +60,17 @@ func TestOfEachPolicyAndServiceTheNearestCounts(t *testing.T) {
 	} {
 		s := of(t, "shop", append(c.files, "a/web.yaml", web)...)
 		var found []string
-		for _, p := range s.PeerAuthentications {
+		for _, p := range append(near(s, surroundings.PeerAuthentications), find(s, surroundings.PeerAuthentications, true)...) {
 			found = append(found, p.At.String())
 		}
-		for _, p := range s.AuthorizationPolicies {
+		for _, f := range s.Find(surroundings.AuthorizationPolicies.Kind, false) {
+			p := f.Value.(*surroundings.AuthorizationPolicy)
 			found = append(found, p.At.String())
-			if p.Disputed {
+			if f.Disputed {
 				t.Errorf("%s: %s is disputed", c.name, p.At.String())
 			}
 		}
-		for _, v := range append(s.Services(), s.Unplaced()...) {
+		for _, v := range append(near(s, surroundings.Services), s.unplaced()...) {
 			found = append(found, v.At.String())
 		}
 		if got := strings.Join(found, " "); got != c.found {
@@ -79,9 +82,9 @@ func TestOfEachPolicyAndServiceTheNearestCounts(t *testing.T) {
 func TestTwoPoliciesOfOneNameThatAreEquallyNearAreDisputed(t *testing.T) {
 	s := of(t, "shop", "a/web.yaml", web, "a/p.yaml", documents(authorization("shop/a"), authorization("shop/b"), authorization("istio-system/b")), "a/q.yaml", authorization("shop/a"))
 	var disputed []string
-	for _, p := range s.AuthorizationPolicies {
-		if p.Disputed {
-			disputed = append(disputed, p.At.String())
+	for _, f := range s.Find(surroundings.AuthorizationPolicies.Kind, false) {
+		if f.Disputed {
+			disputed = append(disputed, f.Value.(*surroundings.AuthorizationPolicy).At.String())
 		}
 	}
 	if !slices.Equal(disputed, []string{"a/p.yaml:1", "a/q.yaml:1"}) {
@@ -107,10 +110,10 @@ func TestServices_withoutNamespace(t *testing.T) {
 		}
 		var found []string
 		s := of(t, "", c.files...)
-		if len(s.Unplaced()) > 0 {
+		if len(s.unplaced()) > 0 {
 			t.Errorf("%s: a Service is unplaced", c.name)
 		}
-		for _, v := range s.Services() {
+		for _, v := range near(s, surroundings.Services) {
 			found = append(found, v.At.String())
 		}
 		if got := strings.Join(found, " "); got != c.found {
@@ -141,10 +144,10 @@ func TestOfLimitsOfANameTheNearestCounts(t *testing.T) {
 	} {
 		found := of(t, c.namespace, append(c.files, "a/web.yaml", web)...)
 		var ranges, quotas []string
-		for _, l := range found.LimitRanges {
+		for _, l := range found.Ranges() {
 			ranges = append(ranges, l.Name)
 		}
-		for _, q := range found.Quotas {
+		for _, q := range found.Limits().Quotas {
 			pods, _ := q.Hard.Get("pods")
 			quotas = append(quotas, fmt.Sprint(q.Name, " ", pods))
 		}
@@ -164,20 +167,22 @@ func TestWhatAnotherBranchSaysIsMarked(t *testing.T) {
 		object("networking.istio.io/v1", "Sidecar", "shop/a", "ingress: []"), object("networking.istio.io/v1", "Sidecar", root+"/a", "ingress: []"),
 		object("apps.kruise.io/v1beta1", "SidecarSet", "/a", "containers: [{name: istio-proxy}]"), object("networking.k8s.io/v1", "NetworkPolicy", "shop/a", "podSelector: {}"),
 		object("policy.linkerd.io/v1beta3", "Server", "shop/a", "podSelector: {}"), object("policy.linkerd.io/v1beta3", "HTTPRoute", "shop/a", "parentRefs: [{kind: Server, name: a}]")))
-	if n := len(further.Sidecars()) + len(further.SidecarSets()) + len(further.NetworkPolicies()) + len(further.LinkerdServers()) + len(further.HTTPRoutes()); n > 0 {
+	if n := len(near(further, surroundings.Sidecars)) + len(near(further, surroundings.SidecarSets)) + len(near(further, surroundings.NetworkPolicies)) +
+		len(near(further, surroundings.LinkerdServers)) + len(near(further, surroundings.HTTPRoutes)); n > 0 {
 		t.Errorf("%d objects of another branch are heard", n)
 	}
-	if s.Namespace != nil || s.OpenShift || len(s.LimitRanges)+len(s.Quotas)+len(s.Services())+len(s.Ingresses()) != 0 {
+	if limits := s.Limits(); s.Namespace() != nil || s.IsOpenShift() || len(limits.Ranges)+len(limits.Quotas)+len(near(s, surroundings.Services))+len(near(s, surroundings.Ingresses)) != 0 {
 		t.Errorf("another branch is heard: %+v", s)
 	}
-	if len(s.NamespaceElsewhere) != 1 || s.NamespaceElsewhere[0].Words() != "Namespace shop at b/all.yaml:1" || len(s.Elsewhere()) != 1 {
-		t.Errorf("the Namespaces %v and the Services %v of another branch are kept", s.NamespaceElsewhere, s.Elsewhere())
+	elsewhere := s.NamespaceElsewhere(func(field.KeyValues) bool { return true })
+	if elsewhere == nil || elsewhere.Words() != "Namespace shop at b/all.yaml:1" || len(find(s, surroundings.Services, true)) != 1 {
+		t.Errorf("the Namespace %v and the Services of another branch are not kept", elsewhere)
 	}
-	if len(s.PeerAuthentications) != 1 || !s.PeerAuthentications[0].Far || len(s.AuthorizationPolicies) != 1 || !s.AuthorizationPolicies[0].Far {
-		t.Errorf("the policies of another branch are not marked: %+v, %+v", s.PeerAuthentications, s.AuthorizationPolicies)
+	if len(find(s, surroundings.PeerAuthentications, true)) != 1 || len(find(s, surroundings.AuthorizationPolicies, true)) != 1 {
+		t.Error("the policies of another branch are not marked")
 	}
 	s = of(t, "shop", "a/web.yaml", documents(web, ns("shop", ""), peer("shop/b", "{}")), "b/all.yaml", documents(ns("shop", ""), peer("shop/a", "{}")))
-	if s.Namespace == nil || len(s.NamespaceElsewhere) != 0 || len(s.PeerAuthentications) != 1 || s.PeerAuthentications[0].Far {
+	if s.Namespace() == nil || len(find(s, surroundings.Namespaces, true)) != 0 || len(near(s, surroundings.PeerAuthentications)) != 1 || len(find(s, surroundings.PeerAuthentications, true)) != 0 {
 		t.Errorf("another branch counts although the object's own folder speaks: %+v", s)
 	}
 }
@@ -188,12 +193,12 @@ func TestTheNameOfAnObjectIsThatOfItsKind(t *testing.T) {
 	entry := "apiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata:\n  name: web\n  namespace: shop\nspec: {workloadSelector: {labels: {app: web}}, ports: [{number: 80}]}\n"
 	for _, files := range [][]string{{"all.yaml", documents(web, service, entry)}, {"a/web.yaml", documents(web, service), "entry.yaml", entry}, {"a/web.yaml", documents(web, entry), "service.yaml", service}} {
 		s := of(t, "shop", files...)
-		if got := s.Services(); len(got) != 2 {
+		if got := near(s, surroundings.Services); len(got) != 2 {
 			t.Errorf("%q: %+v", files, got)
 		}
 	}
 	twice := of(t, "shop", "a/web.yaml", documents(web, service), "service.yaml", service)
-	if got := twice.Services(); len(got) != 1 {
+	if got := near(twice, surroundings.Services); len(got) != 1 {
 		t.Errorf("one Service in two folders: %+v", got)
 	}
 }
@@ -201,27 +206,27 @@ func TestTheNameOfAnObjectIsThatOfItsKind(t *testing.T) {
 // The file that a tool has noted on an object counts in a ResourceList. In a file of its own the note is of an earlier run.
 func TestOnlyAResourceListHasNotedFiles(t *testing.T) {
 	noted := strings.Replace(ns("shop", "a: b"), "metadata:\n", "metadata:\n  annotations: {internal.config.kubernetes.io/path: a/ns.yaml}\n", 1)
-	if s := of(t, "shop", "a/web.yaml", web, "b/ns.yaml", noted); s.Namespace != nil || len(s.NamespaceElsewhere) != 1 {
-		t.Errorf("a Namespace of another folder is near: %v", s.NamespaceAt)
+	if s := of(t, "shop", "a/web.yaml", web, "b/ns.yaml", noted); s.Namespace() != nil || len(find(s, surroundings.Namespaces, true)) != 1 {
+		t.Errorf("a Namespace of another folder is near: %v", s.NamespaceAt())
 	}
-	if s := of(t, "shop", "a/web.yaml", web, "ns.yaml", noted); s.Namespace == nil || s.NamespaceAt.String() != "ns.yaml:1" {
-		t.Errorf("the Namespace is at %v", s.NamespaceAt)
+	if s := of(t, "shop", "a/web.yaml", web, "ns.yaml", noted); s.Namespace() == nil || s.NamespaceAt().String() != "ns.yaml:1" {
+		t.Errorf("the Namespace is at %v", s.NamespaceAt())
 	}
 	list := resourceList(item("a/web.yaml", web), item("a/ns.yaml", ns("shop", "a: b")))
-	if s := of(t, "shop", "<stdin>", list); s.Namespace == nil || s.NamespaceAt.String() != "a/ns.yaml" {
-		t.Errorf("in a list, the Namespace is at %v", s.NamespaceAt)
+	if s := of(t, "shop", "<stdin>", list); s.Namespace() == nil || s.NamespaceAt().String() != "a/ns.yaml" {
+		t.Errorf("in a list, the Namespace is at %v", s.NamespaceAt())
 	}
 	other := resourceList(item("a/web.yaml", web), item("b/ns.yaml", ns("shop", "a: b")))
-	if s := of(t, "shop", "<stdin>", other); s.Namespace != nil {
-		t.Errorf("in a list, a Namespace of another folder is near: %v", s.NamespaceAt)
+	if s := of(t, "shop", "<stdin>", other); s.Namespace() != nil {
+		t.Errorf("in a list, a Namespace of another folder is near: %v", s.NamespaceAt())
 	}
 }
 
 // A folder whose name another begins with is not above it.
 func TestAFolderIsNoOtherThatItBegins(t *testing.T) {
 	for file, isNear := range map[string]bool{"a/ns.yaml": false, "ab/ns.yaml": true, "ab/c/ns.yaml": false, "abc/ns.yaml": false, "ns.yaml": true} {
-		if s := of(t, "shop", "ab/web.yaml", web, file, ns("shop", "a: b")); (s.Namespace != nil) != isNear {
-			t.Errorf("%s is near ab/: %t", file, s.Namespace != nil)
+		if s := of(t, "shop", "ab/web.yaml", web, file, ns("shop", "a: b")); (s.Namespace() != nil) != isNear {
+			t.Errorf("%s is near ab/: %t", file, s.Namespace() != nil)
 		}
 	}
 }

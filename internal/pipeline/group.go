@@ -6,7 +6,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
-	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 	"github.com/rewrite-probes/rewrite-probes/internal/vm"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
@@ -29,20 +28,14 @@ func (r *run) planGroup(o *manifest.Object, meta *field.Metadata) (report.Templa
 	})
 	t.IsWorkloadGroup = true
 	if r.patching != nil {
-		reads := vm.Reads(g)
-		reads.Kinds = surroundings.Namespaces
-		r.patching.note(reads)
+		r.patching.note(vm.Reads(g))
 	}
 	return t, nil
 }
 
 // group returns what the planner must know about a group.
 func (r *run) group(o *manifest.Object, meta *field.Metadata) (*vm.Group, error) {
-	g := &vm.Group{
-		Metadata:  *meta,
-		Namespace: r.around.Of(o, meta.Namespace).Namespace,
-		Source:    o.Value,
-	}
+	g := &vm.Group{Metadata: *meta, Around: r.around.Of(o, meta.Namespace), Source: o.Value}
 	spec := field.NewPath("spec")
 	if _, err := o.Decode(spec, &g.Spec); err != nil {
 		return nil, err

@@ -117,7 +117,7 @@ func guards(known, custom []patches.GroupKind) [][]patches.GroupKind {
 func (r *run) guardedAround() (all []patches.GroupKind) {
 	kinds := r.patching.kinds
 	if r.openShift() != nil { // one is enough
-		kinds &^= surroundings.OpenShift
+		kinds &^= surroundings.OpenShift.Set()
 	}
 	for _, k := range kinds.All() {
 		all = append(all, patches.GroupKind(k))
@@ -293,7 +293,7 @@ func (r *run) patchSurroundings(sends func(*manifest.Object) bool) {
 			Target: t, Comment: o.String() + ": the patches below depend on this", Operations: patches.Merged(reading.Tests(patches.Built(object))),
 		})
 	}
-	if o := r.openShift(); o != nil && p.kinds&surroundings.OpenShift != 0 {
+	if o := r.openShift(); o != nil && p.kinds&surroundings.OpenShift.Set() != 0 {
 		p.set.Required = append(p.set.Required, target(o))
 	}
 }

@@ -361,10 +361,9 @@ func (r *run) template(o *manifest.Object, path field.Path, p planning) report.T
 
 // input returns what the planner must know about a pod template.
 func (r *run) input(o *manifest.Object, owner *field.Metadata, ref workload.Template) (transformer.Input, error) {
-	around := r.around.Of(o, owner.Namespace)
 	in := transformer.Input{
 		Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *owner,
-		NamespaceName: owner.Namespace, Around: *around,
+		NamespaceName: owner.Namespace, Around: r.around.Of(o, owner.Namespace),
 		Path: ref.Path, Metadata: ref.Metadata, JobLike: ref.JobLike, Shape: ref.Shape,
 		OnlyEdits: !r.mode.looks(), Source: o.Value, Unrecorded: r.patching != nil,
 	}

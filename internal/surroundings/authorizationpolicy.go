@@ -2,7 +2,7 @@ package surroundings
 
 import (
 	"cmp"
-	"fmt"
+	"strconv"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/authz"
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
@@ -13,16 +13,29 @@ import (
 // MatchLabels it is about all of its namespace, or of the mesh if that is the root
 // namespace.
 type AuthorizationPolicy struct {
-	Name, Namespace string
-	MatchLabels     field.KeyValues
-	Action          authz.Action
-	Rules           []*authz.Rule // a request must match one
-	// Disputed is set if another policy of this name is as near, so that only one of
-	// them can be in the cluster.
-	Disputed bool
-	Far      bool         // see [Surroundings]
-	At       fmt.Stringer // "file:line"
+	Object
+	Selector   WorkloadSelector `json:"selector"`
+	TargetRef  field.Map        `json:"targetRef"`
+	TargetRefs field.List       `json:"targetRefs"`
+	Action     authz.Action     `json:"action"`
+	Rules      []*authz.Rule    `json:"rules"` // a request must match one
 }
+
+// complete reports whether the policy is enforced in a sidecar.
+func (p *AuthorizationPolicy) complete() bool {
+	p.Action = cmp.Or(p.Action, authz.Allow)
+	isOfGateway := len(p.TargetRef)+len(p.TargetRefs) > 0
+	dryRun, _ := strconv.ParseBool(p.Annotations.Get("istio.io/dry-run"))
+	return !isOfGateway && !dryRun
+}
+
+// A WorkloadSelector selects the pods of a policy of Istio's; all if it is empty.
+type WorkloadSelector struct {
+	MatchLabels field.KeyValues `json:"matchLabels"`
+}
+
+// HasAuthorizationPolicies reports whether there is one, near or far.
+func (s *Surroundings) HasAuthorizationPolicies() bool { return len(AuthorizationPolicies.all(s)) > 0 }
 
 // A Refusal says whether AuthorizationPolicies refuse a request.
 type Refusal struct {
@@ -37,15 +50,15 @@ type Refusal struct {
 // once a policy of action ALLOW applies, what none allows is refused. A policy without a namespace may be
 // of the namespace that is not known.
 func (s *Surroundings) Refuses(rootNamespace string, pods *Pods, q *authz.Request) Refusal {
-	s.ask(AuthorizationPolicies)
 	near := verdict{denied: certain.Never, allowed: certain.Never}
 	all := near
-	for i := range s.AuthorizationPolicies {
-		p := &s.AuthorizationPolicies[i]
+	policies := AuthorizationPolicies.all(s)
+	for i := range policies {
+		p := &policies[i]
 		if p.Namespace != rootNamespace && p.Namespace != pods.Namespace {
 			continue
 		}
-		applies := pods.selects(p.MatchLabels)
+		applies := pods.selects(p.Selector.MatchLabels)
 		if p.Disputed || p.Namespace == "" {
 			applies = min(applies, certain.Maybe)
 		}
@@ -111,5 +124,5 @@ func (v *verdict) refusal() Refusal {
 }
 
 func (p *AuthorizationPolicy) words() string {
-	return objectAt("AuthorizationPolicy", p.Namespace, p.Name, p.At)
+	return p.Object.words("AuthorizationPolicy")
 }

@@ -34,12 +34,11 @@ func TestFarPoliciesOnlyMakeARefusalOpen(t *testing.T) {
 		var all, near, told []AuthorizationPolicy
 		for i := range 1 + rnd.IntN(4) {
 			p := AuthorizationPolicy{
-				Name:      fmt.Sprint("p", i),
-				Namespace: []string{"shop", "shop", "istio-system", ""}[rnd.IntN(4)],
-				Action:    actions[rnd.IntN(len(actions))],
-				Rules:     rules[rnd.IntN(len(rules))],
-				Far:       rnd.IntN(2) == 0,
+				Object: named([]string{"shop", "shop", "istio-system", ""}[rnd.IntN(4)], fmt.Sprint("p", i)),
+				Action: actions[rnd.IntN(len(actions))],
+				Rules:  rules[rnd.IntN(len(rules))],
 			}
+			p.Far = rnd.IntN(2) == 0
 			all = append(all, p)
 			if !p.Far {
 				near = append(near, p)
@@ -48,7 +47,7 @@ func TestFarPoliciesOnlyMakeARefusalOpen(t *testing.T) {
 			told = append(told, p)
 		}
 		refuses := func(policies []AuthorizationPolicy) Refusal {
-			return (&Surroundings{AuthorizationPolicies: policies}).Refuses("istio-system", pods, q)
+			return around(policies...).Refuses("istio-system", pods, q)
 		}
 		got := refuses(all)
 		if alone := refuses(near); got.Is != alone.Is || got.By != alone.By || alone.Unless != "" {
@@ -95,13 +94,12 @@ func TestARefusalIsThatOfEveryCluster(t *testing.T) {
 		pods := &Pods{Namespace: []string{"shop", "shop", ""}[rnd.IntN(3)], Kind: "Deployment", Labels: web}
 		var policies []AuthorizationPolicy
 		for i := range rnd.IntN(5) {
-			policies = append(policies, AuthorizationPolicy{
-				Name: fmt.Sprint("p", i), Namespace: []string{pods.Namespace, pods.Namespace, "istio-system", "other"}[rnd.IntN(4)],
-				MatchLabels: labels[rnd.IntN(4)], Action: actions[rnd.IntN(len(actions))], Rules: rules[rnd.IntN(4)], Disputed: rnd.IntN(5) == 0,
-			})
+			p := AuthorizationPolicy{Object: named([]string{pods.Namespace, pods.Namespace, "istio-system", "other"}[rnd.IntN(4)], fmt.Sprint("p", i))}
+			p.Selector.MatchLabels, p.Action, p.Rules, p.Disputed = labels[rnd.IntN(4)], actions[rnd.IntN(len(actions))], rules[rnd.IntN(4)], rnd.IntN(5) == 0
+			policies = append(policies, p)
 		}
 		want := refusalOfEveryCluster(policies, pods, q)
-		got := (&Surroundings{AuthorizationPolicies: policies}).Refuses("istio-system", pods, q)
+		got := around(policies...).Refuses("istio-system", pods, q)
 		if got != want {
 			t.Fatalf("%+v\nin %q: %+v, want %+v", policies, pods.Namespace, got, want)
 		}
@@ -125,7 +123,7 @@ func refusalOfEveryCluster(policies []AuthorizationPolicy, pods *Pods, q *authz.
 		if p.Namespace != "istio-system" && p.Namespace != pods.Namespace {
 			continue
 		}
-		k := known{p.Action, pods.selects(p.MatchLabels), authz.Matches(p.Rules, p.Action, q), "AuthorizationPolicy " + strings.TrimPrefix(p.Namespace+"/", "/") + p.Name}
+		k := known{p.Action, pods.selects(p.Selector.MatchLabels), authz.Matches(p.Rules, p.Action, q), "AuthorizationPolicy " + strings.TrimPrefix(p.Namespace+"/", "/") + p.Name}
 		if p.Disputed || p.Namespace == "" {
 			k.applies = min(k.applies, certain.Maybe)
 		}

@@ -1,6 +1,7 @@
 package surroundings
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,11 +22,19 @@ import (
 //
 // Otherwise they ask for /.
 type Ingress struct {
-	Name, Namespace string
-	Class           string // of its annotation or its spec; "" if it has none
-	Annotations     field.KeyValues
-	Backends        []IngressBackend
-	At              fmt.Stringer // "file:line"
+	Object
+	IngressClassName string         `json:"ingressClassName"`
+	DefaultBackend   IngressBackend `json:"defaultBackend"`
+	Rules            []IngressRule  `json:"rules"`
+}
+
+// An IngressRule has the paths of a host.
+type IngressRule struct {
+	HTTP struct {
+		Paths []struct {
+			Backend IngressBackend `json:"backend"`
+		} `json:"paths"`
+	} `json:"http"`
 }
 
 // An IngressBackend is a port, by name or number, of a Service; the zero value is none.
@@ -47,7 +56,7 @@ const (
 // isGKE reports whether the Ingress is certainly one of GKE's. There, one without a class
 // is too.
 func (v *Ingress) isGKE() bool {
-	switch v.Class {
+	switch v.class() {
 	case "gce", "gce-internal":
 		return true
 	case "":
@@ -64,11 +73,31 @@ func isGKEs(a field.KeyValue) bool {
 }
 
 func (v *Ingress) isAzure() bool {
-	return v.Class == "azure/application-gateway" || v.Class == "azure-application-gateway"
+	return v.class() == "azure/application-gateway" || v.class() == "azure-application-gateway"
+}
+
+// class returns the class by the annotation or the spec; "" if there is none.
+func (v *Ingress) class() string {
+	return cmp.Or(v.Annotations.Get("kubernetes.io/ingress.class"), v.IngressClassName)
+}
+
+// leadsTo reports whether the Ingress leads to a port of a Service.
+func (v *Ingress) leadsTo(service *Service, p *ServicePort) bool {
+	if v.DefaultBackend.leadsTo(service, p) {
+		return true
+	}
+	for _, r := range v.Rules {
+		for _, path := range r.HTTP.Paths {
+			if path.Backend.leadsTo(service, p) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (k *IngressBackend) leadsTo(v *Service, p *ServicePort) bool {
-	if k.Service.Name != v.Name || v.IsEntry {
+	if k.Service.Name != v.Name || v.isEntry() {
 		return false
 	}
 	port := k.Service.Port
@@ -85,7 +114,7 @@ func (v *Ingress) takesPath(readiness bool) bool {
 // HealthCheckBy returns an Ingress whose load balancer takes the path of a pod's probe of a
 // port, and how to declare the path instead; nil if there is none.
 func (s *Surroundings) HealthCheckBy(pods *Pods, port int, path string, readiness bool) (v *Ingress, fix string) {
-	for _, v := range listed(s, Ingresses, s.Ingresses) {
+	for _, v := range Ingresses.near(s) {
 		if !v.takesPath(readiness) {
 			continue
 		}
@@ -104,17 +133,11 @@ func (s *Surroundings) HealthCheckBy(pods *Pods, port int, path string, readines
 
 // Words names the Ingress.
 func (v *Ingress) Words() string {
-	return objectAt("Ingress", v.Namespace, v.Name, v.At)
+	return v.words("Ingress")
 }
 
 // behind returns a Service that certainly selects the pods and by which an Ingress leads to
 // a port of theirs; nil if there is none.
 func (s *Surroundings) behind(v *Ingress, pods *Pods, port int) *Service {
-	services := listed(s, Services, s.Services)
-	return leading(services, certain.Always, pods, port, func(service *Service, p *ServicePort) bool {
-		return slices.ContainsFunc(
-			v.Backends,
-			func(k IngressBackend) bool { return k.leadsTo(service, p) },
-		)
-	})
+	return leading(Services.near(s), certain.Always, pods, port, v.leadsTo)
 }

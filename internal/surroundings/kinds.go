@@ -3,63 +3,149 @@ package surroundings
 import (
 	"cmp"
 	"slices"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// Kinds are kinds of objects that a planner asks about, as a set. A new object of one that was
-// asked about can change the plan, and so can a change in one that is there.
-type Kinds uint16
+// The kinds of objects that say something about others, a row each: their type, of which namespace they
+// count, and their names, with the group after a dot. A type is the kind's own spec.
+var (
+	Namespaces            = kind[Namespace](OfName, "Namespace").from("metadata")
+	LimitRanges           = kind[limitRange](OfNamespace, "LimitRange")
+	Quotas                = kind[quota](OfNamespace, "ResourceQuota")
+	Services              = kind[Service](OfNamespace, "Service", "ServiceEntry.networking.istio.io")
+	Sidecars              = kind[Sidecar](OfNamespaceAndRoot, "Sidecar.networking.istio.io")
+	SidecarSets           = kind[SidecarSet](Anywhere, "SidecarSet.apps.kruise.io")
+	Ingresses             = kind[Ingress](OfNamespace, "Ingress.networking.k8s.io")
+	NetworkPolicies       = kind[NetworkPolicy](OfNamespace, "NetworkPolicy.networking.k8s.io")
+	PeerAuthentications   = kind[PeerAuthentication](OfNamespaceAndRoot, "PeerAuthentication.security.istio.io")
+	AuthorizationPolicies = kind[AuthorizationPolicy](OfNamespaceAndRoot, "AuthorizationPolicy.security.istio.io")
+	LinkerdServers        = kind[LinkerdServer](OfNamespace, "Server.policy.linkerd.io")
+	HTTPRoutes            = kind[HTTPRoute](OfNamespace, "HTTPRoute.policy.linkerd.io", "HTTPRoute.gateway.networking.k8s.io")
+	// OpenShift is any kind that only OpenShift has, among those that are found beside workloads.
+	OpenShift = kind[Object](Mark,
+		"DeploymentConfig.apps.openshift.io", "BuildConfig.build.openshift.io", "ImageStream.image.openshift.io",
+		"Project.project.openshift.io", "ProjectRequest.project.openshift.io", "Route.route.openshift.io",
+		"SecurityContextConstraints.security.openshift.io")
+)
 
-// The kinds, each with its objects in [Kinds.All].
+// A Scope says which objects of a kind count for an object, by their namespace.
+type Scope int
+
+// The scopes.
 const (
-	Namespaces Kinds = 1 << iota
-	LimitRanges
-	Quotas
-	Services
-	Sidecars
-	SidecarSets
-	Ingresses
-	NetworkPolicies
-	PeerAuthentications
-	AuthorizationPolicies
-	LinkerdPolicies
-	OpenShift // any kind that only OpenShift has
+	OfNamespace        Scope = iota // those of its namespace
+	OfNamespaceAndRoot              // those of Istio's root namespace too
+	OfName                          // those with the name of its namespace
+	Anywhere                        // all
+	Mark                            // all, and nothing counts but that one is there: they are never read
 )
+
+// A Kind is a row for who finds the objects.
+type Kind struct {
+	Scope Scope
+	Names []GroupKind
+	// Named are the names of the objects that count; one that ends in "*" stands for all that begin
+	// like it. All count without.
+	Named []string
+	index int
+	path  field.Path // of the content that is read
+	make  func() any
+	list  func([]Found) any // as values of the kind's type
+}
 
 // A GroupKind is a kind as the API server knows it.
 type GroupKind struct{ Group, Kind string }
 
-var groupKinds = []struct {
-	of Kinds
-	GroupKind
-}{
-	{Namespaces, GroupKind{"", "Namespace"}},
-	{LimitRanges, GroupKind{"", "LimitRange"}},
-	{Quotas, GroupKind{"", "ResourceQuota"}},
-	{Services, GroupKind{"", "Service"}},
-	{Services, GroupKind{"networking.istio.io", "ServiceEntry"}},
-	{Sidecars, GroupKind{"networking.istio.io", "Sidecar"}},
-	{SidecarSets, GroupKind{"apps.kruise.io", "SidecarSet"}},
-	{Ingresses, GroupKind{"networking.k8s.io", "Ingress"}},
-	{NetworkPolicies, GroupKind{"networking.k8s.io", "NetworkPolicy"}},
-	{PeerAuthentications, GroupKind{"security.istio.io", "PeerAuthentication"}},
-	{AuthorizationPolicies, GroupKind{"security.istio.io", "AuthorizationPolicy"}},
-	{LinkerdPolicies, GroupKind{"policy.linkerd.io", "Server"}},
-	{LinkerdPolicies, GroupKind{"policy.linkerd.io", "HTTPRoute"}},
-	{LinkerdPolicies, GroupKind{"gateway.networking.k8s.io", "HTTPRoute"}},
+// A Decode reads the value at a path of an object by json tags.
+type Decode func(path field.Path, into any) (found bool, err error)
+
+// An Of is a kind whose objects have the type T.
+type Of[T any] struct{ *Kind }
+
+var rows []*Kind
+
+// Rows returns all kinds. The place of one is its [Kind.Index].
+func Rows() []*Kind { return rows }
+
+func kind[T any](scope Scope, names ...string) Of[T] {
+	k := &Kind{Scope: scope, index: len(rows), path: field.NewPath("spec")}
+	for _, name := range names {
+		kind, group, _ := strings.Cut(name, ".")
+		k.Names = append(k.Names, GroupKind{group, kind})
+	}
+	k.make = func() any { return new(T) }
+	k.list = listOf[T]
+	rows = append(rows, k)
+	return Of[T]{k}
 }
 
-// All returns the kinds of a set under their names.
-func (k Kinds) All() (all []GroupKind) {
-	for _, row := range groupKinds {
-		if k&row.of != 0 {
-			all = append(all, row.GroupKind)
+// from says which key of the object has what is read, if not the spec.
+func (k Of[T]) from(key string) Of[T] {
+	k.path = field.NewPath(key)
+	return k
+}
+
+// Index returns the place of the kind in [Rows].
+func (k *Kind) Index() int { return k.index }
+
+// Is reports whether the kind is that of an object. A kind of the core group has the version v1.
+func (k *Kind) Is(apiVersion, kind string) bool {
+	group, _, grouped := strings.Cut(apiVersion, "/")
+	for _, n := range k.Names {
+		if n.Kind == kind && (grouped && n.Group == group || n.Group == "" && apiVersion == "v1") {
+			return true
 		}
 	}
-	if k&OpenShift != 0 {
-		for group, kinds := range openShiftKinds {
-			for _, kind := range kinds {
-				all = append(all, GroupKind{group, kind})
-			}
+	return false
+}
+
+// Counts reports whether an object of that name counts.
+func (k *Kind) Counts(name string) bool {
+	return len(k.Named) == 0 || slices.ContainsFunc(k.Named, func(n string) bool {
+		begin, isPrefix := strings.CutSuffix(n, "*")
+		return name == n || isPrefix && strings.HasPrefix(name, begin)
+	})
+}
+
+// New returns a pointer to a new value of the kind's type.
+func (k *Kind) New() any { return k.make() }
+
+// Read returns the value of an object, of which o has the metadata; ok is false if it does not count.
+func (k *Kind) Read(o Object, decode Decode) (v any, ok bool) {
+	v = k.New()
+	if _, err := decode(k.path, v); err != nil {
+		return nil, false
+	}
+	*v.(interface{ object() *Object }).object() = o
+	if c, conditional := v.(interface{ complete() bool }); conditional && !c.complete() {
+		return nil, false
+	}
+	return v, true
+}
+
+// Same returns what two objects of a kind have in common of which only the nearer counts, besides their
+// name; "" if there is nothing.
+func (k *Kind) Same(v any) string {
+	if x, ok := v.(interface{ same() string }); ok {
+		return x.same()
+	}
+	return ""
+}
+
+// Kinds are kinds of objects that a planner asks about, as a set. A new object of one that was
+// asked about can change the plan, and so can a change in one that is there.
+type Kinds uint64
+
+// Set returns the set that has only the kind.
+func (k *Kind) Set() Kinds { return 1 << k.index }
+
+// All returns the kinds of a set under their names.
+func (s Kinds) All() (all []GroupKind) {
+	for _, k := range rows {
+		if s&k.Set() != 0 {
+			all = append(all, k.Names...)
 		}
 	}
 	slices.SortFunc(all, func(a, b GroupKind) int {
@@ -68,8 +154,5 @@ func (k Kinds) All() (all []GroupKind) {
 	return all
 }
 
-func (s *Surroundings) ask(k Kinds) {
-	if s.Asked != nil {
-		*s.Asked |= k
-	}
-}
+// IsOpenShift reports whether only OpenShift has a kind.
+func IsOpenShift(apiVersion, kind string) bool { return OpenShift.Is(apiVersion, kind) }

@@ -2,7 +2,6 @@ package surroundings
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -12,19 +11,51 @@ import (
 
 // A LinkerdServer is Linkerd's name for a port of pods (policy.linkerd.io).
 type LinkerdServer struct {
-	Name, Namespace string
-	PodSelector     LabelSelector
-	Port            field.IntOrString
-	At              fmt.Stringer // "file:line"
+	Object
+	PodSelector *LabelSelector    `json:"podSelector"` // or it has an externalWorkloadSelector
+	Port        field.IntOrString `json:"port"`
 }
+
+func (v *LinkerdServer) complete() bool { return v.PodSelector != nil }
 
 // An HTTPRoute is attached to Servers of its namespace (policy.linkerd.io, or
 // gateway.networking.k8s.io with such a parent).
 type HTTPRoute struct {
-	Name, Namespace string
-	Servers         []string
-	Matches         []PathMatch // of all rules; one without a path has the zero value
-	At              fmt.Stringer
+	Object
+	ParentRefs []ParentRef `json:"parentRefs"`
+	Rules      []RouteRule `json:"rules"`
+}
+
+// A ParentRef names what a route is attached to.
+type ParentRef struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+}
+
+// A RouteRule is about the requests that one of its matches matches; about all if it has none.
+type RouteRule struct {
+	Matches []struct {
+		Path PathMatch `json:"path"`
+	} `json:"matches"`
+}
+
+// complete reports whether the route is attached to a Server.
+func (r *HTTPRoute) complete() bool {
+	return slices.ContainsFunc(r.ParentRefs, func(p ParentRef) bool { return p.Kind == "Server" })
+}
+
+func (r *HTTPRoute) mayMatch(path string) bool {
+	for _, rule := range r.Rules {
+		for _, m := range rule.Matches {
+			if m.Path.mayMatch(path) {
+				return true
+			}
+		}
+		if len(rule.Matches) == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // A PathMatch is the path of a route's match.
@@ -38,19 +69,16 @@ type PathMatch struct {
 // (http_routes in policy-controller/k8s/index/src/inbound/index.rs). may is set if a route may
 // match the path, and a policy may then let it in.
 func (s *Surroundings) RoutedBy(pods *Pods, port int, path string) (route string, may bool) {
-	for _, server := range listed(s, LinkerdPolicies, s.LinkerdServers) {
+	for _, server := range LinkerdServers.near(s) {
 		named := ServicePort{Port: port, TargetPort: server.Port}
 		if server.PodSelector.selects(pods) < certain.Always ||
 			!named.leadsTo(pods.Spec, port) {
 			continue
 		}
-		for _, r := range listed(s, LinkerdPolicies, s.HTTPRoutes) {
-			if slices.Contains(r.Servers, server.Name) {
-				route = cmp.Or(route, objectAt("HTTPRoute", r.Namespace, r.Name, r.At))
-				may = may ||
-					slices.ContainsFunc(r.Matches, func(m PathMatch) bool {
-						return m.mayMatch(path)
-					})
+		for _, r := range HTTPRoutes.near(s) {
+			if slices.Contains(r.ParentRefs, ParentRef{"Server", server.Name}) {
+				route = cmp.Or(route, r.words("HTTPRoute"))
+				may = may || r.mayMatch(path)
 			}
 		}
 	}

@@ -38,13 +38,24 @@ func TestAPrefixMatchesWholeSegments(t *testing.T) {
 // Only a Server that is certainly about the pods and the port counts, and its routes.
 func TestOnlyASureServerHasRoutes(t *testing.T) {
 	web := field.KeyValues{{Key: "app", Value: "web"}}
-	server := LinkerdServer{Name: "web", PodSelector: LabelSelector{MatchLabels: web}, Port: field.IntOrString{Int: 80}}
-	routes := []HTTPRoute{
-		{Name: "other", Servers: []string{"api"}, Matches: []PathMatch{{}}},
-		{Name: "a", Servers: []string{"api", "web"}, Matches: []PathMatch{{"Exact", "/x"}}},
-		{Name: "b", Servers: []string{"web"}, Matches: []PathMatch{{"Exact", "/y"}, {"Exact", "/live"}}},
+	server := LinkerdServer{Object: named("", "web"), PodSelector: &LabelSelector{MatchLabels: web}, Port: field.IntOrString{Int: 80}}
+	of := func(name string, paths []PathMatch, servers ...string) HTTPRoute {
+		r := HTTPRoute{Object: named("", name), Rules: make([]RouteRule, len(paths))}
+		for i, p := range paths {
+			r.Rules[i].Matches = append(r.Rules[i].Matches, struct {
+				Path PathMatch `json:"path"`
+			}{p})
+		}
+		for _, s := range servers {
+			r.ParentRefs = append(r.ParentRefs, ParentRef{"Service", "x"}, ParentRef{"Server", s})
+		}
+		return r
 	}
-	s := Surroundings{LinkerdServers: func() []LinkerdServer { return []LinkerdServer{server} }, HTTPRoutes: func() []HTTPRoute { return routes }}
+	routes := []HTTPRoute{
+		of("other", []PathMatch{{}}, "api"),
+		of("a", []PathMatch{{"Exact", "/x"}}, "api", "web"),
+		of("b", []PathMatch{{"Exact", "/y"}, {"Exact", "/live"}}, "web"),
+	}
 	for _, c := range []struct {
 		labels field.KeyValues
 		port   int
@@ -59,11 +70,16 @@ func TestOnlyASureServerHasRoutes(t *testing.T) {
 		{field.KeyValues{{Key: "app", Value: "other"}}, 80, "/live", "", false},
 		{nil, 80, "/live", "", false},
 	} {
+		among := func() *Surroundings {
+			return new(New(given{objects: append(pointers(slices.Clone(routes)), &server)}))
+		}
+		s := among()
 		for range 2 { // in any order of the routes
 			if route, may := s.RoutedBy(&Pods{Kind: "Deployment", Labels: c.labels}, c.port, c.path); (route != "") != (c.route != "") || may != c.may {
 				t.Errorf("%+v: %q, %t", c, route, may)
 			}
 			slices.Reverse(routes)
+			s = among()
 		}
 		if route, may := s.RoutedBy(&Pods{Kind: "Deployment", Labels: c.labels}, c.port, c.path); route != c.route || may != c.may {
 			t.Errorf("%+v: %q, %t", c, route, may)
@@ -77,10 +93,10 @@ func TestAServerIsAboutItsPort(t *testing.T) {
 	for port, want := range map[field.IntOrString]string{
 		{Int: 80}: "[80]", {Int: 8080}: "[8080]", {Str: "http", IsString: true}: "[8080]", {Str: "grpc", IsString: true}: "[]", {}: "[80 8080]",
 	} {
-		s := Surroundings{
-			LinkerdServers: func() []LinkerdServer { return []LinkerdServer{{Name: "web", Port: port}} },
-			HTTPRoutes:     func() []HTTPRoute { return []HTTPRoute{{Name: "a", Servers: []string{"web"}}} },
-		}
+		s := New(given{objects: []any{
+			&LinkerdServer{Object: named("", "web"), Port: port, PodSelector: new(LabelSelector)},
+			&HTTPRoute{Object: named("", "a"), ParentRefs: []ParentRef{{"Server", "web"}}},
+		}})
 		routed := []int{}
 		for _, p := range []int{80, 8080} {
 			if route, _ := s.RoutedBy(&Pods{Kind: "Deployment", Labels: field.KeyValues{}, Spec: spec}, p, "/"); route != "" {

@@ -2,7 +2,6 @@ package surroundings
 
 import (
 	"cmp"
-	"fmt"
 	"net/netip"
 	"slices"
 
@@ -12,10 +11,15 @@ import (
 
 // A NetworkPolicy says what may connect to the pods that it selects.
 type NetworkPolicy struct {
-	Name, Namespace string
-	PodSelector     LabelSelector
-	Ingress         []NetworkRule
-	At              fmt.Stringer // "file:line"
+	Object
+	PodSelector LabelSelector `json:"podSelector"`
+	PolicyTypes []string      `json:"policyTypes"`
+	Ingress     []NetworkRule `json:"ingress"`
+}
+
+// complete reports whether the policy is about what comes in.
+func (p *NetworkPolicy) complete() bool {
+	return len(p.PolicyTypes) == 0 || slices.Contains(p.PolicyTypes, "Ingress")
 }
 
 // A LabelSelector selects pods by their labels; all if it is empty.
@@ -106,7 +110,7 @@ func (p *NetworkPort) has(pods *Pods, port int) bool {
 // ShutBy returns a NetworkPolicy that certainly selects the pods although none that may select
 // them lets an address in to a port of theirs; "" if there is none.
 func (s *Surroundings) ShutBy(from netip.Addr, pods *Pods, port int) (policy string) {
-	for _, p := range listed(s, NetworkPolicies, s.NetworkPolicies) {
+	for _, p := range NetworkPolicies.near(s) {
 		found := p.PodSelector.selects(pods)
 		if found == certain.Never {
 			continue
@@ -118,7 +122,7 @@ func (s *Surroundings) ShutBy(from netip.Addr, pods *Pods, port int) (policy str
 			return ""
 		}
 		if found == certain.Always && policy == "" {
-			policy = objectAt("NetworkPolicy", p.Namespace, p.Name, p.At)
+			policy = p.words("NetworkPolicy")
 		}
 	}
 	return policy

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -22,12 +24,47 @@ const (
 // Without MatchLabels it is about its namespace, or the mesh if that is the root
 // namespace.
 type PeerAuthentication struct {
-	Name, Namespace string
-	MatchLabels     field.KeyValues
-	Mode            string
-	Ports           map[int]string // the mode by port of the pod; only of a policy with MatchLabels
-	Far             bool           // see [Surroundings]
-	At              fmt.Stringer   // "file:line"
+	Object
+	Selector WorkloadSelector    `json:"selector"`
+	MTLS     PeerMTLS            `json:"mtls"`
+	ByPort   map[string]PeerMTLS `json:"portLevelMtls"` // only of a policy with matchLabels
+	ports    map[int]string      // the modes of ByPort
+}
+
+// A PeerMTLS has a mode; "" and "UNSET" inherit.
+type PeerMTLS struct {
+	Mode string `json:"mode"`
+}
+
+// isValid reports whether Istio's API takes the mode.
+func (m PeerMTLS) isValid() bool {
+	return slices.Contains([]string{"", mtlsUnset, MTLSStrict, MTLSPermissive, MTLSDisable}, m.Mode)
+}
+
+// complete reports whether Istio's API takes the policy.
+func (p *PeerAuthentication) complete() bool {
+	for key, v := range p.ByPort {
+		port, err := strconv.Atoi(key)
+		if err != nil || !v.isValid() {
+			return false
+		}
+		if p.ports == nil {
+			p.ports = make(map[int]string)
+		}
+		p.ports[port] = v.Mode
+	}
+	return p.MTLS.isValid()
+}
+
+// same returns the namespace and the matchLabels: of two policies of one scope the farther is about
+// another cluster.
+func (p *PeerAuthentication) same() string {
+	var entries []string
+	for _, m := range p.Selector.MatchLabels {
+		entries = append(entries, m.Key+"="+m.Value+"\n")
+	}
+	slices.Sort(entries)
+	return p.Namespace + "\n" + strings.Join(entries, "")
 }
 
 // An MTLSMode is a mode that may hold for a port.
@@ -45,9 +82,7 @@ type MTLSMode struct {
 // pilot/pkg/security/authn/policy_applier.go.
 func (s *Surroundings) MTLS(rootNamespace string, pods *Pods, port int, byDefault string) []MTLSMode {
 	modes := s.modes(false, rootNamespace, pods, port, byDefault)
-	if !slices.ContainsFunc(s.PeerAuthentications, func(p PeerAuthentication) bool {
-		return p.Far
-	}) {
+	if len(PeerAuthentications.far(s)) == 0 {
 		return modes
 	}
 	for _, m := range s.modes(true, rootNamespace, pods, port, byDefault) {
@@ -63,22 +98,22 @@ func (s *Surroundings) MTLS(rootNamespace string, pods *Pods, port int, byDefaul
 func (s *Surroundings) modes(far bool, rootNamespace string, pods *Pods, port int, byDefault string) []MTLSMode {
 	var mesh, wide, workload []PeerAuthentication
 	sure := false // a policy with matchLabels selects the pod
-	s.ask(PeerAuthentications)
-	for _, p := range s.PeerAuthentications {
-		if p.Far && !far {
-			continue
-		}
-		fits := pods.selects(p.MatchLabels)
+	policies := PeerAuthentications.near(s)
+	if far {
+		policies = PeerAuthentications.all(s)
+	}
+	for _, p := range policies {
+		fits := pods.selects(p.Selector.MatchLabels)
 		switch {
 		case p.Namespace == rootNamespace:
 			if p.inherits() {
-				p.Mode = MTLSPermissive // Istio's own default: there is nothing to inherit
+				p.MTLS.Mode = MTLSPermissive // Istio's own default: there is nothing to inherit
 			}
-			if len(p.MatchLabels) == 0 { // Istio ignores the others
+			if len(p.Selector.MatchLabels) == 0 { // Istio ignores the others
 				mesh = append(mesh, p)
 			}
 		case p.Namespace != pods.Namespace || fits == certain.Never:
-		case len(p.MatchLabels) == 0:
+		case len(p.Selector.MatchLabels) == 0:
 			wide = append(wide, p)
 		default:
 			workload = append(workload, p)
@@ -93,7 +128,7 @@ func (s *Surroundings) modes(far bool, rootNamespace string, pods *Pods, port in
 
 // inherits reports whether the policy leaves the mode to the wider scope.
 func (p *PeerAuthentication) inherits() bool {
-	return p.Mode == "" || p.Mode == mtlsUnset
+	return p.MTLS.Mode == "" || p.MTLS.Mode == mtlsUnset
 }
 
 // narrow returns the modes that the policies of a scope leave of those of the wider
@@ -108,16 +143,13 @@ func narrow(wider []MTLSMode, scope []PeerAuthentication, sure bool, port int) [
 		modes = slices.Clone(wider)
 	}
 	for _, p := range scope {
-		if m := p.Ports[port]; len(p.MatchLabels) > 0 && m != "" && m != mtlsUnset {
-			p.Mode = m
+		if m := p.ports[port]; len(p.Selector.MatchLabels) > 0 && m != "" && m != mtlsUnset {
+			p.MTLS.Mode = m
 		}
 		if p.inherits() {
 			modes = append(modes, wider...)
 		} else {
-			modes = append(
-				modes,
-				MTLSMode{Mode: p.Mode, At: objectAt("PeerAuthentication", p.Namespace, p.Name, p.At)},
-			)
+			modes = append(modes, MTLSMode{Mode: p.MTLS.Mode, At: p.words("PeerAuthentication")})
 		}
 	}
 	return modes

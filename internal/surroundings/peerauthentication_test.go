@@ -14,13 +14,12 @@ import (
 
 func TestOnePolicyThatIsSureLeavesTheWiderScopeOut(t *testing.T) {
 	web, later := field.KeyValues{{Key: "app", Value: "web"}}, field.KeyValues{{Key: "istio.io/rev", Value: "canary"}}
-	sure := PeerAuthentication{Name: "sure", Namespace: "shop", MatchLabels: web, Mode: MTLSStrict}
-	maybe := PeerAuthentication{Name: "maybe", Namespace: "shop", MatchLabels: later, Mode: MTLSPermissive}
-	wide := PeerAuthentication{Name: "wide", Namespace: "shop", Mode: MTLSDisable}
-	unset := func(name string) PeerAuthentication {
-		return PeerAuthentication{Name: name, Namespace: "shop", Mode: mtlsUnset}
+	of := func(namespace, name string, labels field.KeyValues, mode string) PeerAuthentication {
+		return PeerAuthentication{Object: named(namespace, name), Selector: WorkloadSelector{labels}, MTLS: PeerMTLS{mode}}
 	}
-	root := PeerAuthentication{Name: "root", Namespace: "istio-system", Mode: MTLSStrict}
+	sure, maybe := of("shop", "sure", web, MTLSStrict), of("shop", "maybe", later, MTLSPermissive)
+	wide, root := of("shop", "wide", nil, MTLSDisable), of("istio-system", "root", nil, MTLSStrict)
+	unset := func(name string) PeerAuthentication { return of("shop", name, nil, mtlsUnset) }
 	for name, c := range map[string]struct {
 		policies []PeerAuthentication
 		want     []MTLSMode
@@ -34,7 +33,7 @@ func TestOnePolicyThatIsSureLeavesTheWiderScopeOut(t *testing.T) {
 		"two that leave it to the mesh": {[]PeerAuthentication{root, unset("a"), unset("b")}, []MTLSMode{{Mode: MTLSStrict, At: "PeerAuthentication istio-system/root"}}},
 	} {
 		for range 2 {
-			s := Surroundings{PeerAuthentications: c.policies}
+			s := around(c.policies...)
 			got := s.MTLS("istio-system", &Pods{Namespace: "shop", Kind: "Deployment", Labels: web}, 8080, MTLSPermissive)
 			if !slices.Equal(got, c.want) {
 				t.Errorf("%s: %v, want %v", name, got, c.want)
@@ -59,10 +58,10 @@ func TestTheModesAreThoseOfEveryCluster(t *testing.T) {
 		pods := &Pods{Namespace: []string{"shop", "shop", ""}[rnd.IntN(3)], Kind: "Deployment", Labels: web}
 		var all, near []PeerAuthentication
 		for i := range rnd.IntN(9) {
-			p := PeerAuthentication{Name: fmt.Sprint("p", i), Namespace: []string{pods.Namespace, pods.Namespace, "istio-system", "other"}[rnd.IntN(4)]}
-			p.MatchLabels, p.Mode, p.Far = labels[rnd.IntN(4)], draw(), rnd.IntN(4) == 0
+			p := PeerAuthentication{Object: named([]string{pods.Namespace, pods.Namespace, "istio-system", "other"}[rnd.IntN(4)], fmt.Sprint("p", i))}
+			p.Selector.MatchLabels, p.MTLS.Mode, p.Far = labels[rnd.IntN(4)], draw(), rnd.IntN(4) == 0
 			if rnd.IntN(2) == 0 {
-				p.Ports = map[int]string{port: draw(), 9090: MTLSStrict}
+				p.ports = map[int]string{port: draw(), 9090: MTLSStrict}
 			}
 			if all = append(all, p); !p.Far {
 				near = append(near, p)
@@ -78,7 +77,7 @@ func TestTheModesAreThoseOfEveryCluster(t *testing.T) {
 				}
 			}
 		}
-		s := Surroundings{PeerAuthentications: all}
+		s := around(all...)
 		if got := s.MTLS("istio-system", pods, port, byDefault); !slices.Equal(got, want) {
 			t.Fatalf("%+v\nin %q: %v, want %v", all, pods.Namespace, got, want)
 		}
@@ -102,11 +101,11 @@ func modesOfEveryCluster(policies []PeerAuthentication, pods *Pods, port int, by
 	sure := false
 	for i := range policies {
 		p := &policies[i]
-		switch about := pods.selects(p.MatchLabels); {
-		case p.Namespace == "istio-system" && len(p.MatchLabels) == 0:
+		switch about := pods.selects(p.Selector.MatchLabels); {
+		case p.Namespace == "istio-system" && len(p.Selector.MatchLabels) == 0:
 			mesh = append(mesh, p)
 		case p.Namespace == "istio-system" || p.Namespace != pods.Namespace:
-		case len(p.MatchLabels) == 0:
+		case len(p.Selector.MatchLabels) == 0:
 			wide = append(wide, p)
 		case about != certain.Never:
 			own = append(own, p)
@@ -128,18 +127,18 @@ func modesOfEveryCluster(policies []PeerAuthentication, pods *Pods, port int, by
 			for _, m := range mesh {
 				mode, by := byDefault, m
 				if m != nil {
-					if mode = MTLSPermissive; isSet(m.Mode) {
-						mode = m.Mode
+					if mode = MTLSPermissive; isSet(m.MTLS.Mode) {
+						mode = m.MTLS.Mode
 					}
 				}
-				if w != nil && isSet(w.Mode) {
-					mode, by = w.Mode, w
+				if w != nil && isSet(w.MTLS.Mode) {
+					mode, by = w.MTLS.Mode, w
 				}
-				if o != nil && isSet(o.Mode) {
-					mode, by = o.Mode, o
+				if o != nil && isSet(o.MTLS.Mode) {
+					mode, by = o.MTLS.Mode, o
 				}
-				if o != nil && isSet(o.Ports[port]) {
-					mode, by = o.Ports[port], o
+				if o != nil && isSet(o.ports[port]) {
+					mode, by = o.ports[port], o
 				}
 				said[mode] = append(said[mode], "")
 				if by != nil {

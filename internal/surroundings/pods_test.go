@@ -85,14 +85,14 @@ func TestLabelsThatPodsGetLaterAreComputedOrOpen(t *testing.T) {
 
 func TestAPolicyOfAnotherNamespaceDecidesNothing(t *testing.T) {
 	deny := func(namespace, name string) AuthorizationPolicy {
-		return AuthorizationPolicy{Name: name, Namespace: namespace, Action: "DENY", Rules: []*authz.Rule{nil, {}}}
+		return AuthorizationPolicy{Object: named(namespace, name), Action: "DENY", Rules: []*authz.Rule{nil, {}}}
 	}
 	for want, policies := range map[string][]AuthorizationPolicy{
 		"AuthorizationPolicy shop/b":         {deny("other", "a"), deny("shop", "b"), deny("shop", "c")},
 		"AuthorizationPolicy istio-system/a": {deny("istio-system", "a"), deny("shop", "b")},
-		"":                                   {deny("other", "a"), deny("", "c"), {Name: "b", Namespace: "shop", Action: "DENY", Rules: []*authz.Rule{nil}}},
+		"":                                   {deny("other", "a"), deny("", "c"), {Object: named("shop", "b"), Action: "DENY", Rules: []*authz.Rule{nil}}},
 	} {
-		s := Surroundings{AuthorizationPolicies: policies}
+		s := around(policies...)
 		web := &Pods{Namespace: "shop", Labels: field.KeyValues{{Key: "app", Value: "web"}}}
 		if got := s.Refuses("istio-system", web, &authz.Request{Port: 8080}); got.By != want || (got.Is == certain.Always) != (want != "") {
 			t.Errorf("%v, want %q", got, want)
@@ -104,10 +104,10 @@ func TestAPolicyOfAnotherNamespaceDecidesNothing(t *testing.T) {
 func TestAPolicyOfAnotherBranchOnlyMakesARefusalOpen(t *testing.T) {
 	all := []*authz.Rule{{}}
 	far := func(action authz.Action, rules []*authz.Rule) AuthorizationPolicy {
-		return AuthorizationPolicy{Name: "far", Namespace: "shop", Action: action, Rules: rules, Far: true}
+		return AuthorizationPolicy{Object: Object{Namespace: "shop", Name: "far", Far: true}, Action: action, Rules: rules}
 	}
-	nothing := AuthorizationPolicy{Name: "nothing", Namespace: "shop", Action: authz.Allow}
-	everything := AuthorizationPolicy{Name: "everything", Namespace: "shop", Action: authz.Deny, Rules: all}
+	nothing := AuthorizationPolicy{Object: named("shop", "nothing"), Action: authz.Allow}
+	everything := AuthorizationPolicy{Object: named("shop", "everything"), Action: authz.Deny, Rules: all}
 	for name, c := range map[string]struct {
 		policies []AuthorizationPolicy
 		want     Refusal
@@ -118,7 +118,7 @@ func TestAPolicyOfAnotherBranchOnlyMakesARefusalOpen(t *testing.T) {
 		"it allows nothing more":          {[]AuthorizationPolicy{nothing, far(authz.Allow, nil)}, Refusal{certain.Always, "AuthorizationPolicy shop/nothing", ""}},
 		"it allows what is denied anyway": {[]AuthorizationPolicy{everything, far(authz.Allow, all)}, Refusal{certain.Always, "AuthorizationPolicy shop/everything", ""}},
 	} {
-		s := Surroundings{AuthorizationPolicies: c.policies}
+		s := around(c.policies...)
 		if got := s.Refuses("istio-system", &Pods{Namespace: "shop"}, &authz.Request{Port: 8080}); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}

@@ -2,7 +2,6 @@ package surroundings
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -15,12 +14,32 @@ import (
 // build it may have none: kustomize writes its labels into it (`includeSelectors`,
 // `commonLabels`). A ServiceEntry of Istio's that selects pods is one too.
 type Service struct {
-	IsEntry         bool // a ServiceEntry
-	Name, Namespace string
-	Selector        field.KeyValues
-	Ports           []ServicePort
-	Annotations     field.KeyValues
-	At              fmt.Stringer // "file:line"
+	Object
+	Type             string          `json:"type"`
+	Selector         field.KeyValues `json:"selector"`
+	WorkloadSelector struct {        // of a ServiceEntry
+		Labels field.KeyValues `json:"labels"`
+	} `json:"workloadSelector"`
+	Ports []ServicePort `json:"ports"`
+}
+
+func (v *Service) isEntry() bool { return v.Kind == "ServiceEntry" }
+
+// complete makes a ServiceEntry a Service: Istio takes the protocols of the pods' ports from it in the
+// same way. One that selects no pods does not count.
+func (v *Service) complete() bool {
+	if !v.isEntry() {
+		return v.Type != "ExternalName"
+	}
+	v.Selector = v.WorkloadSelector.Labels
+	for i, p := range v.Ports {
+		target := p.TargetPort
+		if target.Int == 0 {
+			target.Int = int64(p.Number)
+		}
+		v.Ports[i] = ServicePort{AppProtocol: p.Protocol, Port: p.Number, TargetPort: target}
+	}
+	return len(v.Selector) > 0
 }
 
 // A ServicePort is one port of a Service.
@@ -30,6 +49,7 @@ type ServicePort struct {
 	AppProtocol string            `json:"appProtocol"`
 	Port        int               `json:"port"`
 	TargetPort  field.IntOrString `json:"targetPort"` // the zero value stands for Port
+	Number      int               `json:"number"`     // of a ServiceEntry, until it is read
 }
 
 func (v *Service) hasBackendConfig() bool {
@@ -47,7 +67,9 @@ func (v *Service) selects(p *Pods) certain.Certainty {
 // Declared returns the protocols as which Services that certainly select the pods declare a port
 // of theirs, by Istio's rules; none if no Service does, so that Envoy looks at what is sent.
 func (s *Surroundings) Declared(pods *Pods, port int) (all []Protocol) {
-	for _, v := range listed(s, Services, s.Services) {
+	services := Services.near(s)
+	for i := range services {
+		v := &services[i]
 		if v.selects(pods) < certain.Always {
 			continue
 		}
@@ -64,20 +86,23 @@ func (s *Surroundings) Declared(pods *Pods, port int) (all []Protocol) {
 
 // HasServices reports whether Services of the namespace are among the manifests.
 func (s *Surroundings) HasServices() bool {
-	return slices.ContainsFunc(
-		listed(s, Services, s.Services),
-		func(v Service) bool { return !v.IsEntry },
-	)
+	services := Services.near(s)
+	for i := range services {
+		if !services[i].isEntry() {
+			return true
+		}
+	}
+	return false
 }
 
 // Exposed returns a Service that leads to a port of the pods, or may do so; "" if there is
 // none. If the labels are not known, every Service of the namespace counts.
 func (s *Surroundings) Exposed(pods *Pods, port int) (service string) {
 	anyPort := func(*Service, *ServicePort) bool { return true }
-	if v := leading(listed(s, Services, s.Services), certain.Maybe, pods, port, anyPort); v != nil {
+	if v := leading(Services.near(s), certain.Maybe, pods, port, anyPort); v != nil {
 		return v.words("")
 	}
-	if v := leading(listed(s, Services, s.Unplaced), certain.Maybe, pods, port, anyPort); v != nil {
+	if v := leading(Services.unplaced(s), certain.Maybe, pods, port, anyPort); v != nil {
 		return v.words(" (if it goes to the pod's namespace)")
 	}
 	return ""
@@ -86,7 +111,7 @@ func (s *Surroundings) Exposed(pods *Pods, port int) (service string) {
 // ExposedElsewhere returns, in the same way, a Service that is far.
 func (s *Surroundings) ExposedElsewhere(pods *Pods, port int) (service string) {
 	anyPort := func(*Service, *ServicePort) bool { return true }
-	if v := leading(listed(s, Services, s.Elsewhere), certain.Maybe, pods, port, anyPort); v != nil {
+	if v := leading(Services.far(s), certain.Maybe, pods, port, anyPort); v != nil {
 		return v.words("")
 	}
 	return ""
@@ -115,11 +140,7 @@ func (v *Service) words(condition string) string {
 	if len(v.Selector) == 0 {
 		condition = " (if kustomize gives it a selector)"
 	}
-	kind := "Service"
-	if v.IsEntry {
-		kind = "ServiceEntry"
-	}
-	return objectAt(kind, v.Namespace, v.Name, v.At) + condition
+	return v.Object.words(cmp.Or(v.Kind, "Service")) + condition
 }
 
 func (p *ServicePort) leadsTo(spec *pod.Spec, port int) bool {
@@ -164,7 +185,7 @@ var serverSpeaksFirst = []int{25, 53, 3306, 27017}
 func (v *Service) declared(p *ServicePort) Protocol {
 	declared := p.declared()
 	if declared == Sniffed &&
-		!v.IsEntry &&
+		!v.isEntry() &&
 		slices.Contains(serverSpeaksFirst, p.Port) {
 		return TCP
 	}

@@ -3,6 +3,7 @@ package surroundings
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,7 +86,10 @@ func TestAPortHasTheProtocolThatIstioTakesItFor(t *testing.T) {
 			}
 			for _, port := range []int{80, 25, 53, 3306, 27017, 27018} {
 				for _, isEntry := range []bool{false, true} {
-					v := Service{IsEntry: isEntry, Ports: []ServicePort{{Name: name, AppProtocol: app, Port: port, TargetPort: field.IntOrString{Int: 8080}}}}
+					v := Service{Ports: []ServicePort{{Name: name, AppProtocol: app, Port: port, TargetPort: field.IntOrString{Int: 8080}}}}
+					if isEntry {
+						v.Kind = "ServiceEntry"
+					}
 					want := want
 					if want == Sniffed && silent[port] && !isEntry {
 						want = TCP
@@ -104,14 +108,14 @@ func TestOnlyASureServiceDeclaresAndAnyExposes(t *testing.T) {
 	web, other := field.KeyValues{{Key: "app", Value: "web"}}, field.KeyValues{{Key: "app", Value: "other"}}
 	later := field.KeyValues{{Key: "app", Value: "web"}, {Key: "istio.io/rev", Value: "canary"}}
 	of := func(name string, selector field.KeyValues, protocols ...string) Service {
-		v := Service{Name: name, Namespace: "shop", Selector: selector}
+		v := Service{Object: named("shop", name), Selector: selector}
 		for i, p := range protocols {
 			v.Ports = append(v.Ports, ServicePort{Name: p, Port: 80 + i, TargetPort: field.IntOrString{Int: 8080}})
 		}
 		return v
 	}
 	entry := of("entry", web, "grpc")
-	entry.IsEntry = true
+	entry.Kind = "ServiceEntry"
 	anotherPort := of("another-port", web, "http")
 	anotherPort.Ports[0].TargetPort.Int = 9090
 	for _, c := range []struct {
@@ -131,9 +135,8 @@ func TestOnlyASureServiceDeclaresAndAnyExposes(t *testing.T) {
 		{"a ServiceEntry and a Service of other pods", []Service{entry, of("a", other, "http")}, "[2]", "ServiceEntry shop/entry", true},
 		{"another port", []Service{anotherPort}, "[]", "", true},
 	} {
-		listed := func() []Service { return c.services }
 		pods := &Pods{Namespace: "shop", Kind: "Deployment", Labels: web, Spec: new(pod.Spec)}
-		near := Surroundings{Services: listed}
+		near := around(c.services...)
 		if got := fmt.Sprint(near.Declared(pods, 8080)); got != c.declared {
 			t.Errorf("%s: declared %s, want %s", c.name, got, c.declared)
 		}
@@ -143,11 +146,15 @@ func TestOnlyASureServiceDeclaresAndAnyExposes(t *testing.T) {
 		if near.HasServices() != c.hasServices {
 			t.Errorf("%s: has Services: %t", c.name, near.HasServices())
 		}
-		far := Surroundings{Elsewhere: listed}
+		others := slices.Clone(c.services)
+		for i := range others {
+			others[i].Far = true
+		}
+		far := around(others...)
 		if got := far.ExposedElsewhere(pods, 8080); got != c.exposed || far.Exposed(pods, 8080) != "" || len(far.Declared(pods, 8080)) > 0 {
 			t.Errorf("%s, elsewhere: %q exposes the port, want %q", c.name, got, c.exposed)
 		}
-		unplaced := Surroundings{Unplaced: listed}
+		unplaced := New(given{unplaced: pointers(c.services)})
 		want := c.exposed
 		if want != "" && !strings.HasSuffix(want, ")") {
 			want += " (if it goes to the pod's namespace)"
@@ -155,7 +162,7 @@ func TestOnlyASureServiceDeclaresAndAnyExposes(t *testing.T) {
 		if got := unplaced.Exposed(pods, 8080); got != want || unplaced.ExposedElsewhere(pods, 8080) != "" {
 			t.Errorf("%s, without a namespace: %q exposes the port, want %q", c.name, got, want)
 		}
-		both := Surroundings{Services: listed, Unplaced: func() []Service { return []Service{of("unplaced", web, "http")} }}
+		both := New(given{pointers(c.services), []any{new(of("unplaced", web, "http"))}})
 		if want := both.Exposed(pods, 8080); c.exposed != "" && want != c.exposed || c.exposed == "" && !strings.Contains(want, "unplaced") {
 			t.Errorf("%s, and one without a namespace: %q exposes the port", c.name, want)
 		}

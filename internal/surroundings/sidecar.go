@@ -1,7 +1,6 @@
 package surroundings
 
 import (
-	"fmt"
 	"net"
 	"strconv"
 	"strings"
@@ -14,21 +13,38 @@ import (
 // where apps listen. In the root namespace, without a selector, it is about all pods for which their
 // own namespace has none.
 type Sidecar struct {
-	Name, Namespace string
-	HasSelector     bool // it has a workloadSelector
-	MatchLabels     field.KeyValues
-	Listeners       []InboundListener
-	At              fmt.Stringer // "file:line"
+	Object
+	WorkloadSelector *PodLabels        `json:"workloadSelector"`
+	Ingress          []InboundListener `json:"ingress"`
+}
+
+// PodLabels select pods in Istio's API for networking.
+type PodLabels struct {
+	Labels field.KeyValues `json:"labels"`
+}
+
+func (c *Sidecar) hasSelector() bool { return c.WorkloadSelector != nil }
+
+func (c *Sidecar) selects(pods *Pods) certain.Certainty {
+	if !c.hasSelector() {
+		return certain.Always
+	}
+	return pods.selects(c.WorkloadSelector.Labels)
 }
 
 // An InboundListener is an entry of a Sidecar's ingress.
 type InboundListener struct {
-	Port     int
-	Endpoint string // where Envoy sends what comes in: "127.0.0.1:8080"; "" is the pod's own address
-	// Binds says that Envoy itself listens on the port (captureMode NONE). Without it Envoy does if the
-	// pod's connections are not redirected at all, unless IsCaptured.
-	Binds, IsCaptured bool
-	Bind              string // the address where it does; "" is that of the pod
+	Port     ListenerPort `json:"port"`
+	Endpoint string       `json:"defaultEndpoint"` // where Envoy sends what comes in: "127.0.0.1:8080"; "" is the pod's own address
+	// CaptureMode NONE says that Envoy itself listens on the port. Without it Envoy does if the pod's
+	// connections are not redirected at all, but with IPTABLES.
+	CaptureMode string `json:"captureMode"`
+	Bind        string `json:"bind"` // the address where it does; "" is that of the pod
+}
+
+// A ListenerPort is the port of an entry of a Sidecar's ingress.
+type ListenerPort struct {
+	Number int `json:"number"`
 }
 
 // The addresses of the loopback interface that a Sidecar may name.
@@ -61,15 +77,15 @@ func (s *Surroundings) Inbound(rootNamespace string, pods *Pods, port int, redir
 	binding := 0
 	for i := range applying {
 		isBound := false
-		for _, l := range applying[i].Listeners {
+		for _, l := range applying[i].Ingress {
 			host, target := l.target()
 			switch {
-			case l.Port == port && target != port && host != "":
+			case l.Port.Number == port && target != port && host != "":
 				in.elsewhere(l.Endpoint, &applying[i])
 			case target == port && (host == loopback4 || host == loopback6):
 				in.local(host, &applying[i])
 			}
-			isBound = isBound || l.Port == port && l.isBound(redirects)
+			isBound = isBound || l.Port.Number == port && l.isBound(redirects)
 		}
 		if isBound {
 			binding++
@@ -123,7 +139,7 @@ func (l *InboundListener) target() (host string, port int) {
 
 // isBound reports whether Envoy listens on the port where the kubelet can reach it.
 func (l *InboundListener) isBound(redirects bool) bool {
-	binds := l.Binds || !redirects && !l.IsCaptured
+	binds := l.CaptureMode == "NONE" || !redirects && l.CaptureMode != "IPTABLES"
 	return binds && l.Bind != loopback4 && l.Bind != loopback6
 }
 
@@ -132,18 +148,18 @@ func (l *InboundListener) isBound(redirects bool) bool {
 func (s *Surroundings) sidecarsOf(rootNamespace string, pods *Pods) (applying []Sidecar, isSure bool) {
 	ranks := []func(*Sidecar) bool{
 		func(c *Sidecar) bool {
-			return c.Namespace == pods.Namespace && c.HasSelector
+			return c.Namespace == pods.Namespace && c.hasSelector()
 		},
 		func(c *Sidecar) bool {
-			return c.Namespace == pods.Namespace && !c.HasSelector
+			return c.Namespace == pods.Namespace && !c.hasSelector()
 		},
 		func(c *Sidecar) bool {
-			return c.Namespace == rootNamespace && !c.HasSelector
+			return c.Namespace == rootNamespace && !c.hasSelector()
 		},
 	}
 	for _, isOf := range ranks {
-		for _, c := range listed(s, Sidecars, s.Sidecars) {
-			if selects := pods.selects(c.MatchLabels); isOf(&c) && selects != certain.Never {
+		for _, c := range Sidecars.near(s) {
+			if selects := c.selects(pods); isOf(&c) && selects != certain.Never {
 				applying = append(applying, c)
 				isSure = isSure || selects == certain.Always
 			}
@@ -156,5 +172,5 @@ func (s *Surroundings) sidecarsOf(rootNamespace string, pods *Pods) (applying []
 }
 
 func (c *Sidecar) words() string {
-	return objectAt("Sidecar", c.Namespace, c.Name, c.At)
+	return c.Object.words("Sidecar")
 }

@@ -11,12 +11,12 @@ func TestEnvoyListensWhereEverySidecarHasItListen(t *testing.T) {
 	const always, maybe, never = certain.Always, certain.Maybe, certain.Never
 	web, other := field.KeyValues{{Key: "app", Value: "web"}}, field.KeyValues{{Key: "app", Value: "other"}}
 	later := field.KeyValues{{Key: "istio.io/rev", Value: "canary"}}
-	binds := []InboundListener{{Port: 9090}, {Port: 8080, Binds: true}}
+	binds := []InboundListener{{Port: ListenerPort{9090}}, {Port: ListenerPort{8080}, CaptureMode: "NONE"}}
 	of := func(namespace string, listeners ...InboundListener) Sidecar {
-		return Sidecar{Name: "x", Namespace: namespace, Listeners: listeners}
+		return Sidecar{Object: named(namespace, "x"), Ingress: listeners}
 	}
 	selecting := func(c Sidecar, labels field.KeyValues) Sidecar {
-		c.HasSelector, c.MatchLabels = true, labels
+		c.WorkloadSelector = &PodLabels{labels}
 		return c
 	}
 	for _, c := range []struct {
@@ -25,14 +25,14 @@ func TestEnvoyListensWhereEverySidecarHasItListen(t *testing.T) {
 		redirected, unredirected certain.Certainty
 	}{
 		{"there is none", nil, never, never},
-		{"it has none of the ports", []Sidecar{of("shop", InboundListener{Port: 80, Binds: true})}, never, never},
+		{"it has none of the ports", []Sidecar{of("shop", InboundListener{Port: ListenerPort{80}, CaptureMode: "NONE"})}, never, never},
 		{"one listens", []Sidecar{of("shop", binds...)}, always, always},
-		{"one listens by default", []Sidecar{of("shop", InboundListener{Port: 8080})}, never, always},
-		{"one is for what is redirected", []Sidecar{of("shop", InboundListener{Port: 8080, IsCaptured: true})}, never, never},
-		{"one of its listeners of the port listens", []Sidecar{of("shop", InboundListener{Port: 8080, Binds: true}, InboundListener{Port: 8080, IsCaptured: true}, InboundListener{Port: 9090})}, always, always},
-		{"one listens on the loopback interface", []Sidecar{of("shop", InboundListener{Port: 8080, Binds: true, Bind: "127.0.0.1"})}, never, never},
-		{"one listens on that of IPv6", []Sidecar{of("shop", InboundListener{Port: 8080, Binds: true, Bind: "::1"})}, never, never},
-		{"one listens everywhere", []Sidecar{of("shop", InboundListener{Port: 8080, Binds: true, Bind: "0.0.0.0"})}, always, always},
+		{"one listens by default", []Sidecar{of("shop", InboundListener{Port: ListenerPort{8080}})}, never, always},
+		{"one is for what is redirected", []Sidecar{of("shop", InboundListener{Port: ListenerPort{8080}, CaptureMode: "IPTABLES"})}, never, never},
+		{"one of its listeners of the port listens", []Sidecar{of("shop", InboundListener{Port: ListenerPort{8080}, CaptureMode: "NONE"}, InboundListener{Port: ListenerPort{8080}, CaptureMode: "IPTABLES"}, InboundListener{Port: ListenerPort{9090}})}, always, always},
+		{"one listens on the loopback interface", []Sidecar{of("shop", InboundListener{Port: ListenerPort{8080}, CaptureMode: "NONE", Bind: "127.0.0.1"})}, never, never},
+		{"one listens on that of IPv6", []Sidecar{of("shop", InboundListener{Port: ListenerPort{8080}, CaptureMode: "NONE", Bind: "::1"})}, never, never},
+		{"one listens everywhere", []Sidecar{of("shop", InboundListener{Port: ListenerPort{8080}, CaptureMode: "NONE", Bind: "0.0.0.0"})}, always, always},
 		{"one of two listens", []Sidecar{of("shop", binds...), of("shop")}, maybe, maybe},
 		{"both listen", []Sidecar{of("shop", binds...), of("shop", binds...)}, always, always},
 		{"the one of the pod does not", []Sidecar{selecting(of("shop"), web), of("shop", binds...)}, never, never},
@@ -46,7 +46,7 @@ func TestEnvoyListensWhereEverySidecarHasItListen(t *testing.T) {
 		{"one with a selector is not that of the mesh", []Sidecar{selecting(of("istio-system", binds...), web)}, never, never},
 		{"that of another namespace does", []Sidecar{of("other", binds...)}, never, never},
 	} {
-		s := Surroundings{Sidecars: func() []Sidecar { return c.sidecars }}
+		s := around(c.sidecars...)
 		pods := &Pods{Namespace: "shop", Kind: "Deployment", Labels: web}
 		for redirects, want := range map[bool]certain.Certainty{true: c.redirected, false: c.unredirected} {
 			in := s.Inbound("istio-system", pods, 8080, redirects)
@@ -76,8 +76,8 @@ func TestASidecarSaysWhereTheAppListens(t *testing.T) {
 		{9080, "127.0.0.1:8080", "127.0.0.1", ""},
 		{9080, "10.0.0.1:8080", "", ""},
 	} {
-		sidecar := Sidecar{Name: "x", Listeners: []InboundListener{{Port: c.port, Endpoint: c.endpoint}}}
-		s := Surroundings{Sidecars: func() []Sidecar { return []Sidecar{sidecar} }}
+		sidecar := Sidecar{Object: named("", "x"), Ingress: []InboundListener{{Port: ListenerPort{c.port}, Endpoint: c.endpoint}}}
+		s := around(sidecar)
 		in := s.Inbound("istio-system", &Pods{}, 8080, true)
 		by := ""
 		if c.local+c.elsewhere != "" {
@@ -92,10 +92,10 @@ func TestASidecarSaysWhereTheAppListens(t *testing.T) {
 func TestTheSurestSidecarSetAdds(t *testing.T) {
 	web, other := field.KeyValues{{Key: "app", Value: "web"}}, field.KeyValues{{Key: "app", Value: "other"}}
 	set := func(name, namespace string, labels field.KeyValues) SidecarSet {
-		return SidecarSet{Name: name, Namespace: namespace, Selector: LabelSelector{MatchLabels: labels}}
+		return SidecarSet{Object: named("", name), OfPods: namespace, Selector: LabelSelector{MatchLabels: labels}}
 	}
 	byLabel := set("by-label", "", web)
-	byLabel.SelectsNamespaces = true
+	byLabel.NamespaceSelector = field.Map{{Key: "matchLabels", Value: field.Map{}}}
 	for _, c := range []struct {
 		name, namespace string
 		sets            []SidecarSet
@@ -112,7 +112,7 @@ func TestTheSurestSidecarSetAdds(t *testing.T) {
 		{"a sure one follows", "shop", []SidecarSet{byLabel, set("a", "", web), set("b", "", web)}, "a", certain.Always},
 		{"a sure one precedes", "shop", []SidecarSet{set("a", "shop", web), byLabel}, "a", certain.Always},
 	} {
-		s := Surroundings{SidecarSets: func() []SidecarSet { return c.sets }}
+		s := around(c.sets...)
 		found, adds := s.SidecarSet(&Pods{Namespace: c.namespace, Kind: "Deployment", Labels: web})
 		name := ""
 		if found != nil {
@@ -127,9 +127,9 @@ func TestTheSurestSidecarSetAdds(t *testing.T) {
 // Of several that may be about the pods, the first that says something is named.
 func TestTheFirstSidecarThatSaysSomethingIsNamed(t *testing.T) {
 	of := func(name, endpoint string) Sidecar {
-		return Sidecar{Name: name, Listeners: []InboundListener{{Port: 8080, Endpoint: endpoint}}}
+		return Sidecar{Object: named("", name), Ingress: []InboundListener{{Port: ListenerPort{8080}, Endpoint: endpoint}}}
 	}
-	binds := Sidecar{Name: "binds", Listeners: []InboundListener{{Port: 8080, Binds: true}}}
+	binds := Sidecar{Object: named("", "binds"), Ingress: []InboundListener{{Port: ListenerPort{8080}, CaptureMode: "NONE"}}}
 	for _, c := range []struct {
 		sidecars []Sidecar
 		want     Inbound
@@ -140,7 +140,7 @@ func TestTheFirstSidecarThatSaysSomethingIsNamed(t *testing.T) {
 		{[]Sidecar{of("a", "127.0.0.1:8080"), of("b", "unix:///run/x")}, Inbound{Local: "127.0.0.1", Elsewhere: "unix:///run/x", Binds: certain.Never, By: "Sidecar b"}},
 		{[]Sidecar{binds, of("a", "127.0.0.1:8080")}, Inbound{Local: "127.0.0.1", Binds: certain.Maybe, By: "Sidecar binds"}},
 	} {
-		s := Surroundings{Sidecars: func() []Sidecar { return c.sidecars }}
+		s := around(c.sidecars...)
 		if got := s.Inbound("istio-system", &Pods{}, 8080, true); got != c.want {
 			t.Errorf("%+v: %+v, want %+v", c.sidecars, got, c.want)
 		}

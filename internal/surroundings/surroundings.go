@@ -1,10 +1,13 @@
 // Package surroundings has what manifests near an object say of its cluster, namespace and mesh, and
 // the questions that a planner asks of it: which mode of mutual TLS holds for a port, which
 // Service leads to it. It reads no manifests (package nearby does) and knows no probes.
+//
+// A kind of object is a row in kinds.go, and a type with the kind's own spec and the questions about
+// it. Each question asks by that row, so that it is noted.
 package surroundings
 
 import (
-	"fmt"
+	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/resources"
@@ -16,102 +19,140 @@ import (
 // branch of the folders, which may be about another cluster: it can turn a certain failure of a
 // probe into a possible one, and nothing else.
 type Surroundings struct {
-	// Namespace is the metadata of the object's Namespace; nil if none is near, or if those
-	// that are equally near contradict each other.
-	Namespace   *field.Metadata
-	NamespaceAt fmt.Stringer // where it is: "file:line"; nil if there is none
-	// NamespaceElsewhere has the far ones of its name, if none is near.
-	NamespaceElsewhere []Elsewhere
-	// OthersInjected is set if another Namespace that is near has a label that makes Istio
-	// inject its sidecar.
-	OthersInjected bool
-	// The policies are those of the object's namespace and of the root namespace; of one
-	// name the nearest.
-	PeerAuthentications   []PeerAuthentication
-	AuthorizationPolicies []AuthorizationPolicy
-	OpenShift             bool // an object is near that only OpenShift has
-	LimitRanges           []resources.LimitRange
-	Quotas                []resources.ResourceQuota
-	// Services returns the Services of the object's namespace, of one name the nearest.
-	// They are many and seldom needed, so that they are read when this is called.
-	Services func() []Service
-	// Elsewhere returns, in the same way, the far Services of the object's namespace.
-	Elsewhere func() []Service
-	// Unplaced returns, in the same way, the Services without a namespace near an object that
-	// has one. They may go there: many charts write the namespace into some objects alone, and
-	// kustomize writes one into all.
-	Unplaced func() []Service
-	// NetworkPolicies returns, in the same way, those about what comes in.
-	NetworkPolicies func() []NetworkPolicy
-	// LinkerdServers and HTTPRoutes return, in the same way, Linkerd's names for ports, and what is
-	// attached to them.
-	LinkerdServers func() []LinkerdServer
-	HTTPRoutes     func() []HTTPRoute
-	// Sidecars returns, in the same way, those of Istio's, also of the root namespace.
-	Sidecars func() []Sidecar
-	// SidecarSets returns those of OpenKruise's that are near and add an istio-proxy.
-	SidecarSets func() []SidecarSet
-	// Ingresses returns, in the same way, those that lead to Services.
-	Ingresses func() []Ingress
-	// Asked notes what the methods are asked about; nil notes nothing.
-	Asked *Kinds
+	*facts
+	asked *Kinds // notes which kinds the methods are asked about; nil notes nothing
 }
 
-// Namespaced returns the metadata of the object's Namespace, and whether it is known. What is asked
-// of it goes into keys, which may be nil.
-func (s *Surroundings) Namespaced(keys *field.MetadataKeys) (m field.NotedMetadata, known bool) {
-	s.ask(Namespaces)
-	if s.Namespace == nil {
-		return unknown.Note(keys), false
+// A Source finds the objects around one object.
+type Source interface {
+	// Find returns the objects of a kind that count by its scope, near and far; of one name the nearest.
+	// It returns nil quickly if the input has none of the kind. With
+	// unplaced they are those without a namespace near an object that has one. They may go there:
+	// many charts write the namespace into some objects alone, and kustomize writes one into all.
+	Find(k *Kind, unplaced bool) []Found
+	// Hears reports whether an object of the kind is near, of any namespace, for which is holds; without
+	// is, whether one is near at all.
+	Hears(k *Kind, is func(v any) bool) bool
+}
+
+// facts are what was found, so that each is found once for all plans that share it.
+type facts struct {
+	source Source
+	found  []list
+	others certainty
+}
+
+// A list has the objects of a kind that lie in one way; values is a []T.
+type list struct {
+	kind   *Kind
+	lie    lie
+	values any
+}
+
+// A lie is where objects are.
+type lie int
+
+const (
+	near     lie = iota // in the same stream, in the folder or above
+	far                 // in another branch of the folders
+	anyhow              // near or far
+	unplaced            // near, but for one without a namespace
+)
+
+// A certainty is the answer to a question that may not have been asked.
+type certainty int
+
+const (
+	notAsked certainty = iota
+	no
+	yes
+)
+
+// New returns the surroundings that a source finds.
+func New(source Source) Surroundings { return Surroundings{facts: &facts{source: source}} }
+
+// Note returns the surroundings that note in asked what they are asked about.
+func (s Surroundings) Note(asked *Kinds) Surroundings {
+	s.asked = asked
+	return s
+}
+
+func (s *Surroundings) ask(k *Kind) {
+	if s.asked != nil {
+		*s.asked |= k.Set()
 	}
-	return s.Namespace.Note(keys), true
 }
 
-var unknown field.Metadata
+func (k Of[T]) near(s *Surroundings) []T     { return k.in(s, near) }
+func (k Of[T]) far(s *Surroundings) []T      { return k.in(s, far) }
+func (k Of[T]) all(s *Surroundings) []T      { return k.in(s, anyhow) }
+func (k Of[T]) unplaced(s *Surroundings) []T { return k.in(s, unplaced) }
+
+// in returns the objects of a kind, and notes the question.
+func (k Of[T]) in(s *Surroundings, where lie) []T {
+	s.ask(k.Kind)
+	if s.facts == nil {
+		return nil
+	}
+	values, _ := s.facts.list(k.Kind, where).([]T)
+	return values
+}
+
+func (f *facts) list(k *Kind, where lie) any {
+	for _, l := range f.found {
+		if l.kind == k && l.lie == where {
+			return l.values
+		}
+	}
+	all := f.source.Find(k, where == unplaced)
+	if all == nil {
+		return nil
+	}
+	if where != anyhow {
+		all = slices.DeleteFunc(slices.Clone(all), func(o Found) bool { return o.Far != (where == far) })
+	}
+	values := k.list(all)
+	f.found = append(f.found, list{k, where, values})
+	return values
+}
+
+// limitRange and quota are the specs of the kinds whose content package resources reads.
+type limitRange struct {
+	Object
+	Limits field.Value `json:"limits"`
+	read   resources.LimitRange
+}
+
+func (l *limitRange) complete() bool {
+	l.read = resources.NewLimitRange(l.Name, field.Map{{Key: "limits", Value: l.Limits}})
+	return true
+}
+
+type quota struct {
+	Object
+	Hard field.Value `json:"hard"`
+}
 
 // Ranges returns the LimitRanges of the namespace.
-func (s *Surroundings) Ranges() []resources.LimitRange {
-	s.ask(LimitRanges)
-	return s.LimitRanges
-}
-
-// IsOpenShift reports whether an object is near that only OpenShift has.
-func (s *Surroundings) IsOpenShift() bool {
-	s.ask(OpenShift)
-	return s.OpenShift
-}
-
-// An Elsewhere is a Namespace that is far.
-type Elsewhere struct {
-	Namespace *field.Metadata
-	At        fmt.Stringer // "file:line"
-}
-
-// Words names the Namespace, and where it is.
-func (e *Elsewhere) Words() string {
-	return objectAt("Namespace", "", e.Namespace.Name, e.At)
+func (s *Surroundings) Ranges() (all []resources.LimitRange) {
+	for _, l := range LimitRanges.near(s) {
+		all = append(all, l.read)
+	}
+	return all
 }
 
 // Limits returns what limits the pods of the namespace.
 func (s *Surroundings) Limits() resources.Limits {
-	s.ask(LimitRanges | Quotas)
-	return resources.Limits{Ranges: s.LimitRanges, Quotas: s.Quotas}
+	limits := resources.Limits{Ranges: s.Ranges()}
+	for _, q := range Quotas.near(s) {
+		hard, _ := q.Hard.(field.Map)
+		limits.Quotas = append(limits.Quotas, resources.ResourceQuota{Name: q.Name, Hard: hard})
+	}
+	return limits
 }
 
-// listed returns what a function of [Surroundings] returns about a kind; nil if there is none.
-func listed[T any](s *Surroundings, k Kinds, f func() []T) []T {
-	s.ask(k)
-	if f == nil {
-		return nil
-	}
-	return f()
-}
-
-// objectAt names an object and where it is.
-func objectAt(kind, namespace, name string, at fmt.Stringer) string {
-	words := string(field.AppendName(nil, kind, namespace, name))
-	if at != nil {
-		words += " at " + at.String()
-	}
-	return words
+// IsOpenShift reports whether an object is near that only OpenShift has.
+func (s *Surroundings) IsOpenShift() bool {
+	s.ask(OpenShift.Kind)
+	return s.facts != nil && s.source.Hears(OpenShift.Kind, nil)
 }

@@ -9,9 +9,10 @@ import (
 )
 
 func TestTheLimitsAreThoseOfRangesAndQuotas(t *testing.T) {
+	hard := field.Map{{Key: "pods", Value: 1}}
+	s := New(given{objects: []any{read(LimitRanges, "a"), read(LimitRanges, "b"), &quota{named("", "c"), hard}}})
 	ranges := []resources.LimitRange{resources.NewLimitRange("a", nil), resources.NewLimitRange("b", nil)}
-	quotas := []resources.ResourceQuota{{Name: "c", Hard: field.Map{{Key: "pods", Value: 1}}}}
-	s := Surroundings{LimitRanges: ranges, Quotas: quotas}
+	quotas := []resources.ResourceQuota{{Name: "c", Hard: hard}}
 	if got := s.Limits(); !reflect.DeepEqual(got, resources.Limits{Ranges: ranges, Quotas: quotas}) {
 		t.Errorf("%+v", got)
 	}
@@ -26,14 +27,52 @@ func TestNothingIsKnownOfNoSurroundings(t *testing.T) {
 	if s.HasServices() || s.Exposed(pods, 80)+s.ExposedElsewhere(pods, 80)+route != "" || set != nil || v != nil || s.Declared(pods, 80) != nil {
 		t.Error("something is")
 	}
-	far := Elsewhere{Namespace: &field.Metadata{Name: "shop", Namespace: "x"}}
+	far := Namespace{named("", "shop")}
 	if got := far.Words(); got != "Namespace shop" {
 		t.Errorf("the Namespace is %q", got)
 	}
-	if set := (SidecarSet{Name: "a", Namespace: "shop"}); set.Words() != "SidecarSet a" {
+	if set := (SidecarSet{Object: named("", "a"), OfPods: "shop"}); set.Words() != "SidecarSet a" {
 		t.Errorf("the SidecarSet is %q", set.Words())
 	}
-	if v := (Ingress{Name: "a", Namespace: "shop"}); v.Words() != "Ingress shop/a" {
+	if v := (Ingress{Object: named("shop", "a")}); v.Words() != "Ingress shop/a" {
 		t.Errorf("the Ingress is %q", v.Words())
 	}
+}
+
+// A given is a Source that has objects whatever their namespace.
+type given struct{ objects, unplaced []any }
+
+func (g given) Find(k *Kind, unplaced bool) (found []Found) {
+	all := g.objects
+	if unplaced {
+		all = g.unplaced
+	}
+	for _, v := range all {
+		if reflect.TypeOf(v) == reflect.TypeOf(k.New()) {
+			o := v.(interface{ object() *Object }).object()
+			found = append(found, Found{v, o.Far, o.Disputed})
+		}
+	}
+	return found
+}
+
+func (g given) Hears(k *Kind, _ func(any) bool) bool { return len(g.Find(k, false)) > 0 }
+
+// pointers returns values as a Source has them.
+func pointers[T any](values []T) (all []any) {
+	for i := range values {
+		all = append(all, &values[i])
+	}
+	return all
+}
+
+// around returns surroundings that have the objects.
+func around[T any](values ...T) *Surroundings { return new(New(given{objects: pointers(values)})) }
+
+func named(namespace, name string) Object { return Object{Namespace: namespace, Name: name} }
+
+// read returns an object without a spec.
+func read[T any](k Of[T], name string) any {
+	v, _ := k.Read(named("", name), func(field.Path, any) (bool, error) { return false, nil })
+	return v
 }

@@ -8,7 +8,6 @@
 package vm
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -18,6 +17,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
@@ -35,9 +35,9 @@ const fromAnnotation = "rewrite-probes.io/probe-from"
 
 // A Group is a WorkloadGroup and what is known of its surroundings.
 type Group struct {
-	Metadata  field.Metadata
-	Namespace *field.Metadata // of the Namespace object, nil if unknown
-	Spec      Spec
+	Metadata field.Metadata
+	Around   surroundings.Surroundings // what other manifests say about the group
+	Spec     Spec
 	// Source is the object as it was read.
 	Source transformer.Source
 	// Texts and Notes are as in [transformer.Input].
@@ -100,11 +100,13 @@ func newBuilder(g *Group) *builder {
 
 // noted returns the metadata of the group and of its Namespace, which is empty if it is not known.
 func (g *Group) noted() (group, namespace *field.NotedMetadata) {
-	ns := cmp.Or(g.Namespace, &field.Metadata{})
 	if n := g.Notes; n != nil {
-		return new(g.Metadata.Note(&n.Workload)), new(ns.Note(&n.Namespace))
+		around := g.Around.Note(&n.Kinds)
+		ns, _ := around.Namespaced(&n.Namespace)
+		return new(g.Metadata.Note(&n.Workload)), &ns
 	}
-	return new(g.Metadata.Note(nil)), new(ns.Note(nil))
+	ns, _ := g.Around.Namespaced(nil)
+	return new(g.Metadata.Note(nil)), &ns
 }
 
 func (g *Group) annotations() field.Noted {
@@ -117,6 +119,7 @@ func (g *Group) annotations() field.Noted {
 func Reads(g *Group) transformer.Reads {
 	return transformer.Reads{
 		Fields:    append(g.Notes.Workload.Paths(field.NewPath("metadata")), field.NewPath("spec")),
+		Kinds:     g.Notes.Kinds,
 		Namespace: g.Notes.Namespace,
 	}
 }

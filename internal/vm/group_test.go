@@ -11,6 +11,8 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil/beside"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -201,7 +203,7 @@ func TestWhatAPlanReadsIsNamed(t *testing.T) {
 
 func TestTheOptOutOfANamespaceCounts(t *testing.T) {
 	s := read(t, group("", httpsProbe))
-	s.Namespace = &field.Metadata{Name: "shop", Annotations: field.KeyValues{{Key: "rewrite-probes.io/rewrite", Value: "false"}}}
+	s.Around = beside.Of(&surroundings.Namespace{Object: surroundings.Object{Name: "shop", Annotations: field.KeyValues{{Key: "rewrite-probes.io/rewrite", Value: "false"}}}})
 	plan := s.plan(everything)
 	if len(plan.Edits) > 0 || len(plan.Findings) != 1 || !strings.HasSuffix(plan.Findings[0].Text.String(), ". Its probe is not rewritten") {
 		t.Errorf("%+v", plan)

@@ -12,6 +12,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil/beside"
 )
 
 // protocolOf returns what Envoy takes the port of a Service for, as Istio says.
@@ -44,9 +45,7 @@ func TestServices_declareWhatIstioReads(t *testing.T) {
 			ours.AppProtocol = *p.AppProtocol
 		}
 		app := field.KeyValues{{Key: "app", Value: "web"}}
-		s := surroundings.Surroundings{Services: func() []surroundings.Service {
-			return []surroundings.Service{{Name: "web", Selector: app, Ports: []surroundings.ServicePort{ours}}}
-		}}
+		s := beside.Of(&surroundings.Service{Object: surroundings.Object{Name: "web"}, Selector: app, Ports: []surroundings.ServicePort{ours}})
 		got := s.Declared(&surroundings.Pods{Kind: "Deployment", Labels: app, Spec: new(pod.Spec)}, int(p.Port))
 		want := protocolOf(p)
 		if counts[want]++; len(got) != 1 || got[0] != want {
@@ -105,9 +104,9 @@ func TestServices_leadWhereKubernetesSays(t *testing.T) {
 		} else {
 			found++
 		}
-		s := surroundings.Surroundings{Services: func() []surroundings.Service {
-			return []surroundings.Service{{Name: "web", Selector: field.KeyValues{{Key: "a", Value: "b"}}, Ports: []surroundings.ServicePort{own}}}
-		}}
+		s := beside.Of(&surroundings.Service{
+			Object: surroundings.Object{Name: "web"}, Selector: field.KeyValues{{Key: "a", Value: "b"}}, Ports: []surroundings.ServicePort{own},
+		})
 		for port := 1; port <= 4; port++ {
 			leads := s.Exposed(&surroundings.Pods{Labels: field.KeyValues{{Key: "a", Value: "b"}}, Spec: &ours}, port) != ""
 			if leads != (port == want) {
