@@ -10,13 +10,17 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 )
 
+const probeKeys = `(liveness|readiness|startup)Probe|httpGet|tcpSocket`
+
 var (
 	kindKey    = whenUsed(`(?m)(^|[\s{,"'])kind["']?[ \t]*:`)
-	versionKey = whenUsed(`(?m)(^|[\s{,"'])apiVersion["']?[ \t]*:`)
+	versionKey = whenUsed(`(?m)(^|[\s{,"'])apiVersion["']?[ \t]*[:=]`)
+	specKey    = whenUsed(`(?m)(^|[\s{,"'])(spec|containers)["']?[ \t]*[:=]`)
 	action     = whenUsed(`(?m)^[^#\n]*\{\{`) // of a template, outside of comments
 	list       = whenUsed(`\A(\s*(#.*)?\n|---\s*\n)*\s*(\[|- )`)
 	jsonPatch  = whenUsed(`\A(\s*(#.*)?\n|---\s*\n)*\s*(\[\s*\{|- \{?)\s*["']?(op|path|value|from)["']?\s*:`) // JSON6902
-	namesProbe = whenUsed(`(liveness|readiness|startup)Probe|lifecycle\b|httpGet|tcpSocket`)
+	probeKey   = whenUsed(probeKeys)
+	namesProbe = whenUsed(probeKeys + `|lifecycle\b`) // whose hooks may come from values; lifecycle is a word of other files too
 	// operation of a JSON patch on all init containers, on one by its number, or on all annotations of a template.
 	operation = whenUsed(`path["']?[ \t]*:[ \t]*["']?/[^\s"',]*/(initContainers(/[0-9]+(/[^\s"',]*)?)?|template/metadata/annotations)(["'\s,}]|\z)`)
 	// injection names a label or annotation by which a mesh injects: istio-injection, istio.io/rev, sidecar.istio.io/inject,
@@ -50,17 +54,23 @@ func isTemplate(s *manifest.Stream, text []byte, err error) bool {
 }
 
 // holdsNoObject reports whether a text, which [manifest.Read] has returned s and err for, was not
-// meant to hold a Kubernetes object. If it cannot be read, it is empty, has no kind, or is a list
-// without probes, such as the replacements of a kustomization. If it can, no mapping has an
+// meant to hold a Kubernetes object. If it cannot be read, see isMeant. If it can, no mapping has an
 // apiVersion: the values of a chart have none, even if one of them is called kind.
 func holdsNoObject(s *manifest.Stream, text []byte, err error) bool {
-	switch {
-	case err == nil:
-	case errors.Is(err, manifest.ErrEmpty), !kindKey().Match(text):
-		return true
-	default:
-		return list().Match(text) && !namesProbe().Match(text)
+	if err != nil {
+		return errors.Is(err, manifest.ErrEmpty) || !isMeant(text)
 	}
 	return !s.IsResourceList() &&
 		!slices.ContainsFunc(s.Objects(), func(o *manifest.Object) bool { return o.APIVersion() != "" })
+}
+
+// isMeant reports whether a text that cannot be read was meant as manifests: its mistake may be
+// in any line, so no one key decides. A list without probes is not, such as the replacements of a
+// kustomization.
+func isMeant(text []byte) bool {
+	if probeKey().Match(text) {
+		return true
+	}
+	return !list().Match(text) &&
+		(kindKey().Match(text) || versionKey().Match(text) && specKey().Match(text))
 }

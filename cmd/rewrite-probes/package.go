@@ -218,9 +218,8 @@ func (p *pkg) passOverTemplate(path string, text []byte) {
 	switch {
 	case chart != "":
 		p.charts[chart]++
-	case kindKey().Match(text) &&
-		versionKey().Match(text) &&
-		namesProbe().Match(text):
+	case probeKey().Match(text),
+		kindKey().Match(text) && versionKey().Match(text) && namesProbe().Match(text):
 		p.note(path, reason.HelmTemplate, "not checked: this looks like a template")
 	default:
 		p.note(path, reason.NoManifest, "skipped: this is a template that names no probe")
