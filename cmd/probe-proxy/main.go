@@ -147,13 +147,23 @@ func checkPort(port int) error {
 	return nil
 }
 
+// logEndsWithin is how long the program's end may wait for who reads its log.
+const logEndsWithin = 500 * time.Millisecond
+
 func serve(o *options, stderr io.Writer) int {
 	signal.Ignore(syscall.SIGPIPE) // a log that nobody reads any more is no reason to end
-	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{ReplaceAttr: clip}))
-	s, probers, err := newServer(o, log)
+	env, err := readEnvironment()
 	if err != nil {
 		return fail(stderr, exitUsage, err)
 	}
+	lines := sidecar.NewLogWriter(stderr, len(env.probers)+len(env.bad))
+	defer lines.End(logEndsWithin)
+	log := slog.New(slog.NewTextHandler(lines, &slog.HandlerOptions{ReplaceAttr: clip}))
+	if env.empty {
+		log.Warn("no probes to answer: env var is not set", "env", prober.EnvName)
+	}
+	s := sidecar.New(log, env.podIP, o.port, env.probers, env.bad)
+	s.BodiesFrom = bodiesFrom[o.body]
 
 	// Measured (docs/probe-proxy.md): a heap of a few hundred kilobytes is
 	// collected early, and one processor saves the waking of threads.
@@ -162,8 +172,9 @@ func serve(o *options, stderr io.Writer) int {
 	runtime.GOMAXPROCS(1)
 
 	first, _ := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	if err := listen(s, o, probers); err != nil {
-		return fail(stderr, exitFailure, err)
+	sidecar.StartThreads()
+	if err := listen(s, o, env.probers); err != nil {
+		return fail(lines, exitFailure, err)
 	}
 	probes, disabled := s.Count()
 	log.Info(
@@ -225,26 +236,30 @@ func clipped(s string) string {
 	return s
 }
 
-func newServer(o *options, log *slog.Logger) (*sidecar.Server, map[string]*prober.Original, error) {
+// An environment is what env vars say.
+type environment struct {
+	podIP   string
+	probers map[string]*prober.Original
+	bad     []*prober.EntryError
+	empty   bool // no env var has probers
+}
+
+func readEnvironment() (*environment, error) {
 	if err := checkUser(os.Getuid(), os.Getgid()); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	ip, err := podIP()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	env := &environment{podIP: ip}
 	value := os.Getenv(prober.EnvName)
 	if value == "" {
-		log.Warn("no probes to answer: env var is not set", "env", prober.EnvName)
-		value = "{}"
+		env.empty = true
+		return env, nil
 	}
-	probers, bad, err := prober.Decode(value)
-	if err != nil {
-		return nil, nil, err
-	}
-	s := sidecar.New(log, ip, o.port, probers, bad)
-	s.BodiesFrom = bodiesFrom[o.body]
-	return s, probers, nil
+	env.probers, env.bad, err = prober.Decode(value)
+	return env, err
 }
 
 // checkUser refuses to run as the user of Istio's proxy.

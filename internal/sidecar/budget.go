@@ -45,6 +45,14 @@ const (
 	maxKeyTLSBytes = 3 << 20
 	turnsOfKey     = 1 // handshakes of one key at a time: the kubelet makes no more
 
+	// All places together need enoughFiles. With fewer there are fewer places, but some of each
+	// kind. ownFiles are for what is no caller's and no app's, and for connections on their way.
+	enoughFiles = 1024
+	anyFiles    = 1 << 20
+	ownFiles    = 16
+	filesOfCall = 2  // the caller's connection and the app's
+	leastOf     = 64 // a queue has one place of so many
+
 	// appPause is what a key waits for each part of a large head, so that an app
 	// that sends many takes a part of the processor alone.
 	appPause = time.Millisecond
@@ -56,6 +64,9 @@ const (
 type budget struct {
 	mu                                   sync.Mutex
 	heads, large, waiting, pages, unread queue
+
+	files      int // that the process may have open
+	maxInLines int // connections in the lines of a listener
 
 	appBytes, tlsBytes int
 	left               int       // bytes that closed connections may still leave to the kernel
@@ -85,18 +96,35 @@ type share struct {
 
 func newBudget() *budget {
 	return &budget{
-		heads:   queue{max: maxHeads},
-		large:   queue{max: maxLarge},
-		waiting: queue{max: maxWaiting},
-		pages:   queue{max: maxPages},
-		unread:  queue{max: maxUnread},
-		left:    maxLeft,
-		leftAt:  time.Now(),
+		files:      enoughFiles,
+		maxInLines: maxInLines,
+		heads:      queue{max: maxHeads},
+		large:      queue{max: maxLarge},
+		waiting:    queue{max: maxWaiting},
+		pages:      queue{max: maxPages},
+		unread:     queue{max: maxUnread},
+		left:       maxLeft,
+		leftAt:     time.Now(),
+	}
+}
+
+// fit makes the queues so small that the files suffice for them and so many calls.
+func (b *budget) fit(calls int) {
+	left := b.files - ownFiles - filesOfCall*calls
+	sizes := []*int{&b.maxInLines, &b.heads.max, &b.waiting.max}
+	sizes = append(sizes, &b.large.max, &b.pages.max, &b.unread.max)
+	all := 0
+	for _, size := range sizes {
+		all += *size
+	}
+	for _, size := range sizes {
+		*size = min(*size, max(*size*left/all, *size/leastOf, 1))
 	}
 }
 
 // divide assigns each of the shares an equal part of the places.
 func (b *budget) divide(places int, shares []*share) {
+	places = min(places, places*b.files/enoughFiles)
 	for _, s := range shares {
 		*s = share{
 			budget:   b,

@@ -9,6 +9,8 @@ import (
 	"math/rand/v2"
 	"net"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -397,5 +399,46 @@ func TestBytesThatAreReturnedCanBeTakenAgain(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestEveryPlaceHasItsFiles: whatever the limit of open files is, and however many probes and hooks
+// there are, all that may be open at once fits into it, or into 64 if it is less.
+func TestEveryPlaceHasItsFiles(t *testing.T) {
+	for _, test := range []struct{ files, probes, hooks int }{
+		{64, 1, 0}, {64, 1, 1}, {64, 3, 1}, {100, 6, 2}, {256, 20, 0}, {500, 3, 2}, {1023, 3, 2}, {1024, 3, 2}, {1024, 100, 20}, {4096, 200, 0}, {anyFiles, 3, 2}, {anyFiles, 300, 0}, {20, 1, 1}, {0, 1, 0},
+	} {
+		b := newBudget()
+		b.files = test.files
+		probers := make(map[string]*entry)
+		for i := range test.probes + test.hooks {
+			probeType := prober.Liveness
+			if i >= test.probes {
+				probeType = prober.PreStop
+			}
+			probers[strconv.Itoa(i)] = &entry{probeType: probeType}
+		}
+		s := &Server{budget: b, entries: probers}
+		s.share()
+		queues := []int{b.heads.max, b.waiting.max, b.maxInLines, b.unread.max, b.large.max, b.pages.max}
+		open := ownFiles
+		for _, e := range probers {
+			open += filesOfCall * cap(e.share.places)
+			if n := cap(e.share.places); n < minOfKey || cap(e.share.large) < 1 {
+				t.Errorf("%v: a key has %d places", test, n)
+			}
+		}
+		for _, size := range queues {
+			open += size
+			if size < 1 {
+				t.Errorf("%v: queues of %v", test, queues)
+			}
+		}
+		if open > max(test.files, 64) {
+			t.Errorf("%v: %d files may be open; queues of %v", test, open, queues)
+		}
+		if full := []int{maxHeads, maxWaiting, maxInLines, maxUnread, maxLarge, maxPages}; (test.files >= enoughFiles && test.probes < 10 || test.files == anyFiles) && !slices.Equal(queues, full) {
+			t.Errorf("%v: queues of %v, want %v", test, queues, full)
+		}
 	}
 }

@@ -20,6 +20,7 @@ const (
 type lines struct {
 	byEntry map[*entry][]inLine
 	len     int
+	max     int
 	drop    func(socket int)
 	buf     [smallHead]byte // for what came on one
 }
@@ -31,13 +32,13 @@ type inLine struct {
 	start  time.Time // when it was accepted
 }
 
-func newLines(drop func(socket int)) *lines {
-	return &lines{byEntry: make(map[*entry][]inLine), drop: drop}
+func newLines(most int, drop func(socket int)) *lines {
+	return &lines{byEntry: make(map[*entry][]inLine), max: most, drop: drop}
 }
 
 // add adds a connection. If there are too many, it drops the oldest of the longest line.
 func (l *lines) add(e *entry, c inLine) {
-	if l.len == maxInLines {
+	if l.len == l.max {
 		l.drop(l.next(l.longest()).socket)
 	}
 	l.byEntry[e] = append(l.byEntry[e], c)

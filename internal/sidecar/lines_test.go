@@ -13,7 +13,7 @@ func TestLinesAreFairAndBounded(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		queues := make(map[*entry][]int) // the same, as plainly as can be
 		var dropped, want []int
-		l := newLines(func(socket int) { dropped = append(dropped, socket) })
+		l := newLines(maxInLines, func(socket int) { dropped = append(dropped, socket) })
 		for socket := range 3000 {
 			e := entries[1]
 			if r.IntN(10) == 0 {

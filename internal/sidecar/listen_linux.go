@@ -92,6 +92,13 @@ func drop(socket int) {
 	_ = syscall.Close(socket)
 }
 
+// openFiles returns how many files the process may have open, at most anyFiles.
+func openFiles() int {
+	limit := syscall.Rlimit{Cur: anyFiles}
+	_ = syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit)
+	return int(min(limit.Cur, anyFiles))
+}
+
 // acceptNow accepts a connection that waits. It returns -1 if none does, or there are no
 // file descriptors left: the next Accept says so.
 func acceptNow(listener int) int {

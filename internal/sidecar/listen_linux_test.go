@@ -236,7 +236,7 @@ func TestTheTimeInALineCounts(t *testing.T) {
 	go testutil.ServeConns(app, func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") })
 	s := New(slog.New(slog.DiscardHandler), "127.0.0.1", 0, map[string]*prober.Original{key: probeOf(app, 60)}, nil)
 	l := listenLocal(t)
-	v, w, waiting := &view{common: true, port: s.port}, &workers{next: make(chan *conn)}, newLines(drop)
+	v, w, waiting := &view{common: true, port: s.port}, &workers{next: make(chan *conn)}, newLines(maxInLines, drop)
 	want := make(map[net.Conn]string)
 	for since, answer := range map[time.Duration]string{0: "HTTP/1.1 200 OK", time.Hour: "HTTP/1.1 504 Gateway Timeout"} {
 		want[dialLocal(t, l, "GET "+key+" HTTP/1.1\r\n\r\n")] = answer

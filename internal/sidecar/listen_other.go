@@ -20,4 +20,6 @@ func answerNow(int, []byte, func(int) bool) {}
 
 func drop(int) {}
 
+func openFiles() int { return anyFiles }
+
 func connOf(int) net.Conn { return nil }

@@ -3,6 +3,7 @@ package sidecar
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net"
@@ -108,5 +109,78 @@ func TestEveryDisabledProbeIsLogged(t *testing.T) {
 	New(slog.New(slog.NewTextHandler(&b, nil)), "", 0, nil, bad)
 	if n := strings.Count(b.String(), "is disabled"); n != 200 {
 		t.Errorf("%d lines", n)
+	}
+}
+
+// A stuckReader takes a line only when it is told to.
+type stuckReader struct {
+	let   chan struct{}
+	lines bytes.Buffer
+}
+
+func (r *stuckReader) Write(line []byte) (int, error) {
+	<-r.let
+	return r.lines.Write(line)
+}
+
+// TestLinesThatNobodyReadsAreCounted: what is not dropped comes in order, and the rest is counted.
+func TestLinesThatNobodyReadsAreCounted(t *testing.T) {
+	for _, more := range []int{0, 1, 500} {
+		synctest.Test(t, func(t *testing.T) {
+			reader := &stuckReader{let: make(chan struct{})}
+			w := NewLogWriter(reader, more)
+			all := slog.New(slog.NewTextHandler(w, nil))
+			for range more {
+				all.Info("of the start")
+			}
+			log := limited(all)
+			const lines = 1000
+			for range lines {
+				log.Info("line")
+				time.Sleep(time.Second)
+			}
+			close(reader.let)
+			time.Sleep(time.Minute)
+			log.Info("last")
+			w.End(time.Second)
+			said := reader.lines.String()
+			written := strings.Count(said, "msg=line\n")
+			if n := strings.Count(said, "of the start"); n != more {
+				t.Errorf("%d of %d lines of the start are written", n, more)
+			}
+			if want := maxUnwritten + 1; written != want {
+				t.Errorf("%d lines are written, want %d", written, want)
+			}
+			if want := fmt.Sprintf("msg=last dropped=%d\n", lines-written); !strings.HasSuffix(said, want) {
+				t.Errorf("the end is %q, want %q", said[max(len(said)-100, 0):], want)
+			}
+		})
+	}
+}
+
+// TestTheEndDoesNotWaitForTheLog for longer than it is told, whether lines wait or not.
+func TestTheEndDoesNotWaitForTheLog(t *testing.T) {
+	for _, lines := range []int{0, 1, 2, maxUnwritten, 2 * maxUnwritten} {
+		synctest.Test(t, func(t *testing.T) {
+			reader := &stuckReader{let: make(chan struct{})}
+			w := NewLogWriter(reader, 0)
+			for i := range lines {
+				_, err := w.Write([]byte("line\n"))
+				if i > maxUnwritten && (err == nil || err.Error() != "nobody reads the log") {
+					t.Errorf("line %d: %v", i, err)
+				}
+			}
+			began := time.Now()
+			w.End(time.Second)
+			want := time.Second
+			if lines == 0 {
+				want = 0
+			}
+			if took := time.Since(began); took != want {
+				t.Errorf("with %d lines it ends after %s, want %s", lines, took, want)
+			}
+			close(reader.let)
+			w.End(time.Second)
+		})
 	}
 }

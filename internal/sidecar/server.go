@@ -60,6 +60,7 @@ func New(
 		budget:  newBudget(),
 		ended:   make(chan struct{}, 1),
 	}
+	s.budget.files = openFiles()
 	for _, e := range bad {
 		s.add(e.Key, nil, e.Err)
 	}
@@ -103,6 +104,11 @@ func (s *Server) share() {
 	}
 	s.budget.divide(maxHooks, hooks)
 	s.budget.divide(maxProbes, probes)
+	calls := 0
+	for _, s := range append(hooks, probes...) {
+		calls += cap(s.places)
+	}
+	s.budget.fit(calls)
 }
 
 // Count returns how many probes are answered, and how many are disabled.
@@ -123,7 +129,7 @@ func (s *Server) Serve(l net.Listener) {
 func (s *Server) serve(l net.Listener, v *view) {
 	w := &workers{next: make(chan *conn)}
 	defer close(w.next)
-	waiting := newLines(drop)
+	waiting := newLines(s.budget.maxInLines, drop)
 	for {
 		nc, err := l.Accept()
 		if errors.Is(err, net.ErrClosed) {
