@@ -42,6 +42,13 @@ bin/probe-agent:
 	@echo "building $@" >&2
 	@$(GO) build -trimpath -ldflags "$(LDFLAGS)" -o $@ ./cmd/probe-agent
 
+.PHONY: playground
+playground: ## build a static folder that runs the command in a browser into bin/playground/
+	@rm -rf bin/playground && mkdir -p bin/playground
+	@cp playground/* "$$($(GO) env GOROOT)/lib/wasm/wasm_exec.js" bin/playground/
+	@GOOS=js GOARCH=wasm $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o bin/playground/rewrite-probes.wasm ./cmd/rewrite-probes
+	@gzip -9nf bin/playground/rewrite-probes.wasm
+
 bin/kustomize: tools/go.mod tools/go.sum
 	@build/count.sh $@ $(GO) -C tools build -v -o ../$@ sigs.k8s.io/kustomize/kustomize/v5
 	@touch $@

@@ -172,11 +172,11 @@ func (f *editFlags) emitFiles(std streams, p *pkg, r *report.Report, changed []*
 // its end first. A second signal, a second later, ends the run at once. One that is ignored,
 // as by nohup, stays so.
 func (f *editFlags) untilSignal() (ctx context.Context, stop context.CancelFunc) {
-	signals := slices.DeleteFunc(
-		[]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP},
-		signal.Ignored,
-	)
-	if !f.write || len(signals) == 0 {
+	if !f.write {
+		return context.Background(), func() {}
+	}
+	signals := slices.DeleteFunc(append([]os.Signal{os.Interrupt, syscall.SIGTERM}, hangup...), signal.Ignored)
+	if len(signals) == 0 {
 		return context.Background(), func() {}
 	}
 	ctx, stop = signal.NotifyContext(context.Background(), signals...)

@@ -8,6 +8,9 @@ import (
 	"syscall"
 )
 
+// hangup is the signal of a terminal that is closed.
+var hangup = []os.Signal{syscall.SIGHUP}
+
 // canReplace reports whether a new file can take the place of another, which has no other names
 // (hard links) and whose owner and group it gets.
 func canReplace(f *os.File, of fs.FileInfo) bool {
