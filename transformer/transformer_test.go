@@ -181,6 +181,9 @@ func runAmong(t testing.TB, around beside.Source, yaml string, do func(*transfor
 	r.text = string(out)
 	failed := false
 	note(r.Plan)
+	for _, f := range r.Repairs {
+		seen[f.Reason.String()] = true
+	}
 	for _, f := range r.Findings {
 		seen[f.Reason.String()] = true
 		failed = failed || f.Severity == transformer.Error

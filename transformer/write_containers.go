@@ -25,7 +25,8 @@ func (w *draft) editContainers(env string) {
 		}
 		if existing != nil && existing.at == at {
 			keep = &existing.at
-			w.edit(diff(existing.path, existing.raw, w.withImmutable(container, existing.raw), isOwned)...)
+			w.proxyEdits = diff(existing.path, existing.raw, w.withImmutable(container, existing.raw), isOwned)
+			w.edit(w.proxyEdits...)
 			break
 		}
 		if existing != nil {

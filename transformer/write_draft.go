@@ -8,6 +8,7 @@ type draft struct {
 	edits            []field.Edit
 	changes          [][]field.Edit  // of each ruling, from what it is to its target
 	addedAnnotations field.KeyValues // those that the edits set
+	proxyEdits       []field.Edit    // of a probe-proxy that stays where it is
 }
 
 func (w *draft) edit(edits ...field.Edit) {

@@ -18,7 +18,7 @@ func write(d *decision) Plan {
 	if !failed {
 		w.editAll()
 		plan.Edits = w.edits
-		plan.Repairs = w.inspection.collisions
+		plan.Repairs = append(slices.Clip(w.inspection.collisions), w.editedProxy()...)
 	}
 	for i := range w.rulings {
 		v := w.verdict(&w.rulings[i], failed, len(w.changes[i]) > 0)

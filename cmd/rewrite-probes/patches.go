@@ -23,12 +23,7 @@ type patchFlags struct {
 	exitCode bool
 }
 
-func (t *tool) patchesCommand() *cobra.Command {
-	f := &patchFlags{}
-	cmd := &cobra.Command{
-		Use:   "patches [FILE | -]",
-		Short: "Write the rewriting as patches, for Flux, Argo CD and Helm releases",
-		Long: `patches reads rendered manifests and writes kustomize patches. A build with the patches has
+const patchesLong = `patches reads rendered manifests and writes kustomize patches. A build with the patches has
 the output of rewrite-probes. You need no plugin, and install nothing.
 
 Each patch first tests its base. If the base changes, the build fails: run patches again. A
@@ -39,7 +34,8 @@ Render exactly the base of the patches:
   kustomization      the finished build of a folder, which the new kustomization wraps:
     kustomize build overlays/prod | rewrite-probes patches --resource ../prod - >overlays/prod-probes/kustomization.yaml
   component          the build of the resources of the kustomization that names the
-                     Component, without its namespace, prefix, labels and patches:
+                     Component, without its namespace, prefix and labels. If it has
+                     patches, take kustomization: its patches run after the Component
     kustomize build base | rewrite-probes patches -o component - >probes/kustomization.yaml
   argocd             the same, for spec.source.kustomize.patches of an Application:
     kustomize build base | rewrite-probes patches --into application.yaml -
@@ -59,7 +55,14 @@ Exit codes:
   0  success
   1  an object cannot be patched, or --exit-code found a difference
   2  the command line is wrong
-  3  a file cannot be read or written`,
+  3  a file cannot be read or written`
+
+func (t *tool) patchesCommand() *cobra.Command {
+	f := &patchFlags{}
+	cmd := &cobra.Command{
+		Use:   "patches [FILE | -]",
+		Short: "Write the rewriting as patches, for Flux, Argo CD and Helm releases",
+		Long:  patchesLong,
 		Example: `  kustomize build overlays/prod | rewrite-probes patches --resource ../prod - >overlays/prod-probes/kustomization.yaml
   helm template web charts/web -f values.yaml | rewrite-probes patches --into release.yaml -
   kustomize build overlays/prod | rewrite-probes patches --into overlays/prod-probes/kustomization.yaml -l --exit-code -

@@ -113,7 +113,11 @@ func (s *Set) Text(form Form, resource string) []byte {
 		}
 		v, _ = inner.(field.Map)
 	}
-	text := append([]byte("# Written by \"rewrite-probes patches\".\n"), manifest.Documents(v)...)
+	text := []byte("# Written by \"rewrite-probes patches\".\n")
+	if form == Component {
+		text = append(text, "# A kustomization's own patches run after those of its Components, and may hit probe-proxy.\n"...)
+	}
+	text = append(text, manifest.Documents(v)...)
 	return append(bytes.TrimRight(text, "\n"), '\n')
 }
 

@@ -35,6 +35,9 @@ func (r *run) judge(t *report.Template) {
 	for _, f := range t.Repairs {
 		m := report.NewMessage(f.Reason, f.Text)
 		m.Text.Fix = runFix
+		if f.Reason == reason.ProbeProxyEdited {
+			m.Text.Fix = patchedFix
+		}
 		m.Container = f.Container
 		m.Object, m.Line, m.Field = t.Object, t.Object.Line, f.Field
 		r.judged = append(r.judged, m)

@@ -80,6 +80,7 @@ const (
 	PostStartOrder
 	ProbeEdited
 	ProbePortCaptured
+	ProbeProxyEdited
 	ProbesMadeElsewhere
 	ProxyCannotAnswer
 	ProxyContainer
@@ -522,6 +523,11 @@ var docs = [...]Doc{
 		Name: "probe-port-captured", Of: Plan, Severity: Error,
 		Cause: "The pod template makes the mesh capture the port where rewritten probes are answered. So the kubelet cannot reach it.",
 		Fix:   "Remove the port from that list, or set `answeredBy: probe-proxy`.",
+	},
+	ProbeProxyEdited: {
+		Name: "probe-proxy-edited", Of: Plan, Severity: Warning,
+		Cause: "probe-proxy differs from what rewrite-probes writes with this functionConfig. Another image is accepted. A patch by index can do this, if it comes after rewrite-probes and means another container.",
+		Fix:   "Run rewrite-probes again. If something patches the pod template after rewrite-probes, run rewrite-probes last.",
 	},
 	ProbesMadeElsewhere: {
 		Name: "probes-made-elsewhere", Of: Plan, Severity: Info,
