@@ -123,7 +123,7 @@ func (t *tool) patches(cmd *cobra.Command, f *patchFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	set, r := pipeline.Patches(p.streams, c, sends)
+	set, r := pipeline.Patches(p.streams, c, sends, patches.DestinationOf(home))
 	r.Messages = append(p.messages, r.Messages...)
 	form := patches.Form(f.form.value)
 	if home != nil {

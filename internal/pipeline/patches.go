@@ -38,11 +38,15 @@ func (p *patching) note(r transformer.Reads) {
 
 // Patches takes the streams through the pipeline as Run does, and returns as patches what Run would
 // change. The streams stay as they are. What sends reports false for is not in the build that is
-// patched.
+// patched, and goes says in which namespace it ends.
 func Patches(
-	streams []*manifest.Stream, c *config.RewriteProbes, sends func(*manifest.Object) bool,
+	streams []*manifest.Stream, c *config.RewriteProbes, sends func(*manifest.Object) bool, goes patches.Destination,
 ) (*patches.Set, *report.Report) {
+	other := send(streams, goes)
 	r := newRun(streams, c, Rewrite)
+	if other != "" {
+		r.out.Messages = append(r.out.Messages, otherNamespace(other, goes))
+	}
 	r.patching = &patching{}
 	known, custom := r.guarded()
 	for o := range r.objects() {
@@ -141,7 +145,7 @@ func target(o *manifest.Object) patches.Target {
 	version := o.APIVersion()
 	return patches.Target{
 		Group: o.Group(), Version: version[strings.LastIndexByte(version, '/')+1:], Kind: o.Kind(),
-		Namespace: o.Namespace(), Name: o.Name(),
+		Namespace: written(o, "namespace"), Name: written(o, "name"),
 	}
 }
 

@@ -29,7 +29,7 @@ func patched(t *testing.T, c *config.RewriteProbes, f txtar.File) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, r := pipeline.Patches([]*manifest.Stream{s}, c, func(o *manifest.Object) bool { return o.Labels().Get("sent") != "no" })
+	set, r := pipeline.Patches([]*manifest.Stream{s}, c, func(o *manifest.Object) bool { return o.Labels().Get("sent") != "no" }, patches.Destination{})
 	var b strings.Builder
 	for _, m := range r.Messages {
 		fmt.Fprintln(&b, words(m))

@@ -26,7 +26,7 @@ func patchesFor(t *testing.T, text []byte, c *config.RewriteProbes) *patches.Set
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, r := pipeline.Patches([]*manifest.Stream{s}, c, everything)
+	set, r := pipeline.Patches([]*manifest.Stream{s}, c, everything, patches.Destination{})
 	if r.Failed() {
 		t.Fatalf("%v\n%s", r.Messages, text)
 	}

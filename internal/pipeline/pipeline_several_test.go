@@ -9,6 +9,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/patches"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
@@ -282,7 +283,7 @@ func TestALineIsThatOfAFile(t *testing.T) {
 // A release that has patches of ours was rendered for them.
 func TestAPatchedReleaseCountsAsRendered(t *testing.T) {
 	const release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web}\nspec:\n  chart: {spec: {chart: web}}\n"
-	set, _ := pipeline.Patches([]*manifest.Stream{}, config.Default(), func(*manifest.Object) bool { return true })
+	set, _ := pipeline.Patches([]*manifest.Stream{}, config.Default(), func(*manifest.Object) bool { return true }, patches.Destination{})
 	s, err := manifest.Read("in", []byte(release))
 	if err != nil {
 		t.Fatal(err)

@@ -75,7 +75,7 @@ func patchesFor(text []byte) (*patches.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, r := pipeline.Patches([]*manifest.Stream{s}, c, func(*manifest.Object) bool { return true })
+	set, r := pipeline.Patches([]*manifest.Stream{s}, c, func(*manifest.Object) bool { return true }, patches.Destination{})
 	if r.Failed() {
 		return nil, errors.New(r.Messages[0].String())
 	}
