@@ -39,7 +39,7 @@ func know(settings []*setting, t *template) *knowledge {
 	return &knowledge{
 		view: v, detected: detected, inspection: inspection, byMesh: byMesh,
 		conflicts: slices.Concat(inspection.conflicts, detected.conflicts),
-		off:       v.optOut(own, byMesh), skipped: skipped, invalid: slices.Concat(invalid, unknown),
+		off:       v.optOut(own, byMesh), skipped: skipped, invalid: slices.Concat(invalid, unknown, ownMistakes(sources)),
 	}
 }
 

@@ -286,3 +286,59 @@ func TestAMarkInTheWrongPlaceIsNamed(t *testing.T) {
 		t.Errorf("%+v, %v", r.Answer, r.Findings)
 	}
 }
+
+// A switch without effect changes nothing, and its author is told: each key of ours with a slip of the
+// hand, in each place, and Istio's where Istio does not read them.
+func TestASwitchWithoutEffectIsNamed(t *testing.T) {
+	onWorkload := func(metadata string) string {
+		return strings.Replace(podOf("", app(httpProbe)), "  name: web\n", "  name: web\n  "+metadata+"\n", 1)
+	}
+	onPods := func(metadata string) string { return podOf(metadata, app(httpProbe)) }
+	onSpace := func(metadata string) string {
+		return "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: n\n  " + metadata + "\n---\n" + inNamespace(onPods(""))
+	}
+	type place func(metadata string) string
+	type given struct {
+		kind, key, reason, want string
+		places                  []place
+	}
+	anywhere := []place{onWorkload, onPods, onSpace}
+	cases := []given{
+		{"annotations", "rewrite-probes.io/x", "annotation-misspelt", "no annotation of this name. Write `rewrite-probes.io/rewrite` or `rewrite-probes.io/skip-containers`, or remove it", anywhere},
+		{"annotations", "rewrite-probes.io/skip-containers", "annotation-misplaced", "does not read it on a Namespace. Move it to the pod templates", []place{onSpace}},
+		{"labels", "istio-injection", "annotation-misplaced", "Istio reads it only as a label of a Namespace. Write the label `sidecar.istio.io/inject: \"true\"` or \"false\" instead", []place{onPods}},
+		{"annotations", "istio-injection", "annotation-misplaced", "only as a label of a Namespace", []place{onPods}},
+		{"annotations", "istio-injection", "annotation-misplaced", "only as a label. Make it a label", []place{onSpace}},
+		{"annotations", "istio.io/rev", "annotation-misplaced", "only as a label. Make it a label", []place{onSpace}},
+		{"labels", "sidecar.istio.io/inject", "annotation-misplaced", "only on the pod template. Set the label `istio-injection` of the Namespace", []place{onSpace}},
+		{"annotations", "sidecar.istio.io/inject", "annotation-misplaced", "only on the pod template. Move it to the pod template's labels", []place{onWorkload}},
+	}
+	for _, key := range []string{"rewrite-probes.io/rewrite", "rewrite-probes.io/skip-containers"} {
+		cases = append(cases, given{"labels", key, "annotation-misplaced", "rewrite-probes reads annotations, not labels. Move it to the annotations", anywhere})
+		for i := len("rewrite-probes.io/"); i < len(key); i++ {
+			slip := key[:i] + key[i+1:]
+			cases = append(cases, given{"annotations", slip, "annotation-misspelt", "Write `" + key + "`", anywhere})
+		}
+	}
+	for _, c := range cases {
+		for i, put := range c.places {
+			r := plan(t, put(fmt.Sprintf("%s: {%s: \"false\"}", c.kind, c.key)))
+			f := wantReason(t, r, c.reason)
+			if text := textOf(f); f.Severity != transformer.Warning || !strings.Contains(text, "has no effect") || !strings.Contains(text, c.want) || len(r.Findings) != 1 {
+				t.Errorf("%+v in place %d: %v", c, i, r.Findings)
+			}
+			if r.Probes[0].State != transformer.WouldRewrite {
+				t.Errorf("%+v in place %d: %+v", c, i, r.Probes[0])
+			}
+		}
+	}
+	for _, fine := range []string{
+		onPods("labels: {sidecar.istio.io/inject: \"true\"}\nannotations: {istio.io/rev: default}"),
+		strings.Replace(onPods("labels: {sidecar.istio.io/inject: \"true\"}"), "  name: web\n", "  name: web\n  labels: {sidecar.istio.io/inject: \"true\"}\n", 1),
+		onSpace("labels: {istio.io/rev: default}"), onSpace("labels: {istio-injection: enabled}"),
+	} {
+		if r := plan(t, fine); len(r.Findings) > 0 {
+			t.Errorf("%s\n%v", fine, r.Findings)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+	"github.com/rewrite-probes/rewrite-probes/internal/spelling"
 )
 
 // optOut returns the reason to leave the whole template alone, which may be an annotation of
@@ -40,11 +41,13 @@ func (t *template) optOutSources() []optOutSource {
 
 // OptOut returns a finding if an annotation takes an object without a pod template
 // out of the rewriting: its own annotation, or that of its Namespace, which is empty
-// if unknown. invalid has findings about values that are no boolean.
+// if unknown. invalid has findings about values that are no boolean, and about misspelt keys of ours.
 func OptOut(workload, namespace *field.NotedMetadata) (off *Finding, invalid []Finding) {
-	return firstOff([]optOutSource{
+	sources := []optOutSource{
 		{workload, field.NewPath("metadata"), "the object"}, {NotedMetadata: namespace},
-	})
+	}
+	off, invalid = firstOff(sources)
+	return off, append(invalid, ownMistakes(sources)...)
 }
 
 // firstOff returns the finding about the first source in which our annotation is
@@ -87,6 +90,50 @@ func (v *view) skippedBy(sources []optOutSource) (names []string, unknown []Find
 }
 
 const (
-	ownRewrite        = "rewrite-probes.io/rewrite"
-	ownSkipContainers = "rewrite-probes.io/skip-containers"
+	ownPrefix         = "rewrite-probes.io/"
+	ownRewrite        = ownPrefix + "rewrite"
+	ownSkipContainers = ownPrefix + "skip-containers"
+	// ProbeFromAnnotation names the workload whose probe a WorkloadGroup takes.
+	ProbeFromAnnotation = ownPrefix + "probe-from"
+	// SeenAnnotation marks the objects that patches were made from.
+	SeenAnnotation = ownPrefix + "seen"
 )
+
+// ownKeys are the annotations with our prefix: those that people write, and then those of a run.
+var ownKeys = []string{ownRewrite, ownSkipContainers, ProbeFromAnnotation, OriginalsAnnotation, SeenAnnotation}
+
+// ownMistakes warns of labels and annotations with our prefix that have no effect: their author
+// wants something that does not happen. They are no questions of the plan, which they do not change.
+func ownMistakes(sources []optOutSource) (found []Finding) {
+	for _, s := range sources {
+		if s.NotedMetadata == nil {
+			continue
+		}
+		for _, l := range s.Labels.Unnoted() {
+			if strings.HasPrefix(l.Key, ownPrefix) {
+				found = append(found, s.mistake(reason.AnnotationMisplaced, "labels", l,
+					"rewrite-probes reads annotations, not labels").Fix("Move it to the annotations"))
+			}
+		}
+		for _, a := range s.Annotations.Unnoted() {
+			switch {
+			case !strings.HasPrefix(a.Key, ownPrefix):
+			case !slices.Contains(ownKeys, a.Key):
+				found = append(found, s.mistake(reason.AnnotationMisspelt, "annotations", a,
+					"rewrite-probes has no annotation of this name").Fix("%s", ownFix(a.Key)))
+			case s.path == nil && a.Key == ownSkipContainers:
+				found = append(found, s.mistake(reason.AnnotationMisplaced, "annotations", a,
+					"rewrite-probes does not read it on a Namespace").Fix("Move it to the pod templates"))
+			}
+		}
+	}
+	return found
+}
+
+// ownFix returns what to write for a misspelt annotation with our prefix.
+func ownFix(key string) string {
+	if meant := spelling.Near(key, ownKeys); len(meant) > 0 {
+		return "Write `" + meant[0] + "`"
+	}
+	return "Write `" + ownRewrite + "` or `" + ownSkipContainers + "`, or remove it"
+}

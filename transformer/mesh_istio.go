@@ -81,6 +81,9 @@ func (d istio) optOut(v *view, said membership, open *world.Facts, report func(F
 		return off
 	}
 	v.checkMisplaced(istioRewrite, report)
+	for _, f := range v.misplacedOfIstio() {
+		report(f)
+	}
 	if f := d.capturesNothing(v); f != nil {
 		return f
 	}

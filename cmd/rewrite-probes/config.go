@@ -16,6 +16,8 @@ import (
 const (
 	// configName is the name of the functionConfig that a run finds by itself.
 	configName = "rewrite-probes.yaml"
+	// otherConfigName is the name of one with a slip: ignored, it would be a manifest of the folder.
+	otherConfigName = "rewrite-probes.yml"
 	// noConfig is the value of --config for a run that looks for none.
 	noConfig = "none"
 	// registryEnv is the environment variable with the registry of probe-proxy.
@@ -111,7 +113,10 @@ func readConfig(name string, read func(string) ([]byte, error)) (*manifest.Objec
 // near. Stdin is in the current folder.
 func (f *fence) findConfig(args []string) (found string, err error) {
 	for i, arg := range args {
-		near := f.nearestConfig(arg)
+		near, err := f.nearestConfig(arg)
+		if err != nil {
+			return "", err
+		}
 		if i > 0 && realPath(near) != realPath(found) {
 			const none = "no " + configName
 			return "", &usageError{fmt.Errorf("%s has %s, and %s has %s: give --config FILE or --config none, or run the command for each",
@@ -124,17 +129,20 @@ func (f *fence) findConfig(args []string) (found string, err error) {
 
 // nearestConfig returns the functionConfig beside a file, in a folder, or in the nearest
 // folder above, up to the root of the repository; "" if there is none.
-func (f *fence) nearestConfig(arg string) string {
+func (f *fence) nearestConfig(arg string) (string, error) {
 	dir, _ := filepath.EvalSymlinks(arg) // "" for stdin, -, which is in the current folder
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		dir = filepath.Dir(dir)
 	}
 	for folder := range above(dir) {
 		if name := filepath.Join(folder, configName); f.isConfigFile(name) {
-			return name
+			return name, nil
+		}
+		if other := filepath.Join(folder, otherConfigName); f.isConfigFile(other) {
+			return "", fmt.Errorf("%s: functionConfig: rename it to %s, the only name that a run looks for. To use it only here, give --config", other, configName)
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // isConfigFile reports whether a file is meant to be a functionConfig: it is not if all of its

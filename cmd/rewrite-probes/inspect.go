@@ -151,9 +151,16 @@ func addUnseen(p *pkg, r *report.Report) {
 	}
 	r.Messages = append(p.fence.foldBuilt(p.files, r.Messages), p.fence.findUnbuilt(p.files)...)
 	if r.Subjects()+r.Patched == 0 && !r.Failed() {
-		r.Messages = append(
-			r.Messages,
-			report.NewMessage(reason.NothingSeen, reason.NewText("The input has no pod template")),
-		)
+		r.Messages = append(r.Messages, report.NewMessage(reason.NothingSeen, nothingSeen(r)))
 	}
+}
+
+// nothingSeen says why a run saw no pod template.
+func nothingSeen(r *report.Report) reason.Text {
+	text := reason.NewText("The input has no pod template")
+	if r.Unselected > 0 {
+		text = reason.NewText("The functionConfig leaves out every object with pods (%d)", r.Unselected)
+		text.Fix = "Correct its `select` and `exclude`, or pass `--allow-empty`"
+	}
+	return text
 }

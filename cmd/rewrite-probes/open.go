@@ -79,7 +79,7 @@ func (f *fence) has(real string) bool {
 }
 
 func isFoundAbove(name string) bool {
-	return name == configName || slices.Contains(kustomizationNames, name)
+	return name == configName || name == otherConfigName || slices.Contains(kustomizationNames, name)
 }
 
 // errNotRegular is why a device, a pipe or a socket is not opened that nobody has named.

@@ -274,6 +274,9 @@ func (p *problems) checkEnv(env field.List) {
 func (p *problems) checkPodTemplates(templates []PodTemplate) {
 	for i, t := range templates {
 		at := specPath.Item("podTemplates", i).Key("metadata")
+		if group, _, hasVersion := strings.Cut(t.Group, "/"); hasVersion {
+			p.add(specPath.Item("podTemplates", i).Key("group"), "%q must be the group alone, %s", t.Group, group)
+		}
 		if t.Metadata == field.Root {
 			p.add(at, "must be the path of a mapping in the object, such as metadata")
 		}

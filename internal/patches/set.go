@@ -49,7 +49,7 @@ func (s *Set) Changes() (n int) {
 }
 
 // seen marks the objects that a set knows, while kustomize builds.
-const seen = "rewrite-probes.io/seen"
+const seen = "rewrite-probes.io/seen" // transformer.SeenAnnotation
 
 var seenPath = field.NewPath("metadata", "annotations", seen)
 

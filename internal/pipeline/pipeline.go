@@ -76,12 +76,26 @@ func (r *run) objects() iter.Seq[*manifest.Object] {
 // finish returns the report of a run that has seen all objects.
 func (r *run) finish() *report.Report {
 	r.reportIdlePaths()
+	r.reportMisspeltNames()
+	r.reportEmptyLists()
 	r.reportReleases()
 	r.reportUnreleased()
 	r.out.Messages = append(r.out.Messages, r.judged...)
 	report.Sort(r.out.Messages)
 	out := r.out // a pointer into the run would keep all that it found around the objects: 5 MB for 50,000
 	return &out
+}
+
+// reportEmptyLists warns of a ResourceList without objects: kustomize runs generators on one.
+func (r *run) reportEmptyLists() {
+	if r.mode != Rewrite {
+		return
+	}
+	for _, s := range r.streams {
+		if s.IsResourceList() && len(s.Objects()) == 0 {
+			r.out.Messages = append(r.out.Messages, report.NewMessage(reason.EmptyList, reason.NewText("The ResourceList has no objects")))
+		}
+	}
 }
 
 // reportUnreleased warns once that the image of probe-proxy that is written may not exist
@@ -211,7 +225,7 @@ func (r *run) object(o *manifest.Object) {
 	}
 	if nearby.IsLocal(meta) ||
 		r.mode != Restore && r.isOwned(o) ||
-		!r.selects(o.Kind(), meta) {
+		!r.isSelected(o, class, meta) {
 		return
 	}
 	installs := mayInstall && r.noteRelease(o)
@@ -224,6 +238,18 @@ func (r *run) object(o *manifest.Object) {
 	default:
 		r.rewrite(o, class, meta)
 	}
+}
+
+// isSelected reports whether the functionConfig lets an object be rewritten. It counts those that
+// make pods and are left out.
+func (r *run) isSelected(o *manifest.Object, class workload.Class, meta *field.Metadata) bool {
+	if r.selects(o.Kind(), meta) {
+		return true
+	}
+	if class == workload.Known || class == workload.WorkloadGroup {
+		r.out.Unselected++
+	}
+	return false
 }
 
 // rewrite plans for a selected object, reports, and makes the edits.

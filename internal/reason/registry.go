@@ -8,11 +8,14 @@ const (
 	AmbientNetworkPolicy
 	AnnotationInvalid
 	AnnotationMisplaced
+	AnnotationMisspelt
 	AnnotationsUnknown
 	AppElsewhere
+	ConfigMisspelt
 	ConsulUID
 	ContainerName
 	Dangling
+	EmptyList
 	Encrypted
 	EnvUnreadable
 	ExcludedPort
@@ -149,8 +152,13 @@ var docs = [...]Doc{
 	},
 	AnnotationMisplaced: {
 		Name: "annotation-misplaced", Of: Plan, Severity: Warning,
-		Cause: "Istio does not read `sidecar.istio.io/rewriteAppHTTPProbers` on a workload, only on the pod template.",
+		Cause: "A label or annotation has no effect where it is. Istio reads `istio-injection` only as a label of a Namespace, and its annotations only on the pod template. rewrite-probes reads no labels of its own.",
 		Fix:   "Move it to `spec.template.metadata.annotations`.",
+	},
+	AnnotationMisspelt: {
+		Name: "annotation-misspelt", Of: Plan, Severity: Warning,
+		Cause: "The name of an annotation begins with `rewrite-probes.io/`, but rewrite-probes has no such annotation. So it has no effect.",
+		Fix:   "Write `rewrite-probes.io/rewrite` or `rewrite-probes.io/skip-containers`, or remove it.",
 	},
 	AnnotationsUnknown: {
 		Name: "annotations-unknown", Of: Plan, Severity: Error,
@@ -161,6 +169,11 @@ var docs = [...]Doc{
 		Name: "app-elsewhere", Of: Plan, Severity: Error,
 		Cause: "By a Sidecar of Istio, the app does not listen where the probe would ask. Envoy sends what comes to the port to another port or to a socket. Or the app listens on 127.0.0.1, or Envoy on the port, and with `answeredBy: app` the kubelet asks the pod's IP. Or the pod has apps on 127.0.0.1 and on [::1].",
 		Fix:   "Set the port of the probe to the app's own, or set `answeredBy: probe-proxy`.",
+	},
+	ConfigMisspelt: {
+		Name: "config-misspelt", Of: Run, Severity: Warning,
+		Cause: "The functionConfig names a kind, a namespace or an object that is nowhere in the input. The input has one whose name differs by a letter or two.",
+		Fix:   "Write the name as the manifests write it.",
 	},
 	ConsulUID: {
 		Name: "consul-uid", Of: Plan, Severity: Warning,
@@ -176,6 +189,11 @@ var docs = [...]Doc{
 		Name: "dangling", Of: Plan, Severity: Warning,
 		Cause: "The probe looks rewritten, but no container of the pod stores its original.",
 		Fix:   "Write the original probe back. Also delete `sidecar.istio.io/rewriteAppHTTPProbers: \"false\"` if a run added it: it opts the pod out.",
+	},
+	EmptyList: {
+		Name: "empty-list", Of: Run, Severity: Warning,
+		Cause: "The ResourceList of the function has no objects, so there is nothing to rewrite. kustomize gives such a list to functions under `generators`.",
+		Fix:   "If a kustomization lists this function under `generators`, move it to `transformers`.",
 	},
 	Encrypted: {
 		Name: "encrypted", Of: Run, Severity: Warning,

@@ -15,13 +15,14 @@ import (
 
 // A Report is what a run found.
 type Report struct {
-	Messages  []Message
-	Templates []Template // the pod templates in order, as far as Add kept them
-	Changed   int        // objects that were changed, or would be
-	Patched   int        // releases of charts that have our patches, so that they need not be rendered here
-	Strict    bool       // whether warnings make the run fail
-	Unwritten int        // files, or stdout, that could not be written
-	Config    string     // which functionConfig the run has; "" if none
+	Messages   []Message
+	Templates  []Template // the pod templates in order, as far as Add kept them
+	Changed    int        // objects that were changed, or would be
+	Unselected int        // objects with pods that select and exclude leave out
+	Patched    int        // releases of charts that have our patches, so that they need not be rendered here
+	Strict     bool       // whether warnings make the run fail
+	Unwritten  int        // files, or stdout, that could not be written
+	Config     string     // which functionConfig the run has; "" if none
 
 	first    *Object // the first with a pod template; nil if none has one
 	counts   map[counted]int

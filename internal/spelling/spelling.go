@@ -29,6 +29,22 @@ func Near(word string, known []string) []string {
 	)
 }
 
+// IsSlip reports whether a name is probably another one with a slip of the hand. Names that people
+// number or count by letters, such as shop and shop2 or team-a and team-b, are no slips of each other.
+func IsSlip(name, meant string) bool {
+	parts, others := strings.Split(name, "-"), strings.Split(meant, "-")
+	if len(parts) != len(others) || name == meant {
+		return false
+	}
+	for i, part := range parts {
+		if part != others[i] &&
+			(strings.ContainsAny(part+others[i], "0123456789") || !Within(mostLetters(part), part, others[i])) {
+			return false
+		}
+	}
+	return true
+}
+
 // DidYouMean returns the question that ends a message about a misspelt word; "" if no known word
 // is near.
 func DidYouMean(word string, known []string) string {

@@ -117,3 +117,17 @@ func TestNear_randomWords(t *testing.T) {
 		t.Errorf("%d words are near, %d contain the word", near, contain)
 	}
 }
+
+func TestASlipIsNoOtherName(t *testing.T) {
+	for _, c := range []struct {
+		name, meant string
+		want        bool
+	}{
+		{"shpo", "shop", true}, {"deployment", "Deployment", true}, {"paymnets-api", "payments-api", true}, {"shop", "shop", false},
+		{"shop", "shop2", false}, {"shop-1", "shop-2", false}, {"team-a", "team-b", false}, {"dev", "dew", false}, {"payments", "payments-api", false},
+	} {
+		if got := IsSlip(c.name, c.meant); got != c.want {
+			t.Errorf("%q for %q: %t", c.name, c.meant, got)
+		}
+	}
+}

@@ -31,7 +31,7 @@ const answeredBy = "pilot-agent"
 const ConfigAnnotation = "proxy.istio.io/config"
 
 // fromAnnotation is the annotation that names the workload whose probe the group takes.
-const fromAnnotation = "rewrite-probes.io/probe-from"
+const fromAnnotation = transformer.ProbeFromAnnotation
 
 // A Group is a WorkloadGroup and what is known of its surroundings.
 type Group struct {
