@@ -49,6 +49,12 @@ playground: ## build a static folder that runs the command in a browser into bin
 	@GOOS=js GOARCH=wasm $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o bin/playground/rewrite-probes.wasm ./cmd/rewrite-probes
 	@gzip -9nf bin/playground/rewrite-probes.wasm
 
+.PHONY: release-files
+release-files: bin/rewrite-probes playground ## make what a release has besides programs and packages into bin/release/
+	@rm -rf bin/release && mkdir -p bin/release
+	@bin/rewrite-probes policy --config none >bin/release/policy.yaml
+	@tar --sort=name --owner=0 --group=0 --numeric-owner --mode=go=rX,u=rwX --mtime="$$(git log -1 --format=@%ct)" -C bin -cf - playground | gzip -9n >bin/release/playground.tar.gz
+
 bin/kustomize: tools/go.mod tools/go.sum
 	@build/count.sh $@ $(GO) -C tools build -v -o ../$@ sigs.k8s.io/kustomize/kustomize/v5
 	@touch $@

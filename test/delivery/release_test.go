@@ -189,6 +189,24 @@ func TestAReleaseHasWhatItsUsersInstall(t *testing.T) {
 	if sum == nil {
 		t.Fatalf("SHA256SUMS must have %s:\n%s", archive, sums)
 	}
+	for _, file := range []string{"policy.yaml", "playground.tar.gz"} {
+		if !strings.Contains(string(sums), "  "+file+"\n") {
+			t.Errorf("SHA256SUMS must have %s:\n%s", file, sums)
+		}
+	}
+	made := filepath.Join(h.dir, "release", "bin", "release")
+	policy, err := h.run(h.dir, filepath.Join(h.bin, "rewrite-probes"), "policy", "--config", "none")
+	if err != nil || policy != string(readFile(t, filepath.Join(made, "policy.yaml"))) {
+		t.Errorf("policy.yaml must be what the program prints (%v)", err)
+	}
+	page := []string{"index.html", "offline.js", "page.css", "page.js", "rewrite-probes.wasm.gz", "run.js", "wasm_exec.js"}
+	files = slices.DeleteFunc(unpacked(t, filepath.Join(made, "playground.tar.gz")), func(name string) bool { return strings.HasSuffix(name, "/") })
+	for i, name := range files {
+		files[i] = strings.TrimPrefix(name, "playground/")
+	}
+	if !slices.Equal(files, page) {
+		t.Errorf("the playground has %q, want %q", files, page)
+	}
 	var plugin struct {
 		Spec struct {
 			Version   string
