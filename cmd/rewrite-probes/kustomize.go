@@ -9,6 +9,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/patches"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
@@ -58,8 +59,13 @@ func (f *fence) readKustomization(name string) (k kustomization, ok bool) {
 	if err != nil || len(s.Objects()) != 1 {
 		return kustomization{}, false
 	}
-	if _, err := s.Objects()[0].Decode(nil, &k); err != nil {
+	o := s.Objects()[0]
+	if _, err := o.Decode(nil, &k); err != nil {
 		return kustomization{}, false
+	}
+	if own := patches.Own(o); own != nil { // they test what they patch
+		from := int(own[0][len(own[0])-1].Index)
+		k.Patches = slices.Delete(k.Patches, from, from+len(own))
 	}
 	return k, true
 }

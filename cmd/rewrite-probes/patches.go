@@ -11,6 +11,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/patches"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 )
 
 // patchFlags say where patches go.
@@ -129,17 +130,25 @@ func (t *tool) patches(cmd *cobra.Command, f *patchFlags, args []string) error {
 	if home != nil {
 		form = patches.FormOf(home)
 	}
-	if object := set.Unfit(form, home); object != "" {
+	if object := set.Unfit(form, home); object != "" && set.Changes() > 0 {
 		r.Messages = append(r.Messages, pipeline.NotPatchable(object))
+	}
+	if home != nil {
+		if object := set.IsRewrittenBy(home); object != "" {
+			r.Messages = append(r.Messages, pipeline.AlreadyPatched(object, home))
+		}
 	}
 	t.print(r.Messages)
 	failed := verdict(r)
-	if failed == nil {
-		if home == nil {
-			failed = t.printPatches(set, form, f.resource, args)
-		} else {
-			failed = t.putPatches(f, set, home)
-		}
+	switch {
+	case failed != nil && r.Subjects() == 0 && home != nil && patches.Holds(home):
+		file := reason.ShellWord(home.Stream().Name())
+		fmt.Fprintf(t.err, "rewrite-probes patches: if the patches of %s failed the build, run `rewrite-probes restore -w %s` first\n", file, file)
+	case failed != nil:
+	case home == nil:
+		failed = t.printPatches(set, form, f.resource, args)
+	default:
+		failed = t.putPatches(f, set, home)
 	}
 	fmt.Fprintf(t.err, "%s: %s\n", cmd.CommandPath(), r.Summary(false))
 	return failed
@@ -200,7 +209,12 @@ func (t *tool) printPatches(set *patches.Set, form patches.Form, resource string
 	if resource == "" && !isStdin(args) {
 		resource = args[0]
 	}
-	_, err := t.out.Write(set.Text(form, resource))
+	text := set.Text(form, resource)
+	if set.Changes() == 0 {
+		fmt.Fprintln(t.err, "rewrite-probes patches: nothing is rewritten, so no patch is needed")
+		text = patches.Without(form, resource)
+	}
+	_, err := t.out.Write(text)
 	return err
 }
 
@@ -208,6 +222,9 @@ func (t *tool) printPatches(set *patches.Set, form patches.Form, resource string
 // ask for.
 func (t *tool) putPatches(f *patchFlags, set *patches.Set, home *manifest.Object) error {
 	edits, changes, err := set.Into(home)
+	if err == nil && set.Changes() == 0 {
+		edits, changes = patches.Removal(home), []string{"no patch is needed"}
+	}
 	if err == nil {
 		err = home.Apply(edits)
 	}

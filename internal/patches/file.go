@@ -1,6 +1,7 @@
 package patches
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,6 +25,40 @@ func Holds(o *manifest.Object) bool {
 	}
 	_, found := find(o)
 	return found
+}
+
+// Own returns the paths of the patches that an earlier run wrote into an object.
+func Own(o *manifest.Object) (paths []field.Path) {
+	if !Holds(o) {
+		return nil
+	}
+	at, _ := find(o)
+	for i := at.from; i < at.to; i++ {
+		paths = append(paths, at.list.Index(i))
+	}
+	return paths
+}
+
+// IsRewrittenBy returns an object that the patches in another one change, and that is already as they make it;
+// "" if there is none. So they are in the render that the set was planned from.
+func (s *Set) IsRewrittenBy(home *manifest.Object) string {
+	at, found := find(home)
+	if !found {
+		return ""
+	}
+	changed := make(map[string]bool)
+	for _, v := range at.items[at.from:at.to] {
+		text := patchText(v)
+		changed[describe(v)] = !isMark(v) && !isUnmark(v) &&
+			(strings.Contains(text, `{"op":"add",`) || strings.Contains(text, `{"op":"replace",`))
+	}
+	for _, t := range s.Rewritten {
+		t.Namespace = cmp.Or(t.Namespace, "default")
+		if changed[t.String()] {
+			return t.String()
+		}
+	}
+	return ""
 }
 
 // find returns what an earlier run wrote into an object.

@@ -33,6 +33,8 @@ func Forms() []string {
 	}
 }
 
+const kustomizeGroup = "kustomize.config.k8s.io"
+
 // homes says what objects of each form are, and where their patches are.
 var homes = []struct {
 	form  Form
@@ -40,8 +42,8 @@ var homes = []struct {
 	kind  string
 	path  field.Path // of the list of patches
 }{
-	{Kustomization, "kustomize.config.k8s.io", "Kustomization", field.NewPath("patches")},
-	{Component, "kustomize.config.k8s.io", "Component", field.NewPath("patches")},
+	{Kustomization, kustomizeGroup, "Kustomization", field.NewPath("patches")},
+	{Component, kustomizeGroup, "Component", field.NewPath("patches")},
 	{ArgoCD, "argoproj.io", "Application", field.NewPath("spec", "source", "kustomize", "patches")},
 	{FluxKustomization, "kustomize.toolkit.fluxcd.io", "Kustomization", field.NewPath("spec", "patches")},
 	{HelmRelease, "helm.toolkit.fluxcd.io", "HelmRelease", field.NewPath("spec", "postRenderers")},
@@ -84,21 +86,31 @@ func pathOf(form Form) field.Path {
 	return nil
 }
 
+// Without returns the file of a form if no patch is needed: a kustomization of the resource, or nothing.
+func Without(form Form, resource string) []byte {
+	if form != Kustomization {
+		return nil
+	}
+	return manifest.Documents(field.Map{
+		{Key: "apiVersion", Value: kustomizeGroup + "/v1beta1"}, {Key: "kind", Value: "Kustomization"},
+		{Key: "resources", Value: field.List{resource}},
+	})
+}
+
 // Text returns the set in a form: a whole file, or the part of an object that has the patches.
 // A kustomization takes the resource.
 func (s *Set) Text(form Form, resource string) []byte {
 	items := s.items()
-	const version = "kustomize.config.k8s.io/"
 	var v field.Map
 	switch form {
 	case Kustomization:
 		v = field.Map{
-			{Key: "apiVersion", Value: version + "v1beta1"}, {Key: "kind", Value: "Kustomization"},
+			{Key: "apiVersion", Value: kustomizeGroup + "/v1beta1"}, {Key: "kind", Value: "Kustomization"},
 			{Key: "resources", Value: field.List{resource}}, {Key: "patches", Value: items},
 		}
 	case Component:
 		v = field.Map{
-			{Key: "apiVersion", Value: version + "v1alpha1"},
+			{Key: "apiVersion", Value: kustomizeGroup + "/v1alpha1"},
 			{Key: "kind", Value: "Component"},
 			{Key: "patches", Value: items},
 		}

@@ -36,6 +36,8 @@ type Set struct {
 	Guarded  [][]GroupKind // the kinds of which a new object makes the build fail, by guard, see [guard]
 	Required []Target      // the objects without which the build fails
 	Patches  []Patch
+	// Rewritten are the objects in which the render has rewritten probes, and nothing is left to do.
+	Rewritten []Target
 }
 
 // Changes returns how many patches change their objects.

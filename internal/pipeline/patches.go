@@ -255,8 +255,11 @@ func (r *run) patch(o *manifest.Object, plans []report.Template, edits []field.E
 	if len(p.Operations) > 0 {
 		r.patching.set.Patches = append(r.patching.set.Patches, p)
 	}
+	wasRewritten := func(t report.Template) bool { return t.WasRewritten }
 	if len(changes) > 0 {
 		r.out.AddChange(o.Stream().Name())
+	} else if slices.ContainsFunc(plans, wasRewritten) {
+		r.patching.set.Rewritten = append(r.patching.set.Rewritten, target(o))
 	}
 }
 
@@ -317,5 +320,15 @@ func NotPatchable(object string) report.Message {
 		What: fmt.Sprintf("the patch of %s has a `$`", object),
 		Why:  "Flux changes it if a Kustomization with `postBuild` applies the patches",
 		Fix:  fmt.Sprintf("Write them with --into an object that has the annotation `%s: disabled`, or use -o kustomization", patches.Substitute),
+	})
+}
+
+// AlreadyPatched returns the message about a render that has the patches of a target already, by an object of it.
+func AlreadyPatched(object string, home *manifest.Object) report.Message {
+	file := reason.ShellWord(home.Stream().Name())
+	return report.NewMessage(reason.NotPatchable, reason.Text{
+		What: "this render has the patches of " + file + " already",
+		Why:  object + " is rewritten in it",
+		Fix:  fmt.Sprintf("Render the base of the patches. If they are in the kustomization that you render, first run `rewrite-probes restore -w %s`", file),
 	})
 }

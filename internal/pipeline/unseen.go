@@ -7,6 +7,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/patches"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
@@ -49,7 +50,12 @@ func (r *run) reportUnseen(o *manifest.Object, class workload.Class, templates [
 // reportTexts warns of the texts in an object that have probes: values, patches and
 // manifests that another program puts into objects.
 func (r *run) reportTexts(o *manifest.Object) {
+	own := patches.Own(o)
 	for path := range workload.Texts(o) {
+		isOwn := func(p field.Path) bool { return path.HasPrefix(p) }
+		if slices.ContainsFunc(own, isOwn) {
+			continue
+		}
 		r.addFinding(o, transformer.NewFinding(reason.HelmTemplate, path,
 			"not checked: this is a text with probes").
 			Fix("Pipe the objects that are made of it through rewrite-probes"))
