@@ -152,7 +152,7 @@ var docs = [...]Doc{
 	},
 	AnnotationMisplaced: {
 		Name: "annotation-misplaced", Of: Plan, Severity: Warning,
-		Cause: "A label or annotation has no effect where it is. Istio reads `istio-injection` only as a label of a Namespace, and its annotations only on the pod template. rewrite-probes reads no labels of its own.",
+		Cause: "A label or annotation has no effect where it is. Istio reads `istio-injection` only as a label of a Namespace, and its annotations only on the pod template. rewrite-probes has no labels for itself.",
 		Fix:   "Move it to `spec.template.metadata.annotations`.",
 	},
 	AnnotationMisspelt: {
@@ -192,7 +192,7 @@ var docs = [...]Doc{
 	},
 	EmptyList: {
 		Name: "empty-list", Of: Run, Severity: Warning,
-		Cause: "The ResourceList of the function has no objects, so there is nothing to rewrite. kustomize gives such a list to functions under `generators`.",
+		Cause: "The ResourceList of the function has no objects, so there is nothing to rewrite. kustomize gives an empty list to functions under `generators`.",
 		Fix:   "If a kustomization lists this function under `generators`, move it to `transformers`.",
 	},
 	Encrypted: {
