@@ -148,7 +148,7 @@ func checkPort(port int) error {
 }
 
 // logEndsWithin is how long the program's end may wait for who reads its log.
-const logEndsWithin = 500 * time.Millisecond
+const logEndsWithin = 100 * time.Millisecond
 
 func serve(o *options, stderr io.Writer) int {
 	signal.Ignore(syscall.SIGPIPE) // a log that nobody reads any more is no reason to end

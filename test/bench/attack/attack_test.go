@@ -47,7 +47,10 @@ const (
 	attempts    = 3               // of one attack, until one holds: the machine may be busy
 )
 
-var out = flag.String("o", "", "document to keep the table in")
+var (
+	out     = flag.String("o", "", "document to keep the table in")
+	program = flag.String("program", "", "probe-proxy to attack, if not that of the sources")
+)
 
 // cpuLimits are the limits of the CPU under which an attack runs, in thousandths: none, the least that the function
 // writes, and half of it, which a short run leaves out.
@@ -63,7 +66,12 @@ func probes() int {
 	return 20
 }
 
-var good, evil, evilHook = prober.Key("good", prober.Liveness), prober.Key("evil", prober.Liveness), prober.Key("evil", prober.PreStop)
+var (
+	good      = prober.Key("good", prober.Liveness)
+	evil      = prober.Key("evil", prober.Liveness)
+	evilReady = prober.Key("evil", prober.Readiness)
+	evilHook  = prober.Key("evil", prober.PreStop)
+)
 
 // A result is what one program made of one attack.
 type result struct {
@@ -121,7 +129,10 @@ func TestMain(m *testing.M) {
 func TestAttacks(t *testing.T) {
 	newCgroup(t, memoryLimit) // says why, if there are none
 	dir := openDir(t)
-	ours, istio := build(t, dir, "../../..", "./cmd/probe-proxy"), ""
+	ours, istio := *program, ""
+	if ours == "" {
+		ours = build(t, dir, "../../..", "./cmd/probe-proxy")
+	}
 	if !testing.Short() {
 		istio = build(t, dir, "../..", "./conformance/kubelet/istiostatus")
 	}
@@ -224,6 +235,9 @@ func (a *attack) against(t *testing.T, limit, cpu int, path, arg string) *result
 		port := serve(t, a.app)
 		entries[evil] = a.entry(port)
 		entries[evilHook] = httpGet(port, "")
+		if a.ready {
+			entries[evilReady] = a.entry(port)
+		}
 	}
 	for i := range a.entries {
 		entries[prober.Key("c"+strconv.Itoa(i), prober.Readiness)] = httpGet(appPort, "")
@@ -236,10 +250,12 @@ func (a *attack) against(t *testing.T, limit, cpu int, path, arg string) *result
 	if a.strangers && limit == memoryLimit {
 		args = append(args, "--hooks-within="+hooksWithin.String())
 	}
+	exhaust := a.without.prepare(t, g)
 	p := g.start(t, []string{"POD_IP=" + podIP, prober.EnvName + "=" + prober.Encode(entries)}, path, args...)
 	if err := testutil.Eventually(10*time.Second, func() error { return probeOnce(port, good) }); err != nil {
 		t.Fatalf("%s does not answer: %v\n%s", path, err, p.Log())
 	}
+	exhaust()
 	callers := exec.Command(os.Args[0], a.name, net.JoinHostPort(podIP, strconv.Itoa(port)))
 	callers.Env = append(os.Environ(), "RUN_CALLERS="+strconv.Itoa(cpu))
 	callers.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

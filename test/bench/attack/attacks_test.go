@@ -24,6 +24,8 @@ type attack struct {
 	entry      func(int) *prober.Original // of the hostile app's probe
 	entries    int                        // further probes in the env var
 	run        func(ctx context.Context, addr string)
+	ready      bool // the hostile app has a readiness probe too
+	without    scarce
 	leaves     bool // the callers go before the SIGTERM
 	hooks      bool // the callers go after it; it waits for them, as a hook could be the kubelet's
 	strangers  bool // it is an ordinary container, and the kubelet calls the hook after the SIGTERM
@@ -34,6 +36,13 @@ var (
 	callers       = 40 // of a hostile app's probe
 	mostPerSecond = 5000
 )
+
+// patient is a probe with a long timeout.
+func patient(port int) *prober.Original {
+	p := httpGet(port, "")
+	p.TimeoutSeconds = 10
+	return p
+}
 
 // restrain has the callers attack a program with that limit of the CPU, in thousandths.
 func restrain(cpu int) {
@@ -49,6 +58,17 @@ var (
 	request     = get(evil)
 	hookRequest = get(evilHook)
 )
+
+var (
+	post  = "POST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+	chunk = "4000\r\n" + strings.Repeat("b", 0x4000) + "\r\n"
+)
+
+// largeHead is a request with 120 lines and 63 KiB.
+func largeHead(path string) string {
+	line := strings.Repeat("a", 20) + ": " + strings.Repeat("y", 500) + "\r\n"
+	return strings.TrimSuffix(get(path), "\r\n") + strings.Repeat("X-"+line, 120) + "\r\n"
+}
 
 func get(path string) string {
 	return "GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
@@ -85,6 +105,25 @@ var attacks = []*attack{
 	{name: "strangers at a hook", sent: "five calls a second of a preStop hook, before and after the SIGTERM; the kubelet calls it 2 s after the SIGTERM", entry: plain, app: answers, run: strangers, strangers: true},
 	{name: "hooks of callers that stay", sent: "the same; the callers go 2 s after the SIGTERM, from when on its end is measured", entry: plain, app: hang, run: callHooks(time.Minute), hooks: true},
 }
+
+// Attacks on what the kernel charges for sockets and heads, each with what it needs.
+var buffered = []*attack{
+	{name: "endless bodies", sent: "280 callers send `POST /x` with a body without end", run: pour(280, post, chunk)},
+	{name: "requests and more", sent: "300 callers of a probe that hangs send bytes without end after their request", entry: patient, app: hang, run: pour(300, request, chunk)},
+	{name: "padded DATA, gRPC", sent: "an app sends DATA frames of one byte with 255 of padding; 40 callers", entry: grpcProbe, app: endless(settings+grpcHead, strings.Repeat(padded, 100)), run: callEvil},
+	{name: "failures that nobody reads", sent: "1,000 calls a second of an app that fails with 10 KiB; nobody reads the answers", entry: plain, app: fails10KiB, run: unread(1000, request)},
+	{name: "metrics that nobody reads", sent: "the same for `/metrics` of 3 entries", entries: 2, run: unread(1000, get("/metrics"))},
+	{name: "large heads", sent: "600 callers of two probes that hang and 24 of a hook, with heads of 63 KiB; 300 of slowloris; they go before the SIGTERM", entry: patient, app: hang, ready: true, leaves: true, run: together(
+		repeat(300, largeHead(evil)), repeat(300, largeHead(evilReady)), repeat(24, largeHead(evilHook)), keep(300, "GET /", slowly, 500*time.Millisecond),
+	)},
+	{name: "no PIDs left", sent: "40 callers of an app over TLS; the pod has used up its PIDs", entry: overTLS, app: secure(elliptic.P256(), 0, answers), without: pids, run: callEvil},
+	{name: "a log that nobody reads", sent: "200 calls a second of an app that fails every other time; the pipe at stderr is full", entry: plain, app: failsOften(), without: reader, run: flood(200, request)},
+	{name: "few files", sent: "300 silent connections and 300 half requests; at most 64 files may be open (RLIMIT_NOFILE)", without: files, run: together(
+		keep(300, "", nil, 100*time.Millisecond), keep(300, "GET /", nil, 100*time.Millisecond),
+	)},
+}
+
+func init() { attacks = append(attacks, buffered...) }
 
 func plain(port int) *prober.Original { return httpGet(port, "") }
 func h2c(port int) *prober.Original   { return httpGet(port, prober.HTTP2) }
@@ -141,9 +180,12 @@ func endless(first, again string) func(net.Conn) {
 
 const (
 	settings = "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
+	grpcHead = "\x00\x00\x14\x01\x04\x00\x00\x00\x01" + "\x88\x0f\x10\x10application/grpc"
 	ping     = "\x00\x00\x08\x06\x00\x00\x00\x00\x00" + "attacker"
 	foreign  = "\x00\x00\x01\x00\x00\x00\x00\x00\x02" + "x"
 )
+
+var padded = "\x00\x01\x01\x00\x08\x00\x00\x00\x01" + "\xffx" + strings.Repeat("\x00", 255)
 
 // h2 answers with a header block over HTTP/2.
 func h2(block []byte) func(net.Conn) {
@@ -181,6 +223,25 @@ func tinyFields() []byte {
 // bomb is a block with one short entry of the dynamic table, repeated.
 func bomb() []byte {
 	return append([]byte{0x88, 0x40, 1, 'x', 0}, bytes.Repeat([]byte{0xbe}, 225_000)...)
+}
+
+// fails10KiB fails with a body as large as callers may get it.
+func fails10KiB(c net.Conn) {
+	c.Read(make([]byte, 4<<10))
+	io.WriteString(c, "HTTP/1.1 500 X\r\nContent-Length: 10240\r\n\r\n"+strings.Repeat("x", 10<<10))
+}
+
+// failsOften fails every other time.
+func failsOften() func(net.Conn) {
+	var n atomic.Uint32
+	return func(c net.Conn) {
+		if n.Add(1)%2 == 0 {
+			answers(c)
+			return
+		}
+		c.Read(make([]byte, 4<<10))
+		io.WriteString(c, "HTTP/1.1 500 X\r\nContent-Length: 2\r\n\r\nno")
+	}
 }
 
 // Callers.
@@ -238,18 +299,27 @@ func callEvil(ctx context.Context, addr string) {
 
 // flood opens so many connections a second, the newest 3,000 of which stay open.
 func flood(rate int, text string) func(context.Context, string) {
+	return floodWith(rate, 3000, nil, text)
+}
+
+// unread asks so often, and reads no answer until the kernel has dropped it.
+func unread(rate int, text string) func(context.Context, string) {
+	return floodWith(rate, 7*rate, takesLittle, text)
+}
+
+func floodWith(rate, kept int, control func(string, string, syscall.RawConn) error, text string) func(context.Context, string) {
 	return func(ctx context.Context, addr string) {
 		const workers = 10
 		rate := min(rate, mostPerSecond)
 		var wg sync.WaitGroup
 		for range workers {
 			wg.Go(func() {
-				open := make([]net.Conn, 300)
+				open := make([]net.Conn, kept/workers)
 				tick := time.NewTicker(time.Second * workers / time.Duration(rate))
 				defer tick.Stop()
 				for i := 0; ctx.Err() == nil; i++ {
 					<-tick.C
-					c, err := dial(ctx, addr)
+					c, err := dialWith(ctx, addr, control)
 					if err != nil {
 						continue
 					}
@@ -263,6 +333,54 @@ func flood(rate int, text string) func(context.Context, string) {
 					if c != nil {
 						c.Close()
 					}
+				}
+			})
+		}
+		wg.Wait()
+	}
+}
+
+// together runs several attacks.
+func together(all ...func(context.Context, string)) func(context.Context, string) {
+	return func(ctx context.Context, addr string) {
+		var wg sync.WaitGroup
+		for _, run := range all {
+			wg.Go(func() { run(ctx, addr) })
+		}
+		wg.Wait()
+	}
+}
+
+// repeat has so many callers send a text again and again.
+func repeat(n int, text string) func(context.Context, string) {
+	return each(n, 2*n, func(ctx context.Context, addr string) { send(ctx, addr, text) })
+}
+
+// pour has so many callers send a text, and then another one without end.
+func pour(n int, first, again string) func(context.Context, string) {
+	return each(n, mostPerSecond, func(ctx context.Context, addr string) {
+		c, err := dial(ctx, addr)
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		defer context.AfterFunc(ctx, func() { c.Close() })()
+		_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+		for _, err = io.WriteString(c, first); err == nil; {
+			_, err = io.WriteString(c, again)
+		}
+	})
+}
+
+// each has n callers call again and again, so often a second at most.
+func each(n, rate int, call func(context.Context, string)) func(context.Context, string) {
+	return func(ctx context.Context, addr string) {
+		var wg sync.WaitGroup
+		for range n {
+			wg.Go(func() {
+				for ctx.Err() == nil {
+					call(ctx, addr)
+					pause(ctx, time.Second*time.Duration(n)/time.Duration(min(rate, mostPerSecond)))
 				}
 			})
 		}

@@ -1,6 +1,7 @@
 package attack
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -22,27 +23,40 @@ const (
 // A cgroup bounds the memory of one program, as the kubelet would.
 type cgroup struct {
 	dir                string
-	limit, peak, event string // names of files: of version 1 or 2
-	cpu                string // the file that takes processes into the cgroup for the CPU, if there is another
+	limit, peak, event string   // names of files: of version 1 or 2
+	sockets            string   // of version 1, which counts them apart; the kernel may have no such file
+	others             []string // the files that take processes into further cgroups: those of version 1
+
+	files int      // that the program may have open, if there is a limit
+	log   *os.File // its stderr, if it is not to be read
 }
 
 // limitCPU sets for the cgroup a limit of so many thousandths of a CPU.
 func (g *cgroup) limitCPU(t *testing.T, thousandths int) {
 	t.Helper()
 	micros := strconv.Itoa(thousandths * 100) // in each 100 ms
-	dir, quota, text := g.dir, "cpu.max", micros+" 100000"
-	if g.limit == "memory.limit_in_bytes" {
-		var err error
-		if dir, err = os.MkdirTemp("/sys/fs/cgroup/cpu", "attack-"); err != nil {
-			skip(t, "a cgroup for the CPU", err)
-		}
-		t.Cleanup(func() { _ = os.Remove(dir) })
+	dir, quota, text := g.with(t, "cpu"), "cpu.max", micros+" 100000"
+	if dir != g.dir {
 		quota, text = "cpu.cfs_quota_us", micros // the period is 100 ms by default
-		g.cpu = filepath.Join(dir, "cgroup.procs")
 	}
 	if err := os.WriteFile(filepath.Join(dir, quota), []byte(text), 0o644); err != nil {
 		skip(t, "a cgroup for the CPU", err)
 	}
+}
+
+// with returns the folder of the cgroup for a controller. Version 1 has one for each.
+func (g *cgroup) with(t *testing.T, controller string) (dir string) {
+	t.Helper()
+	if g.limit == "memory.max" {
+		return g.dir
+	}
+	dir, err := os.MkdirTemp("/sys/fs/cgroup/"+controller, "attack-")
+	if err != nil {
+		skip(t, "a cgroup for "+controller, err)
+	}
+	t.Cleanup(func() { _ = os.Remove(dir) })
+	g.others = append(g.others, filepath.Join(dir, "cgroup.procs"))
+	return dir
 }
 
 // newCgroup makes a cgroup with the limit. Without root and cgroups the test is
@@ -70,16 +84,19 @@ func skip(t *testing.T, what string, err error) {
 
 // makeCgroup makes a cgroup below the folder where cgroups are mounted.
 func makeCgroup(root string, limit int) (*cgroup, error) {
-	g := &cgroup{dir: filepath.Join(root, "memory"), limit: "memory.limit_in_bytes", peak: "memory.max_usage_in_bytes", event: "memory.oom_control"}
+	g := &cgroup{dir: filepath.Join(root, "memory"), limit: "memory.limit_in_bytes", peak: "memory.max_usage_in_bytes", event: "memory.oom_control", sockets: "memory.kmem.tcp.max_usage_in_bytes"}
 	if _, err := os.Stat(filepath.Join(root, "cgroup.controllers")); err == nil {
 		g = &cgroup{dir: root, limit: "memory.max", peak: "memory.peak", event: "memory.events"}
-		_ = os.WriteFile(filepath.Join(root, "cgroup.subtree_control"), []byte("+cpu +memory"), 0) // the limit tells whether it worked
+		_ = os.WriteFile(filepath.Join(root, "cgroup.subtree_control"), []byte("+cpu +memory +pids"), 0) // the limit tells whether it worked
 	}
 	dir, err := os.MkdirTemp(g.dir, "attack-")
 	if err != nil {
 		return nil, err
 	}
 	g.dir = dir
+	if g.sockets != "" { // they are counted once they have a limit
+		_ = os.WriteFile(filepath.Join(dir, "memory.kmem.tcp.limit_in_bytes"), []byte(strconv.Itoa(1<<30)), 0o644)
+	}
 	return g, os.WriteFile(filepath.Join(dir, g.limit), []byte(strconv.Itoa(limit)), 0o644)
 }
 
@@ -90,9 +107,20 @@ func (g *cgroup) start(t *testing.T, env []string, path string, args ...string) 
 	if err := os.Chmod(g.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// The shell enters the cgroup, becomes the user and then the program.
-	cmd := exec.Command("sh", append([]string{"-c", `echo $$ >"$0" && { [ -z "$CPU_CGROUP" ] || echo $$ >"$CPU_CGROUP"; } && exec setpriv --reuid 65532 --regid 65532 --clear-groups --no-new-privs "$@"`, procs, path}, args...)...)
-	cmd.Env = append(env, "CPU_CGROUP="+g.cpu)
+	// The shell enters the cgroups, becomes the user and then the program.
+	script := "for f in " + strings.Join(append(g.others, procs), " ") + "; do echo $$ >$f || exit; done\n"
+	if g.files > 0 {
+		script += fmt.Sprintf("ulimit -n %d || exit\n", g.files)
+	}
+	if g.log != nil {
+		script += "exec 2>&3 3>&-\n"
+	}
+	script += `exec setpriv --reuid 65532 --regid 65532 --clear-groups --no-new-privs "$0" "$@"`
+	cmd := exec.Command("sh", append([]string{"-c", script, path}, args...)...)
+	cmd.Env = env
+	if g.log != nil {
+		cmd.ExtraFiles = []*os.File{g.log}
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	p, err := testutil.Start(cmd, nil)
 	if err != nil {
@@ -102,10 +130,27 @@ func (g *cgroup) start(t *testing.T, env []string, path string, args ...string) 
 	return p
 }
 
-// peakMiB returns the most memory that the cgroup has had.
+// peakMiB returns the most memory that the cgroup has had, that of sockets included, if the kernel counts it. Version 1
+// counts it apart: the sum of both peaks is at least that of both together.
 func (g *cgroup) peakMiB(t *testing.T) float64 {
 	t.Helper()
-	return float64(g.number(t, g.peak, "")) / (1 << 20)
+	peak := g.number(t, g.peak, "")
+	if _, err := os.Stat(filepath.Join(g.dir, g.sockets)); err == nil && g.sockets != "" {
+		peak += g.number(t, g.sockets, "")
+	}
+	return float64(peak) / (1 << 20)
+}
+
+// noMorePIDs gives a cgroup no more PIDs than it has.
+func noMorePIDs(t *testing.T, dir string) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, "pids.current"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "pids.max"), bytes.TrimSpace(b), 0)
+	}
+	if err != nil {
+		skip(t, "a cgroup for pids", err)
+	}
 }
 
 // kills returns how many processes were killed for their memory.
@@ -133,7 +178,7 @@ func TestCgroupsOfBothVersions(t *testing.T) {
 					t.Fatal(err)
 				}
 			} else {
-				write(root, test.version2, "cpu memory\n")
+				write(root, test.version2, "cpu memory pids\n")
 				write(root, "cgroup.subtree_control", "")
 			}
 			g, err := makeCgroup(root, memoryLimit)
@@ -143,10 +188,17 @@ func TestCgroupsOfBothVersions(t *testing.T) {
 			if b, err := os.ReadFile(filepath.Join(g.dir, test.limit)); err != nil || string(b) != "33554432" {
 				t.Errorf("limit %q, %v", b, err)
 			}
-			if b, _ := os.ReadFile(filepath.Join(root, "cgroup.subtree_control")); test.version2 != "" && string(b) != "+cpu +memory" {
+			if b, _ := os.ReadFile(filepath.Join(root, "cgroup.subtree_control")); test.version2 != "" && string(b) != "+cpu +memory +pids" {
 				t.Errorf("controllers of the children: %q", b)
 			}
 			write(g.dir, test.peak, "5242880\n")
+			if test.version2 == "" {
+				if b, _ := os.ReadFile(filepath.Join(g.dir, "memory.kmem.tcp.limit_in_bytes")); string(b) != "1073741824" {
+					t.Errorf("sockets are counted up to %q", b)
+				}
+				write(g.dir, test.peak, "3145728\n")
+				write(g.dir, "memory.kmem.tcp.max_usage_in_bytes", "2097152\n")
+			}
 			write(g.dir, test.event, map[string]string{
 				"version 1": "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n",
 				"version 2": "low 0\nhigh 0\nmax 7\noom 3\noom_kill 2\noom_group_kill 0\nsock_throttled 0\n",
