@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"maps"
 	"math"
+	"net"
 	"net/netip"
 	"os"
 	"os/signal"
@@ -173,7 +174,8 @@ func serve(o *options, stderr io.Writer) int {
 
 	first, _ := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	sidecar.StartThreads()
-	if err := listen(s, o, env.probers); err != nil {
+	listeners, err := listen(s, o, env.probers)
+	if err != nil {
 		return fail(lines, exitFailure, err)
 	}
 	probes, disabled := s.Count()
@@ -191,6 +193,10 @@ func serve(o *options, stderr io.Writer) int {
 	<-first.Done()
 	second, _ := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	s.Drain(second, o.hooksWithin)
+	// Whoever floods the ports would keep the kernel busy with the end.
+	for _, l := range listeners {
+		_ = l.Close()
+	}
 	log.Info("ended as asked")
 	return exitOK
 }
@@ -204,19 +210,22 @@ func (o *options) ports() (ports []int) {
 }
 
 // listen serves on all ports of the form.
-func listen(s *sidecar.Server, o *options, probers map[string]*prober.Original) error {
+func listen(
+	s *sidecar.Server, o *options, probers map[string]*prober.Original,
+) (listeners []net.Listener, err error) {
 	for _, port := range o.ports() {
 		l, err := sidecar.Listen(port)
 		if err != nil {
-			return listenError(port, err)
+			return nil, listenError(port, err)
 		}
+		listeners = append(listeners, l)
 		if o.form == formOSM {
 			go s.ServeOSM(l, port, probers)
 		} else {
 			go s.Serve(l)
 		}
 	}
-	return nil
+	return listeners, nil
 }
 
 // maxAttr bounds a value in the log, in bytes: keys come from the env.

@@ -296,7 +296,7 @@ func (c *conn) watch() (ctx context.Context, stop func()) {
 	timer := time.AfterFunc(watchAfter, func() {
 		defer watching.Done()
 		// A caller that goes on sending does not wait for an answer either.
-		if _, err := io.CopyN(io.Discard, c.Conn, maxRest); !errors.Is(err, os.ErrDeadlineExceeded) {
+		if err := c.discardSlowly(); !errors.Is(err, os.ErrDeadlineExceeded) {
 			gone()
 		}
 	})
@@ -372,6 +372,24 @@ func (c *conn) page(text []byte) {
 
 // maxRest bounds what is read after the head of a request.
 const maxRest = maxHead
+
+// restPause is the time after each part of what a caller sends while its call lasts.
+const restPause = 20 * time.Millisecond
+
+// discardSlowly reads what follows a request, about maxRest at most, and returns why there is no
+// more. The caller has no right to the processor for what nobody asked for.
+func (c *conn) discardSlowly() error {
+	buf := buffers.Get().(*[smallHead]byte)
+	defer buffers.Put(buf)
+	for left := maxRest; left > 0; time.Sleep(restPause) {
+		n, err := c.Read(buf[:])
+		if err != nil {
+			return err
+		}
+		left -= n
+	}
+	return nil
+}
 
 // refuse answers a request. If that may have more bytes than were read, it reads
 // them: closing a connection with unread bytes resets it, and the answer is lost.

@@ -17,7 +17,7 @@ func TestTheLimitsAreTheDocumentedOnes(t *testing.T) {
 		{"calls of probes, of hooks, of one at most and at least", fmt.Sprint(maxProbes, maxHooks, maxOfKey, minOfKey), "64 24 32 2"},
 		{"connections, large heads, calls that wait, pages, answers", fmt.Sprint(maxHeads, maxLarge, maxWaiting, maxPages, maxUnread), "256 16 256 4 32"},
 		{"part of the places for large heads", callPart, 4},
-		{"buffers of callers' connections, and the rest of what is refused", fmt.Sprint(callerReceives, callerSends, maxRest), "4096 16384 65536"},
+		{"buffers of callers' connections, the rest of a request, and the pause", fmt.Sprint(callerReceives, callerSends, maxRest, restPause), "4096 16384 65536 20ms"},
 		{"what closed connections leave, and the least of one", fmt.Sprint(maxLeft, leftCost), "1048576 4096"},
 		{"connections accepted at once, served of a line, in lines", fmt.Sprint(acceptAtOnce, ofLine, maxInLines), "256 4 256"},
 		{"bytes of apps' heads, of one's at least, and the pause", fmt.Sprint(maxAppBytes, minKeyBytes, appPause), "3145728 524288 1ms"},

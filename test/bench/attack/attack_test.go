@@ -37,14 +37,19 @@ import (
 )
 
 const (
-	podIP   = "127.0.0.1"
-	every   = 200 * time.Millisecond
-	timeout = time.Second // of a probe
-
+	podIP       = "127.0.0.1"
 	maxPeak     = 24.0            // MiB
 	maxEnd      = time.Second     // from SIGTERM
 	hooksWithin = 4 * time.Second // in the attack by strangers; a program that runs twice as long is killed
 	attempts    = 3               // of one attack, until one holds: the machine may be busy
+)
+
+// How a machine is attacked and probed. One that is slow has less of both.
+var (
+	every    = 200 * time.Millisecond // a probe
+	timeout  = time.Second            // of a probe
+	underWay = 500 * time.Millisecond // after which an attack is
+	pace     = -1                     // limit of the CPU that the callers consider, if not that of the program
 )
 
 var (
@@ -112,6 +117,9 @@ func (r *result) String() string {
 // TestMain runs the callers of an attack in a process of their own, so that they
 // take no time from the kubelet's.
 func TestMain(m *testing.M) {
+	if os.Getpid() == 1 {
+		runGuest(m)
+	}
 	cpu, err := strconv.Atoi(os.Getenv("RUN_CALLERS"))
 	if err != nil {
 		os.Exit(m.Run())
@@ -119,6 +127,9 @@ func TestMain(m *testing.M) {
 	restrain(cpu)
 	for _, a := range attacks {
 		if a.name == os.Args[1] {
+			if os.Getenv("RUN_CALM") != "" {
+				a = a.calmed()
+			}
 			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 			defer cancel()
 			a.run(ctx, os.Args[2])
@@ -164,7 +175,7 @@ func TestAttacks(t *testing.T) {
 		fmt.Fprintf(&table, "| %s | %s | %d of %d%s | %s |\n", a.name, a.sent, control, probes(), cells, theirs)
 	}
 	if *out != "" && !t.Failed() {
-		text := fmt.Sprintf("Probes that failed during the attack, and the peak of memory of the cgroup (probe-proxy at most %d MiB, and killed beyond %d; Istio's server has %d).\n\n", int(maxPeak), memoryLimit>>20, istioLimit>>20) + table.String()
+		text := fmt.Sprintf("Probes that failed during the attack, and the peak of memory of the cgroup with its sockets (probe-proxy at most %d MiB, and killed beyond %d; Istio's server has %d).\n\n", int(maxPeak), memoryLimit>>20, istioLimit>>20) + table.String()
 		if err := testutil.ReplaceSection(*out, "attacks", text); err != nil {
 			t.Fatal(err)
 		}
@@ -223,6 +234,7 @@ func build(t *testing.T, dir, module, pkg string) (path string) {
 // kubelet probes the good app, through it and directly.
 func (a *attack) against(t *testing.T, limit, cpu int, path, arg string) *result {
 	t.Helper()
+	r := &result{few: cpu == halfOfLeast}
 	g := newCgroup(t, limit)
 	if cpu > 0 {
 		g.limitCPU(t, cpu)
@@ -257,15 +269,20 @@ func (a *attack) against(t *testing.T, limit, cpu int, path, arg string) *result
 	}
 	exhaust()
 	callers := exec.Command(os.Args[0], a.name, net.JoinHostPort(podIP, strconv.Itoa(port)))
+	if pace >= 0 {
+		cpu = pace
+	}
 	callers.Env = append(os.Environ(), "RUN_CALLERS="+strconv.Itoa(cpu))
+	if a.isCalm {
+		callers.Env = append(callers.Env, "RUN_CALM=yes")
+	}
 	callers.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := callers.Start(); err != nil {
 		t.Fatal(err)
 	}
 	leave := sync.OnceFunc(func() { callers.Process.Kill(); callers.Wait() })
 	defer leave()
-	time.Sleep(500 * time.Millisecond) // until the attack is under way
-	r := &result{few: cpu == halfOfLeast}
+	time.Sleep(underWay)
 	r.probe(port, appPort)
 	r.peak, r.killed = g.peakMiB(t), g.kills(t) > 0
 	if a.leaves {
@@ -342,7 +359,7 @@ func verdictOf(verdict probe.Result, text string, err error) error {
 }
 
 func httpGet(port int, protocol string) *prober.Original {
-	return &prober.Original{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(port), Scheme: "HTTP", Protocol: protocol}, TimeoutSeconds: 1}
+	return &prober.Original{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(port), Scheme: "HTTP", Protocol: protocol}, TimeoutSeconds: int(timeout / time.Second)}
 }
 
 // serve runs a hostile app, and returns its port.

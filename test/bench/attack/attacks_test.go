@@ -26,9 +26,16 @@ type attack struct {
 	run        func(ctx context.Context, addr string)
 	ready      bool // the hostile app has a readiness probe too
 	without    scarce
-	leaves     bool // the callers go before the SIGTERM
-	hooks      bool // the callers go after it; it waits for them, as a hook could be the kubelet's
-	strangers  bool // it is an ordinary container, and the kubelet calls the hook after the SIGTERM
+
+	// What as many callers ask who harm nobody, and what an app answers that is good. A machine that is slow loses
+	// some probes then too.
+	calm    func(ctx context.Context, addr string)
+	calmApp func(net.Conn)
+	isCalm  bool
+
+	leaves    bool // the callers go before the SIGTERM
+	hooks     bool // the callers go after it; it waits for them, as a hook could be the kubelet's
+	strangers bool // it is an ordinary container, and the kubelet calls the hook after the SIGTERM
 }
 
 // How much the callers do: less if the attacked program has a limit of the CPU.
@@ -108,13 +115,15 @@ var attacks = []*attack{
 
 // Attacks on what the kernel charges for sockets and heads, each with what it needs.
 var buffered = []*attack{
-	{name: "endless bodies", sent: "280 callers send `POST /x` with a body without end", run: pour(280, post, chunk)},
-	{name: "requests and more", sent: "300 callers of a probe that hangs send bytes without end after their request", entry: patient, app: hang, run: pour(300, request, chunk)},
-	{name: "padded DATA, gRPC", sent: "an app sends DATA frames of one byte with 255 of padding; 40 callers", entry: grpcProbe, app: endless(settings+grpcHead, strings.Repeat(padded, 100)), run: callEvil},
-	{name: "failures that nobody reads", sent: "1,000 calls a second of an app that fails with 10 KiB; nobody reads the answers", entry: plain, app: fails10KiB, run: unread(1000, request)},
-	{name: "metrics that nobody reads", sent: "the same for `/metrics` of 3 entries", entries: 2, run: unread(1000, get("/metrics"))},
+	{name: "endless bodies", sent: "280 callers send `POST /x` with a body without end", run: pour(280, post, chunk), calm: repeat(280, get("/x"))},
+	{name: "requests and more", sent: "300 callers of a probe that hangs send bytes without end after their request; they go before the SIGTERM", entry: patient, app: hang, leaves: true, run: pour(300, request, chunk), calm: repeat(300, request)},
+	{name: "padded DATA, gRPC", sent: "an app sends DATA frames of one byte with 255 of padding; 40 callers", entry: grpcProbe, app: endless(settings+grpcHead, strings.Repeat(padded, 100)), run: callEvil, calm: callEvil, calmApp: answersGRPC},
+	{name: "failures that nobody reads", sent: "1,000 calls a second of an app that fails with 10 KiB; nobody reads the answers", entry: plain, app: fails10KiB, run: unread(1000, request), calm: repeat(300, request)},
+	{name: "metrics that nobody reads", sent: "the same for `/metrics` of 3 entries", entries: 2, run: unread(1000, get("/metrics")), calm: repeat(300, get("/metrics"))},
 	{name: "large heads", sent: "600 callers of two probes that hang and 24 of a hook, with heads of 63 KiB; 300 of slowloris; they go before the SIGTERM", entry: patient, app: hang, ready: true, leaves: true, run: together(
 		repeat(300, largeHead(evil)), repeat(300, largeHead(evilReady)), repeat(24, largeHead(evilHook)), keep(300, "GET /", slowly, 500*time.Millisecond),
+	), calm: together(
+		repeat(300, get(evil)), repeat(300, get(evilReady)), repeat(24, get(evilHook)), keep(300, "GET /", slowly, 500*time.Millisecond),
 	)},
 	{name: "no PIDs left", sent: "40 callers of an app over TLS; the pod has used up its PIDs", entry: overTLS, app: secure(elliptic.P256(), 0, answers), without: pids, run: callEvil},
 	{name: "a log that nobody reads", sent: "200 calls a second of an app that fails every other time; the pipe at stderr is full", entry: plain, app: failsOften(), without: reader, run: flood(200, request)},
@@ -143,6 +152,19 @@ func hang(c net.Conn) { io.Copy(io.Discard, c) }
 func answers(c net.Conn) {
 	c.Read(make([]byte, 4<<10))
 	io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+}
+
+// answersGRPC is a good one for gRPC probes.
+func answersGRPC(c net.Conn) {
+	const (
+		serving = "\x00\x00\x07\x00\x00\x00\x00\x00\x01" + "\x00\x00\x00\x00\x02\x08\x01"
+		trailer = "\x00\x00\x0f\x01\x05\x00\x00\x00\x01" + "\x00\x0bgrpc-status\x010"
+	)
+	io.WriteString(c, settings)
+	c.Read(make([]byte, 16<<10))
+	time.Sleep(5 * time.Millisecond) // until the call has come
+	io.WriteString(c, grpcHead+serving+trailer)
+	hang(c)
 }
 
 func tinyLines(c net.Conn) {
