@@ -49,6 +49,7 @@ var (
 	every    = 200 * time.Millisecond // a probe
 	timeout  = time.Second            // of a probe
 	underWay = 500 * time.Millisecond // after which an attack is
+	patience = 10 * time.Second       // until the program answers
 	pace     = -1                     // limit of the CPU that the callers consider, if not that of the program
 )
 
@@ -264,7 +265,7 @@ func (a *attack) against(t *testing.T, limit, cpu int, path, arg string) *result
 	}
 	exhaust := a.without.prepare(t, g)
 	p := g.start(t, []string{"POD_IP=" + podIP, prober.EnvName + "=" + prober.Encode(entries)}, path, args...)
-	if err := testutil.Eventually(10*time.Second, func() error { return probeOnce(port, good) }); err != nil {
+	if err := testutil.Eventually(patience, func() error { return probeOnce(port, good) }); err != nil {
 		t.Fatalf("%s does not answer: %v\n%s", path, err, p.Log())
 	}
 	exhaust()

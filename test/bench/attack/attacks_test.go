@@ -51,6 +51,9 @@ func patient(port int) *prober.Original {
 	return p
 }
 
+// slow is the limit that callers on a slow machine consider.
+const slow = 10
+
 // restrain has the callers attack a program with that limit of the CPU, in thousandths.
 func restrain(cpu int) {
 	switch cpu {
@@ -58,6 +61,8 @@ func restrain(cpu int) {
 		mostPerSecond = 2000
 	case 50:
 		callers, mostPerSecond = 20, 500
+	case slow:
+		callers, mostPerSecond = 10, 100
 	}
 }
 
