@@ -12,6 +12,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/patches"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
 
 // patchFlags say where patches go.
@@ -134,9 +135,7 @@ func (t *tool) patches(cmd *cobra.Command, f *patchFlags, args []string) error {
 		r.Messages = append(r.Messages, pipeline.NotPatchable(object))
 	}
 	if home != nil {
-		if object := set.IsRewrittenBy(home); object != "" {
-			r.Messages = append(r.Messages, pipeline.AlreadyPatched(object, home))
-		}
+		defer t.compareHome(set, home, r)()
 	}
 	t.print(r.Messages)
 	failed := verdict(r)
@@ -152,6 +151,22 @@ func (t *tool) patches(cmd *cobra.Command, f *patchFlags, args []string) error {
 	}
 	fmt.Fprintf(t.err, "%s: %s\n", cmd.CommandPath(), r.Summary(false))
 	return failed
+}
+
+// compareHome reports what the patches that an object has say of the render. What it returns says it at the end.
+func (t *tool) compareHome(set *patches.Set, home *manifest.Object, r *report.Report) func() {
+	if object := set.IsRewrittenBy(home); object != "" {
+		r.Messages = append(r.Messages, pipeline.AlreadyPatched(object, home))
+	}
+	was, is := set.Renamed(home)
+	return func() {
+		if was == "" {
+			return
+		}
+		kind, _, _ := strings.Cut(is, " ")
+		fmt.Fprintf(t.err, "rewrite-probes patches: %s was %s before. If its name changes with each release, each release fails: "+
+			"give it one name, or set `exclude: {kinds: [%s]}`\n", is, was, kind)
+	}
 }
 
 // home returns the object of --into; nil if there is none.

@@ -39,6 +39,39 @@ func Own(o *manifest.Object) (paths []field.Path) {
 	return paths
 }
 
+// Renamed returns an object that the set patches just as the patches in another one patch an object of another
+// name, which is gone; "" if there is none. Its name may change with each render.
+func (s *Set) Renamed(home *manifest.Object) (was, is string) {
+	at, found := find(home)
+	if !found {
+		return "", ""
+	}
+	before := at.items[at.from:at.to]
+	after := s.items()
+	old := byTarget(before)
+	now := byTarget(after)
+	gone := make(map[string]string) // the objects by their patch without its name
+	for _, v := range before {
+		if key := describe(v); now[key] == "" && targetOf(v, "name") != "" && !isMark(v) {
+			gone[nameless(old[key], v)] = key
+		}
+	}
+	for _, v := range after {
+		key := describe(v)
+		was = gone[nameless(now[key], v)]
+		if old[key] == "" && !isMark(v) && was != "" {
+			return was, key
+		}
+	}
+	return "", ""
+}
+
+// nameless returns the text of a patch without the name of its object.
+func nameless(text string, v field.Value) string {
+	name := targetOf(v, "name")
+	return strings.NewReplacer(quoted(name), "", quoted(strings.ReplaceAll(name, `\`, "")), "").Replace(text)
+}
+
 // IsRewrittenBy returns an object that the patches in another one change, and that is already as they make it;
 // "" if there is none. So they are in the render that the set was planned from.
 func (s *Set) IsRewrittenBy(home *manifest.Object) string {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 )
 
 // A Target names one object.
@@ -56,7 +57,19 @@ const seen = "rewrite-probes.io/seen" // transformer.SeenAnnotation
 var seenPath = field.NewPath("metadata", "annotations", seen)
 
 // isNew is the path of the guard's test, which kustomize prints when it fails.
-const isNew = "this workload or Namespace is new; run rewrite-probes patches again"
+const isNew = "this object is new; run rewrite-probes patches again"
+
+// hook is the annotation of Helm's hooks. Charts often give those of type test a random name, or one of the
+// revision, so that a guard against new ones would fail each release. No rollout waits for their probes.
+const hook = "helm.sh/hook"
+
+// testHooks are the values of hook for tests alone.
+var testHooks = []string{"test", "test-success", "test-failure"}
+
+// IsTest reports whether an object is a hook of Helm's that only tests a release.
+func IsTest(o *manifest.Object) bool {
+	return slices.Contains(testHooks, o.Annotations().Get(hook))
+}
 
 // localConfig is the annotation of objects that never reach a cluster.
 const localConfig = "config.kubernetes.io/local-config"
@@ -120,10 +133,11 @@ func guard(kinds []GroupKind) field.Map {
 		groups = append(groups, groupPattern(k.Group))
 		names = append(names, regexp.QuoteMeta(k.Kind))
 	}
+	selector := []string{"!" + seen, localConfig + "!=true", hook + " notin (" + strings.Join(testHooks, ",") + ")"}
 	return field.Map{
 		{Key: "group", Value: alternatives(groups)},
 		{Key: "kind", Value: alternatives(names)},
-		{Key: "annotationSelector", Value: "!" + seen + "," + localConfig + "!=true"},
+		{Key: "annotationSelector", Value: strings.Join(selector, ",")},
 	}
 }
 

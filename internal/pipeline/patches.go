@@ -165,7 +165,9 @@ func (r *run) guardedObject(o *manifest.Object) {
 	if p.object = r.exact(o); p.object == nil {
 		return
 	}
-	p.set.Known = append(p.set.Known, target(o))
+	if !patches.IsTest(o) {
+		p.set.Known = append(p.set.Known, target(o))
+	}
 	if err == nil {
 		p.reads = append(p.reads, r.chosenBy(o))
 	}
@@ -252,7 +254,7 @@ func (r *run) patch(o *manifest.Object, plans []report.Template, edits []field.E
 		Comment:    comment,
 		Operations: append(tested, changes...),
 	}
-	if len(p.Operations) > 0 {
+	if len(p.Operations) > 0 && (len(changes) > 0 || !patches.IsTest(o)) {
 		r.patching.set.Patches = append(r.patching.set.Patches, p)
 	}
 	wasRewritten := func(t report.Template) bool { return t.WasRewritten }

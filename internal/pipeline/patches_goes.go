@@ -21,21 +21,11 @@ func send(streams []*manifest.Stream, goes patches.Destination) (other string) {
 	fits := false
 	for _, s := range streams {
 		for _, o := range s.Objects() {
-			m, err := o.Metadata()
-			switch isNamespace := o.Kind() == "Namespace" && o.Group() == ""; {
-			case err != nil, isNamespace && !goes.Overrides:
-				continue
-			case isNamespace: // kustomize renames it
-				m.Name = goes.Namespace
-				continue
-			}
-			if m.Namespace != "" && m.Namespace != goes.Namespace {
-				other = m.Namespace
-			} else if m.Namespace != "" || isNamespaced(o) {
+			switch named := sendObject(o, goes); {
+			case named != "" && named != goes.Namespace:
+				other = named
+			case named != "" || isNamespaced(o):
 				fits = true
-			}
-			if goes.Overrides || m.Namespace == "" {
-				m.Namespace = goes.Namespace
 			}
 		}
 	}
@@ -43,6 +33,22 @@ func send(streams []*manifest.Stream, goes patches.Destination) (other string) {
 		return ""
 	}
 	return other
+}
+
+// sendObject makes one object known under the namespace where it ends, and returns the one that it names.
+func sendObject(o *manifest.Object, goes patches.Destination) (named string) {
+	m, err := o.Metadata()
+	switch isNamespace := o.Kind() == "Namespace" && o.Group() == ""; {
+	case err != nil, isNamespace && !goes.Overrides:
+	case isNamespace: // kustomize renames it
+		m.Name = goes.Namespace
+	default:
+		named = m.Namespace
+		if goes.Overrides || named == "" {
+			m.Namespace = goes.Namespace
+		}
+	}
+	return named
 }
 
 // isNamespaced reports whether objects of a kind are certainly in a namespace.

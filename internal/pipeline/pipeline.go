@@ -230,9 +230,6 @@ func (r *run) object(o *manifest.Object) {
 	}
 	installs := mayInstall && r.noteRelease(o)
 	if mayQuote && !(installs && r.mode.looks()) {
-		if !installs && patches.Holds(o) {
-			r.out.Patched++
-		}
 		r.reportTexts(o)
 	}
 	switch {

@@ -51,6 +51,9 @@ func (r *run) reportUnseen(o *manifest.Object, class workload.Class, templates [
 // manifests that another program puts into objects.
 func (r *run) reportTexts(o *manifest.Object) {
 	own := patches.Own(o)
+	if own != nil { // each render is tested by them
+		r.out.Patched++
+	}
 	for path := range workload.Texts(o) {
 		isOwn := func(p field.Path) bool { return path.HasPrefix(p) }
 		if slices.ContainsFunc(own, isOwn) {
