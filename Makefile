@@ -98,7 +98,7 @@ words: ## measure how hard the documentation and the messages are to read, and f
 
 # What starts goroutines. All else is one goroutine, which cannot race with itself, but for
 # what Go programs that call fn at once share.
-RACE_TESTS = ./cmd/probe-agent ./cmd/probe-proxy ./internal/agent/... ./internal/kubelet ./internal/sidecar/... ./internal/wire
+RACE_TESTS = ./internal/cluster ./internal/kubectl ./cmd/probe-agent ./cmd/probe-proxy ./internal/agent/... ./internal/kubelet ./internal/sidecar/... ./internal/wire
 
 .PHONY: test-race
 test-race: ## tests of what runs at once, for data races (needs a C compiler)

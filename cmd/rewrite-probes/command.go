@@ -100,6 +100,7 @@ type tool struct {
 	allowEmpty bool
 	strict     bool
 	verbose    bool
+	cluster    clusterFlags
 }
 
 // addFlags adds the flags to the root, which has no others yet, and to the commands below it.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 )
 
@@ -71,6 +72,9 @@ func (t *tool) load(p *pkg, args []string) (*config.RewriteProbes, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if o != nil {
+		_, p.setsMTLS = o.Value(field.NewPath("spec", "istio", "mtls"))
 	}
 	c, err := config.Decode(o, t.settings()...)
 	if err == nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // withoutExample are the errors and warnings that no manifest brings by itself.
-var withoutExample = []string{"internal-error", "unreadable", "unreleased-image"}
+var withoutExample = []string{"cluster-unread", "internal-error", "unreadable", "unreleased-image"}
 
 // Every example brings its message before the fix, and after it no error and nothing of its key.
 func TestExamples(t *testing.T) {

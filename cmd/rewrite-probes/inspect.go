@@ -24,6 +24,13 @@ whether Istio's injector rewrites them (injector-unknown). check accepts pods th
 does not capture, and pods that opted out: it warns if their probes fail in every case. It
 skips Pods, ReplicaSets and Jobs whose controller is in the input.
 
+--cluster asks a cluster through your kubectl. Without a PATH, check reads all that the
+cluster runs. With a PATH or -, it reads these manifests, and from the cluster only facts
+about the mesh. It runs "kubectl get --raw" to list types, and reads no Secret. A type of
+workloads that it may not list is an error, another type a note. Without a
+PeerAuthentication in the whole cluster, mTLS is PERMISSIVE. A note then says what STRICT
+would change.
+
 It also exits with 1 if it did not see every pod. The input has no pod template, an
 unrendered chart or template, a link to another folder, or a kustomization that needs other
 files. --allow-empty accepts all of them.
@@ -33,7 +40,8 @@ Exit codes:
   1  a finding
   2  the command line is wrong
   3  the manifests or the functionConfig cannot be read, or the output cannot be written`,
-		Example: `  kubectl get deploy,sts,ds,cronjob,job,pod,ns,svc,peerauthentication,authorizationpolicy,workloadgroup -A -o yaml | rewrite-probes check -
+		Example: `  rewrite-probes check --cluster
+  kustomize build . | rewrite-probes check --cluster --context staging -
   kustomize build . --enable-alpha-plugins --enable-exec | rewrite-probes check -
   rewrite-probes check -o sarif deploy/ >findings.sarif`,
 	}
@@ -80,6 +88,9 @@ probe it shows:
 "rewrite-probes reasons KEY" shows the cause and the fix. -o html makes a page for a browser,
 to attach to a review. -o markdown makes tables for a pull request's comment.
 
+--cluster asks a cluster through your kubectl, as check does. What it tells changes what
+happens to probes today, not what rewrite-probes would write.
+
 Like check, it exits with 1 for input without pod templates, unrendered charts, and
 kustomizations that are not built. --allow-empty accepts them.`,
 		Example: `  rewrite-probes explain deploy/
@@ -121,7 +132,7 @@ type inspection struct {
 func (t *tool) inspects(cmd *cobra.Command, its inspection) {
 	var format choice
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		p, r, err := t.runPipeline(cmd, its.mode(format.value), args)
+		p, r, err := t.runCluster(cmd, its.mode(format.value), args)
 		if err != nil {
 			return err
 		}
@@ -138,6 +149,7 @@ func (t *tool) inspects(cmd *cobra.Command, its inspection) {
 	cmd.Flags().BoolVar(&t.allowEmpty, "allow-empty", false,
 		"accept input without pod templates, unrendered charts and unbuilt kustomizations")
 	format.add(cmd, "output", "o", its.usage, its.formats...)
+	t.cluster.add(cmd, "read the cluster with kubectl: with a PATH or - only facts about the mesh, else all that it runs")
 }
 
 // addUnseen reports as errors what the run could not see: a gate must not be green

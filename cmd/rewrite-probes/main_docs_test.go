@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -92,12 +93,46 @@ func TestEveryYAMLBlockOfTheDocumentationHolds(t *testing.T) {
 				continue
 			}
 			becomes(t, b, blocks[i+1])
+		case v["kind"] == "ClusterRole":
+			allowsCalls(t, b)
 		case v["kind"] != nil:
 			t.Errorf("%s:%d: shows a %s, which this test does not know how to run", b.page, b.line, v["kind"])
 		}
 	}
 	if configs < 3 || probes < 1 {
 		t.Errorf("%d functionConfigs and %d probes were found", configs, probes)
+	}
+}
+
+// allowsCalls checks that a role allows each list that --cluster reads.
+func allowsCalls(t *testing.T, b yamlBlock) {
+	t.Helper()
+	var role struct {
+		Rules []struct {
+			APIGroups []string `yaml:"apiGroups"`
+			Resources []string
+			Verbs     []string
+		}
+	}
+	if err := yaml.Unmarshal([]byte(b.text), &role); err != nil {
+		t.Fatal(err)
+	}
+	calls, err := os.ReadFile("../../internal/cluster/testdata/calls.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists := regexp.MustCompile(`--raw /apis?(?:/([^/ ]+))?/v1/(?:namespaces/[^/]+/)?(\w+)\?`).FindAllStringSubmatch(string(calls), -1)
+	if len(lists) < 50 {
+		t.Errorf("only %d lists were found", len(lists))
+	}
+	for _, l := range lists {
+		allowed := false
+		for _, r := range role.Rules {
+			allowed = allowed || slices.Contains(r.APIGroups, l[1]) && slices.Contains(r.Resources, l[2]) && slices.Equal(r.Verbs, []string{"list"})
+		}
+		if !allowed {
+			t.Errorf("%s:%d: the role does not let a run list %s of %q", b.page, b.line, l[2], l[1])
+		}
 	}
 }
 

@@ -10,12 +10,13 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/release"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil/fakekubectl"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil/golden"
 )
 
 func TestMain(m *testing.M) {
 	release.Linked = cmp.Or(os.Getenv("TEST_VERSION"), "v0.1.0") // users run releases
-	testscript.Main(m, map[string]func(){"rewrite-probes": main})
+	testscript.Main(m, map[string]func(){"rewrite-probes": main, "kubectl": fakekubectl.Main})
 }
 
 // TestScripts runs what users type: testdata/script/*.txtar, each a set of

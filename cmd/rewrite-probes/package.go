@@ -34,6 +34,7 @@ type pkg struct {
 	fence    *fence           // around the files that the run opens by itself
 	blank    []byte           // input of comments alone, which --allow-empty accepts
 	config   string           // the file with the functionConfig; "" if there is none
+	setsMTLS bool             // the functionConfig sets istio.mtls, if only to its default
 }
 
 // readPackage reads stdin (no arguments, or "-" alone), or the files and the
@@ -274,11 +275,17 @@ func (t *tool) readInput(cmd *cobra.Command, args []string) (*pkg, *config.Rewri
 	if err != nil {
 		return nil, nil, err
 	}
+	c, err := t.loadAnnounced(cmd, p, args)
+	return p, c, err
+}
+
+// loadAnnounced loads the config of a run, and names the file that nobody has named.
+func (t *tool) loadAnnounced(cmd *cobra.Command, p *pkg, args []string) (*config.RewriteProbes, error) {
 	c, err := t.load(p, args)
 	if err == nil && p.config != t.config && p.config != "" { // what a flag says is known
 		fmt.Fprintln(t.err, cmd.CommandPath()+": functionConfig: "+field.Printable(p.config))
 	}
-	return p, c, err
+	return c, err
 }
 
 // isStrayManifest reports whether a stream has probes in what is no object, and does not belong to

@@ -14,7 +14,7 @@ var layers = []struct {
 	pkg     string
 	imports string
 }{
-	{"cmd/rewrite-probes", "internal/config internal/field internal/manifest internal/patches internal/pipeline internal/policy internal/reason internal/reason/example internal/release internal/report internal/spelling internal/workload"},
+	{"cmd/rewrite-probes", "internal/cluster internal/config internal/field internal/kubectl internal/manifest internal/patches internal/pipeline internal/policy internal/reason internal/reason/example internal/release internal/report internal/spelling internal/surroundings internal/workload"},
 	{"cmd/probe-proxy", "internal/field internal/kubelet internal/prober internal/release internal/sidecar"},
 	{"cmd/probe-agent", "internal/agent/identity internal/agent/probe internal/agent/systemd internal/agent/xds internal/release internal/vmconfig"},
 	{"fn/krm", "fn/internal/nodes internal/field internal/pipeline internal/report"},
@@ -24,6 +24,8 @@ var layers = []struct {
 	{"fn/findings", "internal/reason internal/report transformer"},
 	{"internal/pipeline", "internal/config internal/envoy internal/field internal/manifest internal/nearby internal/patches internal/pod internal/reason internal/release internal/report internal/spelling internal/surroundings internal/vm internal/vmconfig internal/workload internal/world transformer"},
 	{"internal/patches", "internal/field internal/manifest"},
+	{"internal/cluster", "internal/field internal/kubectl internal/manifest internal/surroundings internal/workload"},
+	{"internal/kubectl", ""},
 	{"internal/envoy", "internal/prober"},
 	{"internal/nearby", "internal/field internal/manifest internal/surroundings"},
 	{"internal/policy", "internal/config internal/field internal/manifest internal/pod internal/prober internal/reason internal/vm transformer"},
@@ -33,6 +35,7 @@ var layers = []struct {
 	{"internal/vm", "internal/field internal/manifest internal/pod internal/prober internal/reason internal/surroundings internal/vmconfig internal/world transformer"},
 	{"transformer", "internal/authz internal/certain internal/field internal/pod internal/prober internal/reason internal/release internal/resources internal/spelling internal/surroundings internal/world"},
 	{"internal/world", "internal/certain internal/surroundings"},
+	{"internal/testutil/fakekubectl", "internal/field internal/manifest"},
 	{"internal/testutil/beside", "internal/field internal/surroundings"},
 	{"internal/surroundings", "internal/authz internal/certain internal/field internal/pod internal/resources"},
 	{"internal/authz", "internal/certain internal/field"},
@@ -110,6 +113,39 @@ func TestNoImportRunsUp(t *testing.T) {
 	}
 	if listed != len(layers) {
 		t.Errorf("%d packages, and %d in the list", listed, len(layers))
+	}
+}
+
+// Only one package that rewrite-probes links starts programs, so that SECURITY.md can say which commands do. The
+// other makes exec probes for probe-agent.
+func TestOnlyOnePackageStartsPrograms(t *testing.T) {
+	const module = "github.com/rewrite-probes/rewrite-probes/"
+	out, err := exec.Command("go", "list", "-pgo=off", "-json=ImportPath,Imports", module+"...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var starts []string
+	for d := json.NewDecoder(strings.NewReader(string(out))); d.More(); {
+		var p struct {
+			ImportPath string
+			Imports    []string
+		}
+		if err := d.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		pkg := strings.TrimPrefix(p.ImportPath, module)
+		if slices.Contains(p.Imports, "os/exec") && !strings.HasPrefix(pkg, "internal/testutil") {
+			starts = append(starts, pkg)
+		}
+	}
+	if !slices.Equal(starts, []string{"internal/agent/probe", "internal/kubectl"}) {
+		t.Errorf("%q start programs", starts)
+	}
+	for _, l := range layers {
+		asks := slices.Contains(strings.Fields(l.imports), "internal/kubectl")
+		if want := l.pkg == "cmd/rewrite-probes" || l.pkg == "internal/cluster"; asks != want {
+			t.Errorf("%s imports internal/kubectl: %t", l.pkg, asks)
+		}
 	}
 }
 

@@ -23,12 +23,14 @@ var unheard = map[string]string{
 	"the results differ":                                     "only a writer of results that is wrong comes to it",
 	"its patch would not give what the function writes, which is a mistake in rewrite-probes; please report it": "only operations that are wrong come to it",
 	"internal error: what was rewritten cannot be read":                                                         "only an editor that is wrong comes to it",
-	"json: unknown field":             "encoding/json says it, and it is replaced",
-	"connection speaks TLS":           "it passes on a connection, and is not said",
-	"Request Header Fields Too Large": "a test compares it with net/http",
-	"Internal Server Error":           "the same",
-	"HTTP Version Not Supported":      "the same",
-	"reading the manifests":           "only a terminal sees it, when a run takes long",
+	"json: unknown field":               "encoding/json says it, and it is replaced",
+	"connection speaks TLS":             "it passes on a connection, and is not said",
+	"Request Header Fields Too Large":   "a test compares it with net/http",
+	"Internal Server Error":             "the same",
+	"HTTP Version Not Supported":        "the same",
+	"reading the cluster":               "only a terminal sees it, when a run takes long",
+	"app in (istiod,kuma-control-plane": "it is a label selector, and no message",
+	"reading the manifests":             "only a terminal sees it, when a run takes long",
 }
 
 // A message to people is part of the product: what no test expects may say anything. Each piece of three words or

@@ -14,6 +14,9 @@ import (
 
 // A Stream is a whole input: a ResourceList, a stream of documents or a List.
 type Stream struct {
+	// FromCluster is set if a cluster has the objects, so that they have neither file nor lines.
+	FromCluster bool
+
 	name string
 	in   []byte
 	text yaml.Text // the input as YAML
@@ -68,6 +71,15 @@ var errTooLarge = errors.New("must be smaller than 2 GiB")
 // The end of the input ends its last line, as it does for kubectl.
 func Read(name string, input []byte) (*Stream, error) {
 	return read(name, input, nil)
+}
+
+// ReadCluster is Read for objects that a cluster has, and no file.
+func ReadCluster(input []byte) (*Stream, error) {
+	s, err := read("", input, nil)
+	if err == nil {
+		s.FromCluster = true
+	}
+	return s, err
 }
 
 // read is Read for an output in which the verified objects are stepped over.

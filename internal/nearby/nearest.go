@@ -13,13 +13,22 @@ import (
 )
 
 // A place is the file of an object and its folder: "" or with a slash at the end.
-type place struct{ file, folder string }
+type place struct {
+	file, folder string
+	cluster      bool // the cluster itself, which has no file
+}
+
+// inCluster is the place of what a cluster has. Every object hears it, from farther than any folder.
+var inCluster = place{folder: "/", cluster: true}
 
 // placeOf returns the place of an object. The file of an item of a ResourceList is the
 // one that a tool has noted on it.
 func placeOf(o *manifest.Object) place {
+	if o.Stream().FromCluster {
+		return inCluster
+	}
 	file := path.Clean(filepath.ToSlash(cmp.Or(notedFile(o), o.Stream().Name())))
-	return place{file, file[:strings.LastIndexByte(file, '/')+1]}
+	return place{file: file, folder: file[:strings.LastIndexByte(file, '/')+1]}
 }
 
 // notedFile returns the file that a tool has noted on an item of a ResourceList; "" if
@@ -42,6 +51,9 @@ type origin struct {
 // String returns "file:line". If a tool has put the object into a ResourceList, the line
 // in its own file is not known; "" if the file is not known either, as that of a Go value.
 func (o *origin) String() string {
+	if o.Stream().FromCluster {
+		return "the API server"
+	}
 	if o.words == "" {
 		o.words = notedFile(o.Object)
 	}
@@ -98,13 +110,19 @@ type located struct {
 	value any
 }
 
+// clusterRank is the rank of what the cluster has.
+const clusterRank = otherBranch - 1
+
 // otherBranch is added to the distance of an object that is not heard: it is farther than
 // every folder above.
 const otherBranch = 1 << 20
 
 // rank returns how far away an object is; what is heard comes first.
 func (p place) rank(to place) int {
-	if p.hears(to) {
+	switch {
+	case to.cluster:
+		return clusterRank
+	case p.hears(to):
 		return p.distance(to)
 	}
 	return otherBranch + p.distance(to)

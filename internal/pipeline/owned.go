@@ -12,7 +12,7 @@ import (
 // everything in a cluster. What there is to say of its pods is said of the other, and
 // nobody edits this one.
 func (r *run) isOwned(o *manifest.Object) bool {
-	if k := o.Kind(); k != "Pod" && k != "ReplicaSet" && k != "Job" {
+	if k := o.Kind(); k != "Pod" && k != "ReplicaSet" && k != "Job" && !o.Stream().FromCluster {
 		return false
 	}
 	var refs []struct {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
@@ -48,6 +49,17 @@ func (m Mode) judges() bool {
 // is a message. The config must be valid, as [config.Decode] returns it.
 func Run(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) *report.Report {
 	return newRun(streams, c, mode).all()
+}
+
+// RunBeside is Run for a mode that changes nothing, with more streams whose objects only say something
+// about others, as those of a cluster. They decide verdicts. What would be written depends on the
+// streams alone.
+func RunBeside(streams, beside []*manifest.Stream, c *config.RewriteProbes, mode Mode) *report.Report {
+	r := newRun(streams, c, mode)
+	if len(beside) > 0 {
+		r.judging = nearby.Collect(slices.Concat(streams, beside), c.Spec.Istio.RootNamespace)
+	}
+	return r.all()
 }
 
 // all takes every object through the pipeline.
@@ -129,6 +141,7 @@ type run struct {
 	custom   []workload.Custom
 	pathUses []pathUse // by index of custom
 	around   *nearby.Index
+	judging  *nearby.Index                // with what decides verdicts alone; nil if there is nothing more
 	releases []foundRelease               // see noteRelease
 	injects  bool                         // a plan writes a probe-proxy
 	patching *patching                    // what Patches makes; nil in every other run
@@ -171,6 +184,11 @@ func newRun(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) *run
 
 func inList(o *manifest.Object) bool {
 	return o.Stream().IsResourceList()
+}
+
+// inFile reports whether an object has lines: those of an item of a ResourceList are not known.
+func inFile(o *manifest.Object) bool {
+	return !inList(o) && !o.Stream().FromCluster
 }
 
 // Recover, which must be deferred, turns a panic into an error: no manifest may end the program of
@@ -352,11 +370,33 @@ func (r *run) plan(o *manifest.Object, owner *field.Metadata, ref workload.Templ
 			return r.planner.Plan(in)
 		},
 	})
+	if r.judging != nil {
+		in.Around, in.Texts = r.judging.Of(o, owner.Namespace), nil
+		t.Plan = judgedBy(t.Plan, r.planner.Plan(in))
+	}
 	if r.patching != nil {
 		r.patching.note(r.planner.Reads(&in, &t.Plan))
 	}
 	r.injects = r.injects || len(t.Edits) > 0 && t.Answer.By == transformer.AnsweredByProbeProxy
 	return t, nil
+}
+
+// judgedBy returns a plan with the verdicts and the findings of another, which was made for the same
+// template and from more facts.
+func judgedBy(p, more transformer.Plan) transformer.Plan {
+	for i := range p.Probes {
+		to, from := &p.Probes[i], &more.Probes[i]
+		to.StrictTLS, to.Why, to.If, to.MayBeServed = from.StrictTLS, from.Why, from.If, from.MayBeServed
+	}
+	p.Known = more.Known
+	for _, f := range more.Findings {
+		if !slices.ContainsFunc(p.Findings, func(x transformer.Finding) bool {
+			return x.Reason == f.Reason && x.Field.String() == f.Field.String()
+		}) {
+			p.Findings = append(p.Findings, f)
+		}
+	}
+	return p
 }
 
 // A planning makes the plan of one template: the one that restores it, or the one that rewrites
@@ -377,7 +417,7 @@ func (r *run) template(o *manifest.Object, path field.Path, p planning) report.T
 	default:
 		t.Plan = transformer.WithTexts(p.rewrite, o.Texts)
 	}
-	if r.mode.looks() && !inList(o) {
+	if r.mode.looks() && inFile(o) {
 		for _, p := range t.Probes {
 			t.Lines = append(t.Lines, o.FieldLine(p.Field))
 		}
@@ -430,8 +470,10 @@ func (r *run) refer(o *manifest.Object) *report.Object {
 		Namespace:  o.Namespace(),
 		Name:       o.Name(),
 	}
-	r.ref.File, r.ref.Index = o.File()
-	if !inList(o) {
+	switch {
+	case inList(o):
+		r.ref.File, r.ref.Index = o.File()
+	case inFile(o):
 		r.ref.File, r.ref.Index, r.ref.Line = source, r.index, o.Line()
 	}
 	return r.ref
@@ -443,7 +485,7 @@ func (r *run) addFinding(o *manifest.Object, f transformer.Finding) *report.Mess
 	m := report.NewMessage(f.Reason, f.Text)
 	m.Object = r.refer(o)
 	m.Field, m.Container, m.Current, m.Proposed = f.Field, f.Container, f.Current, f.Proposed
-	if !inList(o) {
+	if inFile(o) {
 		m.Line = o.FieldLine(f.Field)
 	}
 	r.out.Messages = append(r.out.Messages, m)
@@ -466,7 +508,7 @@ func (r *run) fail(o *manifest.Object, err error) {
 			f.Text.Fix = "Run rewrite-probes after the substitution"
 		}
 	}
-	if m := r.addFinding(o, f); ok && e.Line > 0 && !inList(o) {
+	if m := r.addFinding(o, f); ok && e.Line > 0 && inFile(o) {
 		m.Line = e.Line
 	}
 }
@@ -476,7 +518,7 @@ func (r *run) fail(o *manifest.Object, err error) {
 func (r *run) reportNotice(o *manifest.Object, n manifest.Notice) {
 	before := 0
 	of := " of the object"
-	if !inList(o) {
+	if inFile(o) {
 		before = o.Line() - 1
 		of = ""
 	}
@@ -487,7 +529,7 @@ func (r *run) reportNotice(o *manifest.Object, n manifest.Notice) {
 	if m := r.addFinding(
 		o,
 		transformer.NewFinding(reason.WrittenAnew, nil, "%s: %s", lines, n.Text),
-	); !inList(o) {
+	); inFile(o) {
 		m.Line = before + n.Line
 	}
 }

@@ -75,7 +75,7 @@ func (r *run) reportYTT(o *manifest.Object) bool {
 	m := r.addFinding(o, transformer.NewFinding(reason.HelmTemplate, nil,
 		"not checked: this is a ytt template (#@ in line %d)", line).
 		Fix("Run `ytt -f FILE | rewrite-probes -`"))
-	if !inList(o) {
+	if inFile(o) {
 		m.Line = line
 	}
 	return true

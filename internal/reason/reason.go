@@ -66,6 +66,8 @@ type Doc struct {
 	LetThrough bool
 	// SameFix: there can be very many such messages, and the first says it all.
 	SameFix bool
+	// Always: it is printed although it is an info, since it says how far the run's result holds.
+	Always bool
 	// MayBeBuilt: the message is about a probe as it is before the build of a kustomization, which
 	// may rewrite it.
 	MayBeBuilt bool

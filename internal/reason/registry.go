@@ -11,6 +11,8 @@ const (
 	AnnotationMisspelt
 	AnnotationsUnknown
 	AppElsewhere
+	ClusterFactUnread
+	ClusterUnread
 	ConfigMisspelt
 	ConsulUID
 	ContainerName
@@ -46,6 +48,7 @@ const (
 	MarkMisplaced
 	MayFail
 	MayFalselyPass
+	MTLSPermissive
 	NameTaken
 	NamespaceLimits
 	NamespaceNotInjected
@@ -169,6 +172,17 @@ var docs = [...]Doc{
 		Name: "app-elsewhere", Of: Plan, Severity: Error,
 		Cause: "By a Sidecar of Istio, the app does not listen where the probe would ask. Envoy sends what comes to the port to another port or to a socket. Or the app listens on 127.0.0.1, or Envoy on the port, and with `answeredBy: app` the kubelet asks the pod's IP. Or the pod has apps on 127.0.0.1 and on [::1].",
 		Fix:   "Set the port of the probe to the app's own, or set `answeredBy: probe-proxy`.",
+	},
+	ClusterFactUnread: {
+		Name: "cluster-fact-unread", Of: Run, Severity: Info,
+		Cause:  "The cluster did not let `--cluster` read a type that says something about the mesh. So a fact stays unknown.",
+		Fix:    "Allow `list` for the type, or declare the fact in the functionConfig.",
+		Always: true,
+	},
+	ClusterUnread: {
+		Name: "cluster-unread", Of: Run, Severity: Error,
+		Cause: "The cluster did not let `--cluster` read a type that makes pods. So their probes were not checked.",
+		Fix:   "Allow `list` for the type. Or pass `--namespace` with one that you may read.",
 	},
 	ConfigMisspelt: {
 		Name: "config-misspelt", Of: Run, Severity: Warning,
@@ -350,6 +364,12 @@ var docs = [...]Doc{
 		Cause:      "`check` found a tcpSocket probe that passes even if the app is down, if something is true that the input does not show.",
 		Fix:        "Run rewrite-probes: its output works either way.",
 		MayBeBuilt: true,
+	},
+	MTLSPermissive: {
+		Name: "mtls-permissive", Of: Run, Severity: Info,
+		Cause:  "The cluster has no PeerAuthentication for these pods. So Istio's sidecars accept plain connections (PERMISSIVE), and the kubelet's probes get through. Under STRICT they do not.",
+		Fix:    "Before you set STRICT, run rewrite-probes. `istio: {mtls: STRICT}` in the functionConfig shows each probe.",
+		Always: true,
 	},
 	NameTaken: {
 		Name: "name-taken", Of: Plan, Severity: Error,

@@ -46,6 +46,18 @@ func (r *Report) WarnOfInjector() {
 
 // injectorUnknown returns the message that folds some.
 func injectorUnknown(parts []Message) Message {
+	work, them := "work", "them"
+	if len(parts) == 1 {
+		work, them = "works", "it"
+	}
+	m := NewMessage(reason.InjectorUnknown, reason.NewText(
+		"%s %s only if Istio's injector rewrites %s, and nothing here says so", probesOf(parts), work, them))
+	m.parts = parts
+	return m
+}
+
+// probesOf words how many probes, hooks and objects some messages are about.
+func probesOf(parts []Message) string {
 	objects := make(map[Object]bool)
 	hooks := 0
 	for i := range parts {
@@ -61,15 +73,7 @@ func injectorUnknown(parts []Message) Message {
 	if hooks > 0 {
 		nouns = append(nouns, Plural(hooks, "hook"))
 	}
-	work, them := "work", "them"
-	if len(parts) == 1 {
-		work, them = "works", "it"
-	}
-	m := NewMessage(reason.InjectorUnknown, reason.NewText(
-		"%s of %s %s only if Istio's injector rewrites %s, and nothing here says so",
-		strings.Join(nouns, " and "), Plural(len(objects), "object"), work, them))
-	m.parts = parts
-	return m
+	return strings.Join(nouns, " and ") + " of " + Plural(len(objects), "object")
 }
 
 // isHook reports whether a field is a lifecycle hook.

@@ -207,6 +207,31 @@ func Sort(messages []Message) {
 	})
 }
 
+// SortByNamespace puts first what is about the namespace with the most errors, then warnings. Namespaces
+// that are alike keep their order.
+func (r *Report) SortByNamespace() {
+	type badness struct{ errors, warnings int }
+	bad := make(map[string]badness)
+	for _, m := range r.Messages {
+		b := bad[m.about().Namespace]
+		switch m.Severity {
+		case transformer.Error:
+			b.errors++
+		case transformer.Warning:
+			b.warnings++
+		}
+		bad[m.about().Namespace] = b
+	}
+	slices.SortStableFunc(r.Messages, func(a, b Message) int {
+		x, y := a.about().Namespace, b.about().Namespace
+		return cmp.Or(
+			cmp.Compare(bad[y].errors, bad[x].errors),
+			cmp.Compare(bad[y].warnings, bad[x].warnings),
+			cmp.Compare(x, y),
+		)
+	})
+}
+
 // Count returns how many messages have the severity.
 func Count(messages []Message, s transformer.Severity) int {
 	n := 0

@@ -44,7 +44,7 @@ func (m *Message) colored(line string, color Color) string {
 func folded(messages []Message, verbose bool) (all []*Message) {
 	var shown []*Message
 	for i := range messages {
-		if m := &messages[i]; verbose || m.Severity != transformer.Info {
+		if m := &messages[i]; verbose || m.Severity != transformer.Info || m.Reason.Doc().Always {
 			shown = append(shown, m)
 		}
 	}

@@ -1,0 +1,88 @@
+package cluster
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+)
+
+// controlPlanes are the Deployments that make a mesh, by their names; a star stands for the rest.
+var controlPlanes = []struct{ name, mesh string }{
+	{"istiod*", "Istio"},
+	{"linkerd-destination", "Linkerd"},
+	{"kuma-control-plane", "Kuma"},
+	{"connect-injector", "Consul"},
+	{"osm-controller", "Open Service Mesh"},
+	{"fsm-controller", "Flomesh"},
+}
+
+// Meshes returns a line for each version of a mesh that the cluster runs, such as "Istio 1.31.0,
+// revisions canary, default".
+func (r *Reading) Meshes() (lines []string) {
+	var names []string
+	revisions := make(map[string][]string)
+	for _, s := range slices.Concat(r.Streams, r.Beside) {
+		for _, o := range s.Objects() {
+			mesh := meshOf(o)
+			if mesh == "" {
+				continue
+			}
+			if v := versionOf(o); v != "" {
+				mesh += " " + v
+			}
+			if !slices.Contains(names, mesh) {
+				names = append(names, mesh)
+			}
+			if rev := o.Labels().Get("istio.io/rev"); rev != "" && !slices.Contains(revisions[mesh], rev) {
+				revisions[mesh] = append(revisions[mesh], rev)
+			}
+		}
+	}
+	for _, name := range names {
+		switch revs := revisions[name]; len(revs) {
+		case 0:
+			lines = append(lines, name)
+		case 1:
+			lines = append(lines, name+", revision "+revs[0])
+		default:
+			slices.Sort(revs)
+			lines = append(lines, name+", revisions "+strings.Join(revs, ", "))
+		}
+	}
+	return lines
+}
+
+// meshOf returns the mesh whose control plane an object is; "" if it is none.
+func meshOf(o *manifest.Object) string {
+	if o.Kind() != "Deployment" {
+		return ""
+	}
+	for _, c := range controlPlanes {
+		begin, end, isPattern := strings.Cut(c.name, "*")
+		if o.Name() == c.name ||
+			isPattern && end == "" && (o.Name() == begin || strings.HasPrefix(o.Name(), begin+"-")) ||
+			c.mesh == "Consul" && strings.HasSuffix(o.Name(), "connect-injector") {
+			return c.mesh
+		}
+	}
+	return ""
+}
+
+// versionOf returns the version of a control plane: that of its label, or the tag of its first image.
+func versionOf(o *manifest.Object) string {
+	if v := o.Labels().Get("app.kubernetes.io/version"); v != "" {
+		return v
+	}
+	var containers []struct {
+		Image string `json:"image"`
+	}
+	at := field.NewPath("spec", "template", "spec", "containers")
+	if _, err := o.Decode(at, &containers); err != nil || len(containers) == 0 {
+		return ""
+	}
+	image, _, _ := strings.Cut(containers[0].Image, "@")
+	_, tag, _ := strings.Cut(image[strings.LastIndexByte(image, '/')+1:], ":")
+	return tag
+}

@@ -1,0 +1,246 @@
+package cluster
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/kubectl"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
+	"github.com/rewrite-probes/rewrite-probes/internal/workload"
+)
+
+// A need is a kind to read.
+type need struct {
+	surroundings.GroupKind
+	phase     phase
+	makesPods bool
+	beside    bool   // its objects only say something about others
+	unknown   string // without it
+	queries   func(*reader) []kubectl.Query
+}
+
+// A phase is when a kind is read: after those that decide which of its objects count.
+type phase int
+
+const (
+	first phase = iota
+	made        // by the kinds of the first: ReplicaSets and Jobs
+	pods        // made by all
+	named       // by others: ConfigMaps
+)
+
+var phases = []phase{first, made, pods, named}
+
+var (
+	peerAuthentication = surroundings.GroupKind{Group: "security.istio.io", Kind: "PeerAuthentication"}
+	configMap          = surroundings.GroupKind{Kind: "ConfigMap"}
+	deployment         = surroundings.GroupKind{Group: "apps", Kind: "Deployment"}
+)
+
+// unknown has what is not known without a kind.
+var unknown = map[string]string{
+	"AuthorizationPolicy":          "whether a policy denies probes",
+	"ConfigMap":                    "whether Istio's injector rewrites probes",
+	"HTTPRoute":                    "whether Linkerd admits a probe",
+	"Ingress":                      "whether a load balancer copies a probe",
+	"LimitRange":                   "whether the namespace admits probe-proxy",
+	"MutatingWebhookConfiguration": "which pods are injected, and by which revision",
+	"Namespace":                    "in which namespaces a mesh injects",
+	"NetworkPolicy":                "whether a policy keeps the kubelet out",
+	"PeerAuthentication":           "which mode of mTLS holds",
+	"ResourceQuota":                "whether the namespace admits probe-proxy",
+	"Server":                       "whether Linkerd admits a probe",
+	"Service":                      "which protocols ports have",
+	"ServiceEntry":                 "which protocols ports have",
+	"Sidecar":                      "where sidecars listen",
+	"SidecarSet":                   "which pods OpenKruise adds a sidecar to",
+	"WorkloadGroup":                "which virtual machines have probes",
+}
+
+// wanted returns the kinds to read, each once.
+func (r *reader) wanted() (all []need) {
+	add := func(n need) {
+		if slices.ContainsFunc(all, func(o need) bool { return o.GroupKind == n.GroupKind && o.beside == n.beside }) {
+			return
+		}
+		if n.queries == nil {
+			n.queries = (*reader).everything
+		}
+		n.unknown = unknown[n.Kind]
+		all = append(all, n)
+	}
+	if !r.FactsOnly {
+		r.addWorkloads(add)
+	}
+	if r.FactsOnly || r.Namespace != "" {
+		add(need{GroupKind: deployment, beside: true, queries: (*reader).controlPlanes})
+	}
+	for _, k := range surroundings.Rows() {
+		for _, name := range k.Names {
+			n := need{GroupKind: name}
+			switch {
+			case k.Scope == surroundings.Mark, name.Kind == "Secret", name.Group == "apps": // see Reading.OpenShift
+				continue
+			case k.Scope == surroundings.OfNamespaceAndRoot:
+				n.queries = (*reader).andRoot
+			case k.Scope == surroundings.OfName:
+				n.queries = (*reader).itself
+			case name == configMap:
+				n.phase, n.queries = named, r.configMaps(k)
+			}
+			add(n)
+		}
+	}
+	return all
+}
+
+// addWorkloads adds the kinds that make pods.
+func (r *reader) addWorkloads(add func(need)) {
+	for _, k := range workload.Kinds() {
+		n := need{GroupKind: surroundings.GroupKind{Group: k.Group, Kind: k.Name}, makesPods: true}
+		switch {
+		case k.Group == "extensions", k.Name == "PodTemplate": // the same objects as in apps; nothing runs one
+			continue
+		case k.Name == "Pod":
+			n.phase = pods
+		case k.Name == "ReplicaSet", k.Name == "Job":
+			n.phase = made
+		}
+		add(n)
+	}
+	for _, c := range r.Custom {
+		add(need{GroupKind: c, makesPods: true})
+	}
+	add(need{GroupKind: surroundings.GroupKind{Group: "networking.istio.io", Kind: "WorkloadGroup"}})
+}
+
+// everything asks for all objects of the run's namespaces.
+func (r *reader) everything() []kubectl.Query { return []kubectl.Query{{}} }
+
+// itself asks for Namespaces.
+func (r *reader) itself() []kubectl.Query { return []kubectl.Query{{Name: r.Namespace}} }
+
+// andRoot asks for those of Istio's root namespace too.
+func (r *reader) andRoot() []kubectl.Query {
+	if r.Namespace == "" || r.Namespace == r.RootNamespace {
+		return r.everything()
+	}
+	return []kubectl.Query{{}, {Namespace: r.RootNamespace}}
+}
+
+// controlPlanes asks for the Deployments that configure meshes: istiod, Linkerd's destination, Kuma's
+// control plane, and Consul's injector.
+func (r *reader) controlPlanes() (all []kubectl.Query) {
+	for _, labels := range []string{
+		"app in (istiod,kuma-control-plane)", "linkerd.io/control-plane-component=destination", "component=connect-injector",
+	} {
+		all = append(all, kubectl.Query{Anywhere: true, Labels: labels})
+	}
+	return all
+}
+
+// configured has the ConfigMaps beside the Deployments of control planes. A star stands for the rest of
+// the name, such as that of a revision.
+var configured = map[string][]string{
+	"istiod*":             {"istio-sidecar-injector*", "istio*"},
+	"linkerd-destination": {"linkerd-config"},
+	"kuma-control-plane":  {"kuma-control-plane-config"},
+}
+
+// configMaps returns what asks for the ConfigMaps of a kind, of the control planes that were found, one by
+// one: a Role that lists their names is enough. If no istiod was found, it may be of a cluster elsewhere.
+func (r *reader) configMaps(k *surroundings.Kind) func(*reader) []kubectl.Query {
+	return func(r *reader) (all []kubectl.Query) {
+		r.configMapsOf(func(namespace, name string) {
+			q := kubectl.Query{Namespace: namespace, Name: name}
+			if k.Counts(name) && !slices.Contains(all, q) {
+				all = append(all, q)
+			}
+		})
+		slices.SortFunc(all, func(a, b kubectl.Query) int {
+			return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
+		})
+		return all
+	}
+}
+
+// configMapsOf names the ConfigMaps.
+func (r *reader) configMapsOf(add func(namespace, name string)) {
+	found := false
+	for o := range r.deployments() {
+		for of, names := range configured {
+			begin, isPrefix := strings.CutSuffix(of, "*")
+			rest, begins := strings.CutPrefix(o.Name(), begin)
+			if !begins || !isPrefix && rest != "" || rest != "" && rest[0] != '-' {
+				continue
+			}
+			for _, name := range names {
+				add(o.Namespace(), strings.Replace(name, "*", rest, 1))
+				found = true
+			}
+		}
+	}
+	if _, hasIstio := r.types[peerAuthentication]; hasIstio && !found {
+		for _, name := range configured["istiod*"] {
+			add(r.RootNamespace, strings.TrimSuffix(name, "*"))
+		}
+	}
+}
+
+// deployments yields the Deployments that were read.
+func (r *reader) deployments() func(yield func(*manifest.Object) bool) {
+	return func(yield func(*manifest.Object) bool) {
+		for _, s := range slices.Concat(r.Streams, r.Beside) {
+			for _, o := range s.Objects() {
+				if o.Kind() == "Deployment" && o.Group() == "apps" && !yield(o) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// keep returns which objects of a kind count: those that no object makes which was read too, and that
+// may still run. nil means all.
+func (r *reader) keep(n need) func(kubectl.Item) bool {
+	if n.phase != made && n.phase != pods {
+		return nil
+	}
+	return func(item kubectl.Item) bool {
+		var owners []struct {
+			APIVersion, Kind string
+			Controller       bool
+		}
+		if item.Decode(&owners, "metadata", "ownerReferences") != nil {
+			return true // whoever reads it says what is wrong
+		}
+		for _, o := range owners {
+			group, _, grouped := strings.Cut(o.APIVersion, "/")
+			if !grouped {
+				group = ""
+			}
+			if o.Controller && r.listed[surroundings.GroupKind{Group: group, Kind: o.Kind}] {
+				return false
+			}
+		}
+		return !isOver(item)
+	}
+}
+
+// isOver reports whether a Pod or a Job has ended.
+func isOver(item kubectl.Item) bool {
+	var status struct {
+		Phase      string
+		Conditions []struct{ Type, Status string }
+	}
+	if item.Decode(&status, "status") != nil {
+		return false
+	}
+	for _, c := range status.Conditions {
+		if (c.Type == "Complete" || c.Type == "Failed") && c.Status == "True" {
+			return true
+		}
+	}
+	return status.Phase == "Succeeded" || status.Phase == "Failed"
+}

@@ -1,0 +1,190 @@
+// Package kubectl is the only door to a cluster: it runs the user's kubectl, with the user's
+// kubeconfig and rights. It only lists, by `kubectl get --raw`, and reads no stdin. It knows
+// nothing of what the objects mean.
+package kubectl
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// Options are kubectl's own flags; "" leaves out the flag.
+type Options struct {
+	Context, Kubeconfig, As string
+	Timeout                 string // of one request, such as 60s
+	Namespace               string // the only one that is read; "" for all
+	// Notify is told what a user must know while the run waits, in words for a line.
+	Notify func(words string)
+}
+
+// A Kubectl runs kubectl. Its methods may be called from several goroutines.
+type Kubectl struct {
+	Options
+	program string
+	said    sync.Once // that there is no answer
+}
+
+// patience is how long a call may be without an answer until Notify is told.
+var patience = 10 * time.Second
+
+// ErrMissing says that there is no kubectl.
+var ErrMissing = errors.New("no kubectl in PATH. Install kubectl, or pipe manifests into the command")
+
+// New finds kubectl in PATH.
+func New(o Options) (*Kubectl, error) {
+	path, err := exec.LookPath("kubectl")
+	if err != nil {
+		return nil, ErrMissing
+	}
+	return &Kubectl{Options: o, program: path}, nil
+}
+
+// IsNamespace reports whether a text can be the name of a namespace.
+func IsNamespace(s string) bool {
+	return len(s) < 64 && regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`).MatchString(s)
+}
+
+// CurrentContext returns the name of the context that is asked, "" if the kubeconfig names none: in a
+// pod, kubectl takes the pod's own account.
+func (k *Kubectl) CurrentContext(ctx context.Context) (string, error) {
+	if k.Context != "" {
+		return k.Context, nil
+	}
+	out, err := k.run(ctx, "config", "current-context")
+	if e, ok := errors.AsType[*Error](err); ok && strings.Contains(e.Text, "current-context is not set") {
+		return "", nil
+	}
+	return strings.TrimSpace(string(out)), err
+}
+
+// raw returns the answer to a GET of a path.
+func (k *Kubectl) raw(ctx context.Context, path string) ([]byte, error) {
+	return k.run(ctx, "get", "--raw", path)
+}
+
+// run runs kubectl with a subcommand, and returns what it wrote to stdout.
+func (k *Kubectl) run(ctx context.Context, args ...string) ([]byte, error) {
+	for _, f := range []struct{ name, value string }{
+		{"kubeconfig", k.Kubeconfig},
+		{"context", k.Context},
+		{"as", k.As},
+		{"request-timeout", k.Timeout},
+	} {
+		if f.value != "" {
+			args = append(args, "--"+f.name+"="+f.value)
+		}
+	}
+	cmd := exec.CommandContext(ctx, k.program, args...)
+	cmd.Cancel = func() error { return end(cmd) }
+	cmd.WaitDelay = 2 * time.Second // then it is killed, and programs that it started are not waited for
+	answer := &answered{}
+	cmd.Stdout = answer
+	said := &head{}
+	cmd.Stderr = said
+	waiting := time.AfterFunc(patience, func() {
+		if !answer.began.Load() {
+			k.said.Do(func() { k.notify("the API server has not answered for 10 s. Ctrl-C ends the run") })
+		}
+	})
+	defer waiting.Stop()
+	err := cmd.Run()
+	if cause := context.Cause(ctx); cause != nil {
+		return nil, cause
+	}
+	if err != nil {
+		return nil, failure(said.text.String(), err)
+	}
+	return answer.text.Bytes(), nil
+}
+
+func (k *Kubectl) notify(words string) {
+	if k.Notify != nil {
+		k.Notify(words)
+	}
+}
+
+// end asks a program to end, so that it can end those that it has started.
+func end(cmd *exec.Cmd) error {
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return cmd.Process.Kill() // as on Windows, which knows no such signal
+	}
+	return nil
+}
+
+// answered is what a program wrote.
+type answered struct {
+	began atomic.Bool
+	text  bytes.Buffer
+}
+
+func (a *answered) Write(b []byte) (int, error) {
+	a.began.Store(true)
+	return a.text.Write(b)
+}
+
+// head is the start of what a program wrote: one that goes on for ever must not take all memory.
+type head struct{ text bytes.Buffer }
+
+func (h *head) Write(b []byte) (int, error) {
+	const most = 64 << 10
+	if room := most - h.text.Len(); room > 0 {
+		h.text.Write(b[:min(room, len(b))])
+	}
+	return len(b), nil
+}
+
+// An Error is what kubectl says on stderr.
+type Error struct {
+	Reason string // of the API server, such as Forbidden; "" if kubectl got no answer
+	Text   string // in one line
+}
+
+func (e *Error) Error() string { return "kubectl: " + e.Text }
+
+// Is reports whether err is an answer of the API server with one of the reasons.
+func Is(err error, reasons ...string) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && slices.Contains(reasons, e.Reason)
+}
+
+// IsOfType reports whether err is an answer of the API server about what was asked, so that it may answer
+// about other types.
+func IsOfType(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Reason != "" && e.Reason != "Unauthorized"
+}
+
+// fromServer finds the reason in "Error from server (Forbidden): ...".
+var fromServer = regexp.MustCompile(`^Error from server(?: \((\w+)\))?: (.*)`)
+
+// failure makes an error of what kubectl wrote to stderr. Its own log and warnings come before the
+// error.
+func failure(stderr string, err error) error {
+	last := ""
+	for line := range strings.Lines(stderr) {
+		line = strings.TrimSpace(line)
+		if m := fromServer.FindStringSubmatch(line); m != nil {
+			return &Error{Reason: m[1], Text: m[2]}
+		}
+		if strings.HasPrefix(line, "Please enter Username") {
+			return &Error{Text: "it asks for a user name. Add credentials to the kubeconfig"}
+		}
+		if line != "" && !strings.HasPrefix(line, "Warning: ") {
+			last = strings.TrimPrefix(line, "error: ")
+		}
+	}
+	if last == "" {
+		last = fmt.Sprintf("it ended without a message (%v)", err)
+	}
+	return &Error{Text: last}
+}
