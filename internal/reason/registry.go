@@ -182,7 +182,7 @@ var docs = [...]Doc{
 	ClusterUnread: {
 		Name: "cluster-unread", Of: Run, Severity: Error,
 		Cause: "The cluster did not let `--cluster` read a type that makes pods. So their probes were not checked.",
-		Fix:   "Allow `list` for the type. Or pass `--namespace` with one that you may read.",
+		Fix:   "Allow `list` for the type. Or pass `--namespace` with a namespace that you may read.",
 	},
 	ConfigMisspelt: {
 		Name: "config-misspelt", Of: Run, Severity: Warning,
