@@ -7,6 +7,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
@@ -58,7 +59,7 @@ func checkOwnPort(d *decision) (found []Finding) {
 		return nil
 	}
 	for _, s := range d.rulings {
-		if s.reason == reason.AimsAtProbePort || s.byEnvoy {
+		if s.reason == reason.AimsAtProbePort && !d.declares(s.port) || s.byEnvoy { // checkTaken names who declares it
 			path := s.path.Key(s.original.Kind(), "port")
 			found = append(found, containerFinding(reason.PortTaken, path, s.container.Name,
 				"it asks the app on port %d, where %s answers rewritten probes", s.port, d.inspection.answerer.who).
@@ -66,6 +67,27 @@ func checkOwnPort(d *decision) (found []Finding) {
 		}
 	}
 	return found
+}
+
+// refuseOwnPort refuses a template if probe-proxy's port is the app's, also if only probes of that
+// port are left: a container declares it, or it is one that the functionConfig chose. A probe of the
+// default port that nobody declares is rather what an earlier rewriting left. One message is enough.
+func (d *decision) refuseOwnPort() {
+	isAimed := func(r ruling) bool {
+		return r.reason == reason.AimsAtProbePort && !r.byEnvoy && r.container.Name != d.opts.ProbeProxy.Name
+	}
+	if !d.answeredByUs() || !slices.ContainsFunc(d.rulings, isAimed) {
+		return
+	}
+	if len(d.toRewrite) == 0 && !d.failed() {
+		d.ask(checkTaken)
+		if d.opts.Port != prober.DefaultPort {
+			d.ask(checkOwnPort)
+		}
+	}
+	if slices.ContainsFunc(d.findings, func(f Finding) bool { return f.Reason == reason.PortTaken }) {
+		d.findings = slices.DeleteFunc(d.findings, func(f Finding) bool { return f.Reason == reason.AimsAtProbePort })
+	}
 }
 
 // checkListeners refuses probes for a listener of the user's Envoy to which another probe goes
@@ -137,7 +159,8 @@ func checkLeftAlone(d *decision) (found []Finding) {
 		return nil
 	}
 	for _, s := range d.rulings {
-		if s.reason == reason.None || !d.servedByRewriter(s.site) {
+		isOwnPort := s.reason == reason.AimsAtProbePort && d.answeredByUs() // see checkOwnPort
+		if s.reason == reason.None || isOwnPort || !d.servedByRewriter(s.site) {
 			continue
 		}
 		serves, fix := d.rewriterWords(&s)

@@ -116,9 +116,9 @@ func TestAUsersOwnProbeOfTheProbePortIsLeftAlone(t *testing.T) {
 
 // The message promises the number of the port, which the reader compares with the functionConfig.
 func TestAtProbePort_number(t *testing.T) {
-	for _, probe := range []string{"httpGet: {port: 15099}", "httpGet: {port: own}", "tcpSocket: {port: own}", "grpc: {port: 15099}"} {
-		r := plan(t, podOf("", "containers:\n- name: app\n  image: a\n  ports: [{name: own, containerPort: 15099}]\n  livenessProbe: {"+probe+"}\n"))
-		if f := wantReason(t, r, "aims-at-probe-port"); !strings.Contains(textOf(f), "asks port 15099, ") {
+	for _, probe := range []string{"httpGet: {port: 15020}", "httpGet: {port: own}", "tcpSocket: {port: own}", "grpc: {port: 15020}"} {
+		r := plan(t, podOf(injected, "containers:\n- name: app\n  image: a\n  ports: [{name: own, containerPort: 15020}]\n  livenessProbe: {"+probe+"}\n"), answeredBy("istio-proxy"))
+		if f := wantReason(t, r, "aims-at-probe-port"); !strings.Contains(textOf(f), "asks port 15020, ") {
 			t.Errorf("%s: %s", probe, textOf(f))
 		}
 	}

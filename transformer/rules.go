@@ -42,6 +42,7 @@ func decide(k *knowledge) *decision {
 		d.ask(podRules...)
 		d.in.Notes.aside(func() { d.ask(podWarnings...) })
 	}
+	d.refuseOwnPort()
 	if !d.in.OnlyEdits {
 		d.ask(findExecWorkarounds)
 	}

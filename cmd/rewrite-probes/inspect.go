@@ -158,6 +158,9 @@ func addUnseen(p *pkg, r *report.Report) {
 	for i := range r.Messages {
 		m := &r.Messages[i]
 		if gate := m.Reason.Doc().Gate; gate != reason.None {
+			if m.Reason == reason.Link || m.Reason == reason.NoText { // to render does not help
+				m.Text = m.Reason.Complete(m.Text)
+			}
 			m.Reason, m.Severity = gate, gate.Severity()
 		}
 	}

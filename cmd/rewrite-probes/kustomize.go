@@ -137,8 +137,9 @@ func (f *fence) findUnbuilt(files []file) (found []report.Message) {
 		}
 		k, _ := f.readKustomization(given.path)
 		if name := f.missing(given.path, k, read); name != "" {
-			found = append(found, aboutFile(given.path, reason.NotBuilt,
-				"its build takes "+name+", which is not in the input"))
+			m := aboutFile(given.path, reason.NotBuilt, "its build takes "+name+", which is not in the input")
+			m.Text.Fix = "Run `kustomize build " + shellFolder(given.path) + " | rewrite-probes check -`. Or pass `--ignore` or `--allow-empty`"
+			found = append(found, m)
 		}
 	}
 	return found
@@ -216,16 +217,21 @@ func (f *fence) foldBuilt(files []file, messages []report.Message) []report.Mess
 		})
 		if len(left) < len(messages) {
 			m := aboutFile(given.path, reason.NotBuilt, "its build runs rewrite-probes, so these files have the probes as they are before")
-			dir := filepath.Dir(given.path)
-			if strings.HasPrefix(dir, "-") {
-				dir = "./" + dir // or it is a flag
-			}
-			m.Text.Fix = fmt.Sprintf("Run `kustomize build --enable-alpha-plugins --enable-exec %s | rewrite-probes check -`", reason.ShellWord(dir))
+			m.Text.Fix = fmt.Sprintf("Run `kustomize build --enable-alpha-plugins --enable-exec %s | rewrite-probes check -`", shellFolder(given.path))
 			left = append(left, m)
 		}
 		messages = left
 	}
 	return messages
+}
+
+// shellFolder returns the folder of a file as a word of a command line.
+func shellFolder(file string) string {
+	dir := filepath.Dir(file)
+	if strings.HasPrefix(dir, "-") {
+		dir = "./" + dir // or it is a flag
+	}
+	return reason.ShellWord(dir)
 }
 
 // kustomizationIn returns the kustomization of a folder; "" if it has none.

@@ -50,7 +50,7 @@ func (t *tool) readPackage(command string, args []string) (*pkg, error) {
 	case slices.Contains(args, "-"):
 		return nil, &usageError{errors.New("\"-\" must be the only argument: stdin and files do not mix")}
 	}
-	return p, p.readFiles(args, t.ignore)
+	return p, p.readFiles(command, args, t.ignore)
 }
 
 func (p *pkg) readStdin(command string, std streams) error {
@@ -64,7 +64,33 @@ func (p *pkg) readStdin(command string, std streams) error {
 	tuneMemory(len(input))
 	p.add(file{path: stdinName}, input)
 	p.demandKinds()
+	for i := range p.messages {
+		p.messages[i].Text = stdinText(p.messages[i].Text, input)
+	}
 	return nil
+}
+
+// stdinText words an error about stdin for those who see only the command before the pipe.
+func stdinText(text reason.Text, input []byte) reason.Text {
+	first, _, _ := bytes.Cut(bytes.TrimSpace(input), []byte("\n"))
+	_, err := manifest.Read(stdinName, input)
+	switch {
+	case len(first) == 0:
+		text = reason.NewText("stdin is empty")
+		text.Fix = "See why the command before the pipe printed nothing. If that is right, pass `--allow-empty`"
+	case errors.Is(err, manifest.ErrEmpty):
+		text = reason.NewText("stdin has only comments")
+		text.Fix = "See why the command before the pipe printed no object. If that is right, pass `--allow-empty`"
+	case !isMeant(input) && !errors.Is(err, manifest.ErrNotText):
+		const most = 60 // letters of a line that tell an error
+		line := []rune(string(first))
+		text = reason.NewText("stdin has no manifest")
+		text.Why = fmt.Sprintf("It begins with %q", string(line[:min(most, len(line))]))
+		text.Fix = "Correct the command before the pipe"
+	default:
+		text.Fix = "Correct the output of the command before the pipe"
+	}
+	return text
 }
 
 // demandKinds reports the documents of stdin that are no objects: what a program before the
@@ -86,7 +112,7 @@ func (p *pkg) demandKinds() {
 	}
 }
 
-func (p *pkg) readFiles(args, ignore []string) error {
+func (p *pkg) readFiles(command string, args, ignore []string) error {
 	g, err := findFiles(args, ignore)
 	if err != nil {
 		return err
@@ -130,6 +156,8 @@ func (p *pkg) readFiles(args, ignore []string) error {
 			reason.HelmTemplate,
 			"not checked: this chart is not rendered ("+report.Plural(p.charts[chart], "template")+")",
 		)
+		last := &p.messages[len(p.messages)-1]
+		last.Text.Fix = "Run `helm template " + shellFolder(chart) + " | " + command + " -`, or skip it with `--ignore`"
 	}
 	return nil
 }
@@ -141,6 +169,9 @@ func (p *pkg) read(f file) ([]byte, error) {
 	}
 	switch info, err := os.Stat(f.path); {
 	case err != nil:
+		if target, broken := os.Readlink(cmp.Or(f.link, f.path)); broken == nil {
+			return nil, fmt.Errorf("this link leads to %s, which does not exist", target)
+		}
 		return nil, reasonOf(err)
 	case !p.fence.has(f.real):
 		p.note(cmp.Or(f.link, f.path), reason.Link, "not checked: "+p.fence.leadsOut().Error())
@@ -188,7 +219,7 @@ func (p *pkg) passOver(path string, s *manifest.Stream, text []byte, err error) 
 		p.note(path, reason.HelmTemplate,
 			"not checked: it seems to have probes, but has no apiVersion and kind")
 	case errors.Is(err, manifest.ErrNotText):
-		p.note(path, reason.NoText, "not checked: this is not a text in UTF-8")
+		p.note(path, reason.NoText, "not checked: it "+messageOf(err))
 	case filepath.Ext(path) != ".json" && errors.Is(err, manifest.ErrScalar):
 		p.note(path, reason.NoText, "not checked: this is one value, such as a link that git checked out as a text")
 	default:
@@ -241,6 +272,14 @@ func chartOf(path string) (chart string) {
 		}
 	}
 	return chart
+}
+
+// messageOf returns what is wrong with a text, without the place.
+func messageOf(err error) string {
+	if e, ok := errors.AsType[*manifest.Error](err); ok {
+		return e.Message()
+	}
+	return err.Error()
 }
 
 // unreadable reports a file that cannot be read as manifests.

@@ -12,6 +12,7 @@ func (p *problems) checkResources(container string, given field.Map) {
 		return
 	}
 	path := specPath.Key(container, "resources")
+	p.checkLimits(path, given)
 	for _, e := range given {
 		quantities, isMap := e.Value.(field.Map)
 		switch {
@@ -27,6 +28,18 @@ func (p *problems) checkResources(container string, given field.Map) {
 			if e.Key != "claims" && !resources.IsQuantity(q.Value) {
 				p.add(path.Key(e.Key, q.Key), "\"%v\" must be a quantity that is not negative, such as 48Mi, 100m or 0.5", q.Value)
 			}
+		}
+	}
+}
+
+// checkLimits reports a request above its limit, which the API server refuses in every container.
+func (p *problems) checkLimits(path field.Path, given field.Map) {
+	requests := field.As[field.Map](given, "requests")
+	limits := field.As[field.Map](given, "limits")
+	for _, q := range requests {
+		limit, set := limits.Get(q.Key)
+		if set && limit != nil && resources.IsOver(q.Value, limit) {
+			p.add(path.Key("requests", q.Key), "\"%v\" must be at most the limit, %v", q.Value, limit)
 		}
 	}
 }

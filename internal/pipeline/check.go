@@ -46,7 +46,7 @@ func (r *run) judge(t *report.Template) {
 		p := &t.Probes[i]
 		words, wrong := outcomeWords[p.StrictTLS]
 		onPurpose := p.State == transformer.LeftAlone && p.Reason.Doc().OnPurpose
-		if !wrong || onPurpose && !isHarmfulOptOut(p) {
+		if !wrong || onPurpose && !isHarmfulOptOut(p) || isReported(t, p) {
 			continue
 		}
 		key, text := words.certain, certainText(t, p, words.text)
@@ -91,7 +91,27 @@ func certainText(t *report.Template, p *transformer.Verdict, happens string) rea
 	if t.WasRewritten {
 		text.Fix = patchedFix
 	}
+	if lost := findingAt(t, p.Field); lost != nil && lost.Reason == reason.Dangling { // a run changes nothing
+		text.Fix = lost.Reason.Complete(lost.Text).Fix
+	}
 	return text
+}
+
+// isReported reports whether the plan has an error about the original of a probe, which says how to
+// get it back.
+func isReported(t *report.Template, p *transformer.Verdict) bool {
+	f := findingAt(t, p.Field)
+	return p.Reason == reason.Dangling && f != nil && f.Reason == reason.OriginalReplaced
+}
+
+// findingAt returns the worst finding at a field; nil if there is none.
+func findingAt(t *report.Template, at field.Path) *transformer.Finding {
+	for i := range t.Findings { // sorted by severity
+		if slices.Equal(t.Findings[i].Field, at) {
+			return &t.Findings[i]
+		}
+	}
+	return nil
 }
 
 // possibleText says what happens to a probe if something holds that is unknown.

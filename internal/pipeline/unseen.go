@@ -11,6 +11,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/internal/spelling"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -21,18 +22,14 @@ func (r *run) reportUnseen(o *manifest.Object, class workload.Class, templates [
 	if class == workload.WorkloadGroup {
 		return // it makes no pods, and its one probe is checked
 	}
-	hint := ""
+	holders := workload.Unseen(o, templates)
 	if class == workload.Unknown {
 		meant := workload.Meant(o.Group(), o.Kind())
-		if meant != nil && workload.IsBuiltinGroup(o.APIVersion()) {
+		if meant != nil && (len(holders) > 0 || workload.IsBuiltinGroup(o.APIVersion())) {
 			r.reportMisspelt(o, meant)
 			return
 		}
-		if meant != nil {
-			hint = ". Did you mean kind " + meant.Name + " of the group " + meant.Group + "?"
-		}
 	}
-	holders := workload.Unseen(o, templates)
 	if len(holders) > 0 &&
 		workload.IsRelease(o.Group(), o.Kind()) {
 		r.addFinding(o, releaseFinding(holders))
@@ -42,9 +39,26 @@ func (r *run) reportUnseen(o *manifest.Object, class workload.Class, templates [
 		r.reportAdded(o, workload.ProbesBeside(o, holders, transformer.AnsweredByIstioProxy))
 		return
 	}
-	for _, h := range holders {
-		r.addFinding(o, unseenFinding(o, h, class == workload.Known)).Text.What += hint
+	dedented := workload.Dedented(o, templates)
+	for _, d := range dedented {
+		r.addFinding(o, dedentedFinding(d))
 	}
+	for _, h := range holders {
+		isDedented := func(d workload.Handler) bool { return slices.Equal(d.Container, h.Path) }
+		if !slices.ContainsFunc(dedented, isDedented) {
+			r.addFinding(o, unseenFinding(o, h, class == workload.Known))
+		}
+	}
+}
+
+// dedentedFinding is about a handler that a container has in the place of a probe.
+func dedentedFinding(d workload.Handler) transformer.Finding {
+	fix := "Indent it under its probe"
+	if d.Empty != "" {
+		fix = "Indent it under `" + d.Empty + "`, which is empty"
+	}
+	return transformer.NewFinding(reason.UnseenProbe, d.Container.Key(d.Key),
+		"not checked: no field of a container has the name `%s`", d.Key).Fix("%s", fix)
 }
 
 // reportTexts warns of the texts in an object that have probes: values, patches and
@@ -95,7 +109,8 @@ func (r *run) reportMisspelt(o *manifest.Object, meant *workload.Kind) {
 		apiVersion = strings.TrimPrefix(meant.Group+"/"+version, "/")
 	}
 	m := r.addFinding(o, transformer.NewFinding(reason.KindMisspelt, field.NewPath("kind"),
-		"not checked: %q is not a kind of %s. Did you mean %s of %s?", o.Kind(), o.APIVersion(), meant.Name, apiVersion))
+		"not checked: %q is not a kind of %s", o.Kind(), o.APIVersion()).
+		Fix("Write `apiVersion: %s` and `kind: %s`", apiVersion, meant.Name))
 	m.Current = o.Kind()
 	m.Proposed = meant.Name
 }
@@ -116,13 +131,20 @@ func unseenFinding(o *manifest.Object, h workload.Holder, known bool) transforme
 	switch {
 	case spec > 1 && h.Spec[spec-2].Key == "ephemeralContainers":
 		return transformer.NewFinding(key, at, "the API server refuses probes of ephemeral containers")
+	case o.Kind() == "":
+		return transformer.NewFinding(reason.UnknownKind, at, "not checked: it looks like a pod template, but the object has no `kind`").
+			Fix("Write `kind`, such as `kind: Deployment`")
 	case h.Nameable:
 		return transformer.NewFinding(key, at, "not checked: it looks like a pod template, but %s", why).
 			Fix("Add `%s` to spec.podTemplates of the functionConfig, or exclude the object", entryOf(o, h))
 	case n > 2 &&
 		at[n-2].IsIndex &&
 		strings.HasSuffix(at[n-3].Key, "ontainers"):
-		return transformer.NewFinding(key, at, "not checked: it looks like a probe, but no field of a container has that name")
+		f := transformer.NewFinding(key, at, "not checked: it looks like a probe, but no field of a container has that name")
+		if meant := spelling.Near(at[n-1].Key, workload.ProbeFields()); len(meant) == 1 {
+			f = f.Fix("Write `%s`", meant[0])
+		}
+		return f
 	}
 	return transformer.NewFinding(key, at, "not checked: it %s, but %s", probeWords(at, h.Probes), why).
 		Why("spec.podTemplates of the functionConfig can name only a list `containers`").

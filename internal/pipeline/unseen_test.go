@@ -254,14 +254,13 @@ func TestThePathOfAKnownTemplateIsNotSaidToFindNothing(t *testing.T) {
 
 func TestAMisspeltKindIsReportedWithWhatIsMeant(t *testing.T) {
 	for in, want := range map[string]string{
-		"apiVersion: apps/v1\nkind: Deploymnt\n":                          "Not checked: \"Deploymnt\" is not a kind of apps/v1. Did you mean Deployment of apps/v1?",
-		"apiVersion: apps/v1\nkind: deployment\n":                         "Not checked: \"deployment\" is not a kind of apps/v1. Did you mean Deployment of apps/v1?",
-		"apiVersion: v1\nkind: Deployment\n":                              "Not checked: \"Deployment\" is not a kind of v1. Did you mean Deployment of apps/v1?",
-		"apiVersion: apps/v1\nkind: ReplicationController\n":              "Not checked: \"ReplicationController\" is not a kind of apps/v1. Did you mean ReplicationController of v1?",
-		"apiVersion: batch/v1\nkind: CronJobb\nspec: {jobTemplate: {}}\n": "Not checked: \"CronJobb\" is not a kind of batch/v1. Did you mean CronJob of batch/v1?",
-		"apiVersion: app/v1\nkind: Deployment\nspec: {template: {spec: {containers: [{livenessProbe: {grpc: {port: 1}}}]}}}\n": "Not checked: it looks like a pod template, but the kind is unknown. Did you mean kind Deployment of the group apps? " +
-			"Add `{group: app, kind: Deployment, path: spec.template}` to spec.podTemplates of the functionConfig, or exclude the object.",
-		"apiVersion: apps/v1\nkind: ControllerRevision\ndata: {containers: [{livenessProbe: {grpc: {port: 1}}}]}\n": "",
+		"apiVersion: apps/v1\nkind: Deploymnt\n":                          "Not checked: \"Deploymnt\" is not a kind of apps/v1. Write `apiVersion: apps/v1` and `kind: Deployment`.",
+		"apiVersion: apps/v1\nkind: deployment\n":                         "Not checked: \"deployment\" is not a kind of apps/v1. Write `apiVersion: apps/v1` and `kind: Deployment`.",
+		"apiVersion: v1\nkind: Deployment\n":                              "Not checked: \"Deployment\" is not a kind of v1. Write `apiVersion: apps/v1` and `kind: Deployment`.",
+		"apiVersion: apps/v1\nkind: ReplicationController\n":              "Not checked: \"ReplicationController\" is not a kind of apps/v1. Write `apiVersion: v1` and `kind: ReplicationController`.",
+		"apiVersion: batch/v1\nkind: CronJobb\nspec: {jobTemplate: {}}\n": "Not checked: \"CronJobb\" is not a kind of batch/v1. Write `apiVersion: batch/v1` and `kind: CronJob`.",
+		"apiVersion: app/v1\nkind: Deployment\nspec: {template: {spec: {containers: [{livenessProbe: {grpc: {port: 1}}}]}}}\n": "Not checked: \"Deployment\" is not a kind of app/v1. Write `apiVersion: apps/v1` and `kind: Deployment`.",
+		"apiVersion: apps/v1\nkind: ControllerRevision\ndata: {containers: [{livenessProbe: {grpc: {port: 1}}}]}\n":            "",
 	} {
 		got := ""
 		for _, m := range inspect(t, in).Messages {

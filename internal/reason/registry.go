@@ -334,7 +334,7 @@ var docs = [...]Doc{
 	KindMisspelt: {
 		Name: "kind-misspelt", Of: Run, Severity: Warning,
 		Cause: "The API group has no such kind, but Kubernetes has one with nearly the same name.",
-		Fix:   "Write the kind that the message names.",
+		Fix:   "Write the `apiVersion` and `kind` that Kubernetes has.",
 	},
 	KumaHost: {
 		Name: "kuma-host", Of: Plan, Severity: Warning,

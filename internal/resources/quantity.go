@@ -82,6 +82,13 @@ func IsQuantity(v field.Value) bool {
 	return ok
 }
 
+// IsOver reports whether two values are quantities, and the first is larger.
+func IsOver(a, b field.Value) bool {
+	x, isX := readQuantity(a)
+	y, isY := readQuantity(b)
+	return isX && isY && x.milli > y.milli
+}
+
 // readQuantity returns the quantity that a manifest's value stands for. ok is false if it stands
 // for none, or is negative. What is larger than any machine is largest.
 func readQuantity(v field.Value) (q quantity, ok bool) {

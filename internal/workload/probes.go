@@ -89,6 +89,7 @@ func MayHaveProbes(o *manifest.Object) bool {
 var (
 	probeFields = fieldsOf(false)
 	hookFields  = fieldsOf(true)
+	handlers    = append(pod.DialingHandlers(), "exec")
 	dialing     = pod.DialingHandlers()
 )
 
@@ -125,6 +126,55 @@ func Unseen(o *manifest.Object, templates []Template) []Holder {
 		}
 	})
 	return group(probes)
+}
+
+// ProbeFields returns the names of a container's fields that hold a probe.
+func ProbeFields() []string { return slices.Clone(probeFields) }
+
+// A Handler is one that a container has as a field of its own, where the API server drops it.
+type Handler struct {
+	Container field.Path
+	Key       string // of the handler
+	Empty     string // the one probe of the container that has nothing; "" if that is none or several
+}
+
+// Dedented returns the handlers of an object's pod templates that lack the indent below a probe.
+func Dedented(o *manifest.Object, templates []Template) (found []Handler) {
+	for _, t := range templates {
+		if !t.Shape.BareSpec {
+			t.Path = t.Path.Key("spec")
+		}
+		spec, err := o.Mapping(t.Path)
+		if err != nil {
+			continue
+		}
+		for _, list := range []string{"containers", "initContainers"} {
+			i := 0
+			for c := spec.Get(list).First(); c.Exists(); c = c.Next() {
+				for _, key := range handlers {
+					if c.Get(key).Exists() {
+						found = append(found, Handler{t.Path.Item(list, i), key, emptyProbe(c)})
+					}
+				}
+				i++
+			}
+		}
+	}
+	return found
+}
+
+// emptyProbe returns the one probe of a container that has nothing; "" if that is none or several.
+func emptyProbe(container manifest.Node) (name string) {
+	for _, field := range probeFields {
+		switch probe := container.Get(field); {
+		case !probe.Exists() || probe.First().Exists():
+		case name != "":
+			return ""
+		default:
+			name = field
+		}
+	}
+	return name
 }
 
 // podSpecOf returns the pod spec that has the container of a probe in one of its two lists,
