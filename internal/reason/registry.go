@@ -760,13 +760,13 @@ var docs = [...]Doc{
 	},
 	WouldFail: {
 		Name: "would-fail", Of: Run, Severity: Error,
-		Cause:      "`check` found a probe or hook that fails under strict mTLS, because it is not rewritten or somebody edited it later. If kustomize should run the function: without --enable-alpha-plugins and --enable-exec it skips it silently.",
+		Cause:      "`check` found a probe or hook that fails under strict mTLS, because it is not rewritten or somebody edited it later. If kustomize should run the function: without `--enable-exec` kustomize skips it silently.",
 		Fix:        "Run rewrite-probes.",
 		MayBeBuilt: true,
 	},
 	WouldFalselyPass: {
 		Name: "would-falsely-pass", Of: Run, Severity: Error,
-		Cause:      "`check` found a tcpSocket probe that reaches the mesh proxy, not the app. So it passes even if the app is down. If kustomize should run the function: without --enable-alpha-plugins and --enable-exec it skips it silently.",
+		Cause:      "`check` found a tcpSocket probe that reaches the mesh proxy, not the app. So it passes even if the app is down. If kustomize should run the function: without `--enable-exec` kustomize skips it silently.",
 		Fix:        "Run rewrite-probes.",
 		MayBeBuilt: true,
 	},
