@@ -101,6 +101,9 @@ func (k *Kubectl) run(ctx context.Context, args ...string) ([]byte, error) {
 	if cause := context.Cause(ctx); cause != nil {
 		return nil, cause
 	}
+	if err != nil && bytes.HasPrefix(answer.text.Bytes(), []byte("Please enter ")) {
+		return nil, &Error{Text: "it asks for a user name. Add credentials to the kubeconfig"}
+	}
 	if err != nil {
 		return nil, failure(said.text.String(), err)
 	}
@@ -175,9 +178,6 @@ func failure(stderr string, err error) error {
 		line = strings.TrimSpace(line)
 		if m := fromServer.FindStringSubmatch(line); m != nil {
 			return &Error{Reason: m[1], Text: m[2]}
-		}
-		if strings.HasPrefix(line, "Please enter Username") {
-			return &Error{Text: "it asks for a user name. Add credentials to the kubeconfig"}
 		}
 		if line != "" && !strings.HasPrefix(line, "Warning: ") {
 			last = strings.TrimPrefix(line, "error: ")

@@ -117,7 +117,6 @@ func TestFailures(t *testing.T) {
 		{"Error from server (Forbidden): pods is forbidden", "kubectl: pods is forbidden"},
 		{"Warning: version skew\nerror: no luck\n\n", "kubectl: no luck"},
 		{"I0101 12:00:00.000 log\nError from server: odd", "kubectl: odd"},
-		{"Please enter Username: error: EOF", "kubectl: it asks for a user name. Add credentials to the kubeconfig"},
 		{"Warning: this alone", "kubectl: it ended without a message (exit status 1)"},
 	} {
 		t.Setenv("KUBECTL_SAYS", c.says)
@@ -126,6 +125,12 @@ func TestFailures(t *testing.T) {
 		}
 	}
 	t.Setenv("KUBECTL_SAYS", "")
+	t.Setenv("KUBECTL_ASKS", "Please enter Username: ")
+	_, err := k.List(context.Background(), deployments, Query{}, nil)
+	if want := "kubectl: it asks for a user name. Add credentials to the kubeconfig"; err == nil || err.Error() != want {
+		t.Errorf("a question becomes %v", err)
+	}
+	t.Setenv("KUBECTL_ASKS", "")
 	t.Setenv("KUBECTL_CONTEXT", "error: current-context is not set")
 	if name, err := k.CurrentContext(context.Background()); name != "" || err != nil {
 		t.Errorf("without a context: %q %v", name, err)

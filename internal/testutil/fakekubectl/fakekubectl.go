@@ -24,6 +24,7 @@ import (
 //
 //	KUBECTL_FORBIDDEN  the types that may not be listed
 //	KUBECTL_SAYS       what it says instead of any answer
+//	KUBECTL_ASKS       what it asks on stdout, before it fails because stdin is empty
 //	KUBECTL_SILENT     it fails without a word
 //	KUBECTL_CONTEXT    what it says instead of the name of the context
 //	KUBECTL_CUT        a file; while it has a byte, which goes, a list is cut off
@@ -112,6 +113,10 @@ func answer(args []string) ([]byte, error) {
 	}
 	if wait, err := time.ParseDuration(os.Getenv("KUBECTL_WAIT")); err == nil {
 		time.Sleep(wait)
+	}
+	if asks := os.Getenv("KUBECTL_ASKS"); asks != "" && args[0] != "config" {
+		fmt.Print(asks)
+		return nil, fmt.Errorf("error: EOF")
 	}
 	if says := os.Getenv("KUBECTL_SAYS"); says != "" {
 		return nil, fmt.Errorf("%s", says)
