@@ -174,6 +174,7 @@ func TestUnknownWithoutKindsOfAMesh(t *testing.T) {
 	for kind, want := range map[string]string{
 		"ConfigMap":                    "whether Istio's injector rewrites probes",
 		"MutatingWebhookConfiguration": "which pods are injected, and by which revision",
+		"Node":                         "whether Istio's sidecars are native",
 	} {
 		if unknown[kind] != want {
 			t.Errorf("without %s: %q", kind, unknown[kind])

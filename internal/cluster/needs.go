@@ -48,6 +48,7 @@ var unknown = map[string]string{
 	"MutatingWebhookConfiguration": "which pods are injected, and by which revision",
 	"Namespace":                    "in which namespaces a mesh injects",
 	"NetworkPolicy":                "whether a policy keeps the kubelet out",
+	"Node":                         "whether Istio's sidecars are native",
 	"PeerAuthentication":           "which mode of mTLS holds",
 	"ResourceQuota":                "whether the namespace admits probe-proxy",
 	"Server":                       "whether Linkerd admits a probe",
