@@ -30,9 +30,9 @@ var istioNoCapture = []string{"gateway", "grpc-agent", "grpc-simple", "kube-gate
 // istioPrivileged reports whether the annotations require more rights for istio-proxy than
 // the Pod Security level "restricted" allows: Istio's template then runs it as root.
 func istioPrivileged(annotations field.Noted) bool {
-	config := annotations.Get(istioProxyConfig)
-	return annotations.Get(istioInterception) == "TPROXY" || annotations.Get(istioNetBind) == "true" ||
-		strings.Contains(config, "TPROXY") || strings.Contains(config, "IPTABLES_TRACE_LOGGING")
+	mode, _ := istioMode(annotations)
+	return mode == "TPROXY" || annotations.Get(istioNetBind) == "true" ||
+		field.As[string](istioConfigOf(annotations).Metadata, "IPTABLES_TRACE_LOGGING") == "true"
 }
 
 // badIstioStatus reports whether the annotation has no port to which Istio's status server can
@@ -183,8 +183,7 @@ func (istio) runsNextToProxy(annotations field.Noted, a answerer) bool {
 	if a.who != AnsweredByProbeProxy {
 		return false
 	}
-	_, moved := portIn(istioConfigField(annotations.Get(istioProxyConfig), "statusPort"))
-	moved = moved || istioStatusOr(annotations) != prober.StatusPort
+	moved := istioConfigOf(annotations).StatusPort != 0 || istioStatusOr(annotations) != prober.StatusPort
 	return moved ||
 		a.port != prober.StatusPort ||
 		istioData.excluded.has(annotations, a.port)

@@ -1,9 +1,7 @@
 package transformer
 
 import (
-	"regexp"
 	"strconv"
-	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -78,7 +76,7 @@ func (d istio) openFacts(v *view, said membership) world.Facts {
 	} else {
 		f.Native.Declare(o.NativeSidecars, "`istio.nativeSidecars` of the functionConfig")
 	}
-	if istioConfigField(user.Get(istioProxyConfig), "holdApplicationUntilProxyStarts") == "true" {
+	if istioConfigOf(user).Holds == certain.Always {
 		f.Holds.Say(true, "the annotation `"+istioProxyConfig+"`")
 		f.Holds.Presumed = !o.HoldApplication // Helm's global.proxy.lifecycle would replace the hook that makes them wait
 	} else if o.HoldApplication {
@@ -114,17 +112,10 @@ func isPastInjection(v *view, annotations field.Noted) bool {
 	return adds == certain.Always
 }
 
-// istioConfigField returns a field of a ProxyConfig in YAML or JSON, as it is written
-// without quotes; "" if it is absent, or only in a comment.
-func istioConfigField(config, key string) string {
-	if !strings.Contains(config, key) {
-		return "" // nearly always
-	}
-	text := regexp.MustCompile(`(?m)(^|[ \t])#.*`).ReplaceAllString(config, "")
-	if found := regexp.MustCompile(`(?:^|["'{, \t\n])` + key + `["' ]*:([^,}\n#]*)`).FindStringSubmatch(text); found != nil {
-		return strings.Trim(strings.TrimSpace(found[1]), `"'`)
-	}
-	return ""
+// istioConfigOf returns the ProxyConfig of a pod's annotation; an empty one if it cannot be read.
+func istioConfigOf(annotations field.Noted) surroundings.ProxyConfig {
+	c, _ := surroundings.ReadProxyConfig(annotations.Get(istioProxyConfig))
+	return c
 }
 
 // istioListens returns the port on which istio-proxy's status server listens: that of
@@ -136,8 +127,8 @@ func istioListens(v *view) int {
 		n, _ := strconv.Atoi(value)
 		return n
 	}
-	if n, ok := portIn(istioConfigField(v.annotations().Get(istioProxyConfig), "statusPort")); ok {
-		return int(n.Int)
+	if port := istioConfigOf(v.annotations()).StatusPort; port != 0 {
+		return port
 	}
 	return istioStatusIn(v, v.annotations())
 }
@@ -160,5 +151,5 @@ func istioMode(annotations field.Noted) (mode, key string) {
 	if v, set := annotations.Lookup(istioInterception); set {
 		return v, istioInterception
 	}
-	return istioConfigField(annotations.Get(istioProxyConfig), "interceptionMode"), istioProxyConfig
+	return istioConfigOf(annotations).Interception, istioProxyConfig
 }

@@ -395,7 +395,7 @@ func TestIstioProxy_postStartHooks(t *testing.T) {
 	if r.Answer.By != "probe-proxy" || !strings.Contains(r.Answer.Because, "postStart") || r.Probes[0].State != transformer.WouldRewrite || len(r.Findings) > 0 {
 		t.Errorf("%+v, findings %v", r.Answer, r.Findings)
 	}
-	for _, config := range []string{"holdApplicationUntilProxyStarts: true", `'{"holdApplicationUntilProxyStarts": true}'`} {
+	for _, config := range []string{"holdApplicationUntilProxyStarts: true", `{"holdApplicationUntilProxyStarts": true}`} {
 		held := podOf(injected+"annotations:\n  proxy.istio.io/config: |\n    "+config+"\n", hook)
 		if r := plan(t, held, answeredBy("istio-proxy")); len(r.Findings) != 0 || r.Answer.By != "istio-proxy" {
 			t.Errorf("%s: %v, answer %+v", config, r.Findings, r.Answer)
