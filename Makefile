@@ -216,6 +216,14 @@ $(ENVOY): test/e2e/cluster/envoy.txt
 	cp $< $(@D).new/
 	mv $(@D).new $(@D)
 
+# The modules of conformance beside test/, which have other versions of Kubernetes, or none.
+OTHERS = kinds/knative harmless/openshift patches
+
+.PHONY: conformance-programs
+conformance-programs: $(if $(filter Linux,$(shell uname -s)),$(ENVOY)) ## compile what conformance and attacks run
+	@$(GO) -C test list -export -test -deps ./bench/attack ./conformance/... >/dev/null
+	@for m in $(OTHERS); do $(GO) -C test/conformance/$$m list -export -test -deps ./... >/dev/null || exit 1; done
+
 .PHONY: conformance
 conformance: $(if $(filter Linux,$(shell uname -s)),$(ENVOY)) ## compare with the kubelet's own probers, Istio's own injector, an Envoy and the kinds' own types
 	$(GO) -C test test -vet=off -p 1 -count=1 -v -timeout 30m $(addprefix ./conformance/,$(TIMED))
@@ -292,9 +300,15 @@ fuzz: ## run every fuzz test for FUZZTIME (30s)
 	@mkdir -p bin
 	@grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' $$(git ls-files '*_test.go') | sed 's/:func /:/' | sort | \
 	while IFS=: read -r file name; do \
-		echo "# $$name in $$(dirname $$file)"; \
+		dir=$$(dirname $$file); \
+		[ "$$dir" = "$$built" ] || { \
+			$(GO) -C $$dir test -vet=off -c -fuzz . -o $(CURDIR)/bin/fuzz.test . || exit 1; \
+			cache=$$($(GO) env GOCACHE)/fuzz/$$($(GO) -C $$dir list .); built=$$dir; \
+		}; \
+		echo "# $$name in $$dir"; \
 		for try in 1 2 3; do \
-			{ rc=0; $(GO) -C $$(dirname $$file) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x . 2>&1 || rc=$$?; echo $$rc >bin/fuzz.rc; } | tee bin/fuzz.log; \
+			{ rc=0; (cd $$dir && $(CURDIR)/bin/fuzz.test -test.run '^$$' -test.fuzz "^$$name\$$" -test.fuzztime $(FUZZTIME) -test.fuzzminimizetime 1x \
+				-test.fuzzcachedir $$cache) 2>&1 || rc=$$?; echo $$rc >bin/fuzz.rc; } | tee bin/fuzz.log; \
 			[ "$$(cat bin/fuzz.rc)" = 0 ] && break; \
 			[ $$try -lt 3 ] && grep -q '^ *context deadline exceeded$$' bin/fuzz.log && ! grep -q 'Failing input' bin/fuzz.log || exit 1; \
 			echo "# no input failed, only the end of the time: again"; \

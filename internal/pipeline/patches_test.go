@@ -503,14 +503,21 @@ func mutations(v field.Value, path field.Path, yield func(mutated field.Value, w
 }
 
 func TestABaseThatChanges(t *testing.T) {
+	t.Parallel()
 	const parts = "podTemplates: [{group: example.com, kind: Fleet, path: 'spec.parts[].pod'}], exclude: {labelSelector: probes=mine}"
 	for n, spec := range []string{"", "answeredBy: app", "mesh: linkerd", "mesh: kuma", "istio: {injectedNamespaces: [shop]}"} {
 		base := bases
 		if spec == "answeredBy: app" { // the kubelet cannot reach an app that listens locally
 			base = strings.ReplaceAll(bases, "127.0.0.1:8080", "0.0.0.0:8080")
 		}
-		t.Run(spec, func(t *testing.T) { changeBase(t, base, configOf(t, spec), n) })
-		t.Run("rare "+spec, func(t *testing.T) { changeBase(t, rare, configOf(t, strings.Trim(parts+","+spec, ",")), n+3) })
+		t.Run(spec, func(t *testing.T) {
+			t.Parallel()
+			changeBase(t, base, configOf(t, spec), n)
+		})
+		t.Run("rare "+spec, func(t *testing.T) {
+			t.Parallel()
+			changeBase(t, rare, configOf(t, strings.Trim(parts+","+spec, ",")), n+3)
+		})
 	}
 }
 

@@ -193,6 +193,7 @@ spec:
 // A base that changes at any place either fails to build with old patches, or gives what the function gives. What changes is
 // drawn from the whole of every object, and from keys that the planner has no part in.
 func TestABaseThatChangesAnywhere(t *testing.T) {
+	t.Parallel()
 	const parts = "podTemplates: [{group: example.com, kind: Fleet, path: 'spec.parts[].pod'}], exclude: {labelSelector: probes=mine}"
 	for n, x := range []struct{ name, base, spec string }{
 		{"bases", bases, ""}, {"rare", rare, parts}, {"selecting", selecting, ""},
@@ -201,7 +202,10 @@ func TestABaseThatChangesAnywhere(t *testing.T) {
 		{"the injected", rare, parts + ", istio: {injectedNamespaces: ['*']}"},
 		{"the app", strings.ReplaceAll(bases, "127.0.0.1:8080", "0.0.0.0:8080"), "answeredBy: app"},
 	} {
-		t.Run(x.name, func(t *testing.T) { changeAnywhere(t, x.base, configOf(t, x.spec), uint64(n)) })
+		t.Run(x.name, func(t *testing.T) {
+			t.Parallel()
+			changeAnywhere(t, x.base, configOf(t, x.spec), uint64(n))
+		})
 	}
 }
 
