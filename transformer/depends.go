@@ -155,8 +155,12 @@ func (r *reads) noted(counts func(key string) bool) {
 
 // podSpec adds what takes a pod out of every mesh, and where its probes go.
 func (r *reads) podSpec() {
-	for _, key := range []string{"hostNetwork", "restartPolicy", "os", "runtimeClassName"} {
+	for _, key := range []string{"hostNetwork", "os", "runtimeClassName"} {
 		r.add(r.spec.Key(key))
+	}
+	isNative := r.opts.ProbeProxy.Placement == PlacementNative && !r.in.Shape.NoNativeSidecars
+	if r.in.JobLike || !isNative { // only these pods may not wait for probe-proxy
+		r.add(r.spec.Key("restartPolicy"))
 	}
 	for _, key := range pod.WindowsLabels() {
 		r.add(r.spec.Key("nodeSelector", key))

@@ -9,6 +9,11 @@ import "github.com/rewrite-probes/rewrite-probes/internal/field"
 func Deciding(spec field.Path, containers Containers, ranges []LimitRange, source Source) []field.Path {
 	own := spec.Key("resources")
 	all := []field.Path{own}
+	if len(ranges) == 0 && len(source(own)) == 0 {
+		if limited := decideTogether(spec, containers, source); limited != nil {
+			return append(all, limited...)
+		}
+	}
 	for at := range containers {
 		path := spec.Item(at.List(), at.Index).Key("resources")
 		all = append(all, path)
@@ -38,4 +43,27 @@ func decidesAlone(resources field.Map) field.Path {
 		}
 	}
 	return nil
+}
+
+// decideTogether returns the fields that make a pod Burstable whose containers all have a limit of CPU: these
+// limits, and a request that differs from its limit. nil if it is another pod.
+func decideTogether(spec field.Path, containers Containers, source Source) (fields []field.Path) {
+	var differs []field.Path // of the first container that is Burstable by one resource
+	for at := range containers {
+		path := spec.Item(at.List(), at.Index).Key("resources")
+		r, bad := readRequirements(source(path))
+		if bad != nil || !r.limits[0].set {
+			return nil
+		}
+		fields = append(fields, path.Key("limits", computeResources[0]))
+		for i, name := range computeResources {
+			if request := r.requests[i].or(r.limits[i]); differs == nil && request.milli != r.limits[i].milli {
+				differs = []field.Path{path.Key("requests", name), path.Key("limits", name)}
+			}
+		}
+	}
+	if differs == nil {
+		return nil
+	}
+	return append(fields, differs...)
 }
