@@ -57,9 +57,8 @@ func (d istio) inspect(v *view) inspection {
 				"keeps the kubelet from rewritten probes: %s", why).
 				Fix("Move that port with the annotation `%s`, or set `answeredBy: probe-proxy`", istioStatusPort))
 		}
-		_, proxy := v.proxyOf(v.mesh.isProxy)
 		if m.optOut == nil &&
-			proxy == nil &&
+			v.proxy == nil &&
 			len(otherTemplates(v.annotations())) > 0 {
 			m.optOut = new(v.annotationFinding(reason.UnknownTemplate, istioTemplates, "does not name `sidecar`, so Istio may inject no istio-proxy"))
 		}

@@ -84,10 +84,9 @@ func kumaSwitched(v *view) membership {
 // kumaUnless words what decides whether Kuma injects a pod that has the switch on; "" if
 // it certainly does.
 func kumaUnless(v *view) string {
-	_, proxy := v.proxyOf(v.mesh.isProxy)
 	ns, known := v.namespace()
 	_, set := ns.Labels.Lookup(kumaInject)
-	if proxy != nil ||
+	if v.proxy != nil ||
 		!known ||
 		set ||
 		v.labels().Get(kumaInject) != "enabled" {

@@ -12,14 +12,13 @@ import (
 // hooks and would wait for ever, and liveness probes restart them, and for postStart
 // hooks of any container.
 func (v *view) runsBefore(w world.World, s *site, a answerer) bool {
-	at, proxy := v.proxyOf(v.mesh.isProxy)
 	switch {
 	case a.who == AnsweredByApp || !s.atStart():
 		return true
 	case a.who == AnsweredByProbeProxy: // an ordinary probe-proxy would have to be first
 		return v.native() || !s.at.Init && !v.firstIsApp()
-	case proxy != nil && proxy.Image != autoImage: // the injector neither replaces nor moves it
-		return s.at.StartsAfter(at)
+	case v.proxy != nil && v.proxy.Image != autoImage: // the injector neither replaces nor moves it
+		return s.at.StartsAfter(v.proxyAt)
 	}
 	return w.Native || !s.at.Init && w.Holds
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 )
@@ -47,10 +48,14 @@ type view struct {
 	*template
 	*setting
 	userAnnotations field.Noted // without what was added for past answerers in any mesh
+	proxyAt         pod.Ref
+	proxy           *pod.Container // of the mesh, in the template; nil if it has none
 }
 
 func newView(s *setting, t *template, user field.Noted) *view {
-	return &view{template: t, setting: s, userAnnotations: user}
+	v := &view{template: t, setting: s, userAnnotations: user}
+	v.proxyAt, v.proxy = t.proxyOf(s.mesh.isProxy)
+	return v
 }
 
 // firstIsApp reports whether the first container is taken for the app.

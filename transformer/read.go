@@ -12,6 +12,10 @@ func read(o *Options, finders []originalFinder, in *Input) *template {
 	t := &template{in: in, metadata: in.MetadataPath(), spec: in.SpecPath()}
 	t.noteMetadata()
 	t.names = pod.Names(in.Template.Spec.All())
+	t.named = make(map[string]int, len(t.names))
+	for _, name := range t.names {
+		t.named[name]++
+	}
 	b := &reader{t, o, finders}
 	b.findHolders()
 	for at, c := range b.containers() {

@@ -66,9 +66,11 @@ func (s *site) inOSMForm(r prober.OSMRoute) *pod.HTTPGet {
 // isByEnvoy reports whether an Envoy of the template answers a probe that was not recognised: the
 // probe is in Open Service Mesh's form, as its injector or a hand-written manifest has it.
 func (r *reader) isByEnvoy(s *site) bool {
-	_, inForm := prober.OSMRouteOf(s.current.HTTPGet)
+	if _, inForm := prober.OSMRouteOf(s.current.HTTPGet); !inForm {
+		return false
+	}
 	isEnvoy := func(c *pod.Container) bool { return c.Name == envoyName }
-	if _, envoy := r.proxyOf(isEnvoy); !inForm || envoy == nil {
+	if _, envoy := r.proxyOf(isEnvoy); envoy == nil {
 		return false
 	}
 	isProbeProxy := func(h *holder) bool {

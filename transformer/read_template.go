@@ -15,7 +15,8 @@ type template struct {
 	in       *Input
 	metadata field.Path // with the pods' labels and annotations; nil if not known
 	spec     field.Path
-	names    []string // of all containers
+	names    []string       // of all containers
+	named    map[string]int // how many containers have a name
 	sites    []*site
 	holders  []*holder // what carries originals
 	record   Record    // what the annotations carry for an exact restore

@@ -73,9 +73,8 @@ func checkProxyLimits(d *decision) []Finding {
 	}
 	ranges := d.in.Around.Ranges()
 	i := slices.IndexFunc(ranges, resources.LimitRange.HasDefaults)
-	_, proxy := d.proxyOf(d.mesh.isProxy)
 	if i < 0 ||
-		proxy != nil ||
+		d.proxy != nil ||
 		len(d.opts.IstioProxy.Resources) > 0 {
 		return nil
 	}

@@ -91,10 +91,9 @@ func onInitContainer(k *knowledge, s *site) leave {
 
 func nameNotUnique(k *knowledge, s *site) leave {
 	name := s.container.Name
-	first := slices.Index(k.names, name)
 	if name != "" &&
 		!strings.Contains(name, "/") &&
-		!slices.Contains(k.names[first+1:], name) {
+		k.named[name] == 1 {
 		return leave{}
 	}
 	return skip(

@@ -88,7 +88,7 @@ func (w *draft) probeProxyPlace(existing *holder, toRewrite []*site) pod.Ref {
 // editProxy plans the env var of the mesh's proxy and returns where the proxy is; nil if
 // there is none.
 func (w *draft) editProxy(value string) *pod.Ref {
-	at, proxy := w.proxyOf(w.mesh.isProxy)
+	at, proxy := w.proxyAt, w.proxy
 	if proxy == nil { // use the one that we declared earlier
 		for _, h := range w.holders {
 			if h.proxy && h.ours && !h.at.Init {

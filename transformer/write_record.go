@@ -47,15 +47,19 @@ func (w *draft) recordFor(toRewrite []*site, user, written field.KeyValues) Reco
 	slices.SortFunc(sorted, func(s, t *site) int {
 		return strings.Compare(s.key, t.key)
 	})
+	var handlers, texts field.Map
+	ofContainer, around := w.textsByContainer()
 	for _, s := range sorted {
 		if s.needsForm() {
 			handler := field.Map{{Key: s.original.Kind(), Value: s.shortForm()}}
-			r.Add(recordHandlers, field.Entry{Key: s.key, Value: handler})
+			handlers = append(handlers, field.Entry{Key: s.key, Value: handler})
 		}
-		if texts := w.textsOf(s); len(texts) > 0 {
-			r.Add(RecordTexts, field.Entry{Key: s.key, Value: texts.Map()})
+		if kept := s.textsIn(slices.Concat(around, ofContainer[s.at])); len(kept) > 0 {
+			texts = append(texts, field.Entry{Key: s.key, Value: kept.Map()})
 		}
 	}
+	r.Add(recordHandlers, handlers...)
+	r.Add(RecordTexts, texts...)
 	undone := undoAll(written.Note(nil), []answerer{w.inspection.answerer}, nil).Unnoted()
 	r.Add(recordAnnotations, slices.DeleteFunc(user.Map(), func(e field.Entry) bool {
 		v, set := undone.Lookup(e.Key)
@@ -69,10 +73,11 @@ func (w *draft) recordFor(toRewrite []*site, user, written field.KeyValues) Reco
 		w.noteEmpty(&r, w.spec.Key("initContainers"), len(w.in.Template.Spec.InitContainers) == 0)
 	}
 	if w.isAnsweredBy(AnsweredByIstioProxy) {
-		if at, proxy := w.proxyOf(w.mesh.isProxy); proxy != nil {
-			w.noteEmpty(&r, w.containerPath(at).Key("env"), len(proxy.Env) == 0)
+		if proxy := w.proxy; proxy != nil {
+			at := w.containerPath(w.proxyAt)
+			w.noteEmpty(&r, at.Key("env"), len(proxy.Env) == 0)
 			hasOthers := len(proxy.Env) > len(proxy.EnvVars(prober.EnvName))
-			if !hasOthers && isDeclared(w.sourceMap(w.containerPath(at)), nil) {
+			if !hasOthers && isDeclared(w.sourceMap(at), nil) {
 				r.Set(recordDeclared, false)
 			}
 		} else if w.opts.IstioProxy.Image != autoImage ||
@@ -95,12 +100,29 @@ func envoyOriginals(sites []*site) field.Value {
 	return originals
 }
 
-// textsOf returns the texts of a handler's fields that restore would write in another way,
-// and of an alias for the handler. A mesh's own tool may have left some of the fields as
-// their author wrote them.
-func (w *draft) textsOf(s *site) field.KeyValues {
-	texts := slices.Clip(s.texts)
+// textsByContainer returns the texts that the edits replace in each container, and those of what the
+// containers are in.
+func (w *draft) textsByContainer() (by map[pod.Ref][]field.Text, around []field.Text) {
+	by = make(map[pod.Ref][]field.Text)
+	list := len(w.spec)
 	for _, t := range w.in.Texts {
+		switch {
+		case len(t.Path) < list+2:
+			around = append(around, t)
+		case t.Path.HasPrefix(w.spec):
+			at := pod.Ref{Init: t.Path[list].Key == pod.Ref{Init: true}.List(), Index: int(t.Path[list+1].Index)}
+			by[at] = append(by[at], t)
+		}
+	}
+	return by, around
+}
+
+// textsIn returns, of what is replaced in a container and around it, the texts of a handler's fields that
+// restore would write in another way, and of an alias for the handler. A mesh's own tool may have left
+// some of the fields as their author wrote them.
+func (s *site) textsIn(replaced []field.Text) field.KeyValues {
+	texts := slices.Clip(s.texts)
+	for _, t := range replaced {
 		key := t.Path[len(t.Path)-1].Key
 		ofField := t.Path.HasPrefix(s.path)
 		ofHandler := s.path.HasPrefix(t.Path)

@@ -23,6 +23,7 @@ type editNode struct {
 	text     string    // the entry as its author once wrote it; "" if that is not known
 	val      field.Value
 	children []*editNode
+	moved    bool // there are new items among the children
 }
 
 // An original is the tree of an object that is edited, with the memory of its edited tree,
@@ -157,6 +158,9 @@ func (o *editNode) find(step field.Step) *editNode {
 // indexOf returns the current index of the child to which the step led before the edits, or how many
 // children there are.
 func (o *editNode) indexOf(step field.Step) int {
+	if step.IsIndex && step.Index >= 0 && !o.moved {
+		return min(int(step.Index), len(o.children))
+	}
 	before := step.Index // items
 	for i, k := range o.children {
 		switch {
@@ -227,6 +231,7 @@ func (o *editNode) insert(t *original, step field.Step, v field.Value) error {
 		return fmt.Errorf("index %d is outside of the list", step.Index)
 	}
 	o.children = slices.Insert(o.children, o.indexOf(step), t.node(editNode{set: true, val: v}))
+	o.moved = true
 	return nil
 }
 

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -36,26 +37,35 @@ func (o *Object) Texts(edits []field.Edit) []field.Text {
 		_, whole.writtenOut = editText(t, root)
 		root, _ = o.stream.scratch.original.overlay(t, edits) // the other one has what is written out
 	}
-	return whole.texts(nil, root)
+	return whole.texts(nil, root, nil)
 }
 
-// texts appends the texts below an entry or item that keeps some of its contents. (An entry that is passed by
-// value is not on the heap.)
-func (p entryText) texts(to []field.Text, o *editNode) []field.Text {
+// texts appends the texts below an entry or item, at a path, that keeps some of its contents. (An entry that is
+// passed by value is not on the heap.)
+func (p entryText) texts(to []field.Text, o *editNode, at field.Path) []field.Text {
+	item := int32(-1) // the index before the edits
 	for _, k := range o.children {
+		if k.node != 0 {
+			item++
+		}
 		if k.node == 0 || !k.deleted && !k.set && !k.open {
 			continue
 		}
 		c := p.within(k.node)
+		step := field.Step{Index: item, IsIndex: true}
+		if o.kind == yaml.Mapping {
+			step = field.Step{Key: p.t.KeyOf(k.node)}
+		}
+		path := append(at, step)
 		isBrought := c.Marks&yaml.IsMerged != 0
 		switch {
 		case isBrought: // its text is elsewhere
 		case k.open &&
 			c.Child != 0 &&
 			(o.kind == yaml.Sequence || !c.losesMergeKeys()):
-			to = c.texts(to, k)
+			to = c.texts(to, k, path)
 		case o.kind == yaml.Mapping && k.differs():
-			to = c.note(to, k)
+			to = c.note(to, k, path)
 		}
 	}
 	return to
@@ -72,7 +82,7 @@ func (p *entryText) losesMergeKeys() bool {
 const maxLinked = 1 << 10
 
 // note appends the text of an entry unless undoing its edit would give the same.
-func (p entryText) note(to []field.Text, k *editNode) []field.Text {
+func (p entryText) note(to []field.Text, k *editNode, path field.Path) []field.Text {
 	isLinked := k.open && p.Marks&yaml.HasMergeKey != 0
 	if p.Child != 0 && !isLinked ||
 		!k.deleted && p.comesBack(k.value(p.t)) {
@@ -85,7 +95,7 @@ func (p entryText) note(to []field.Text, k *editNode) []field.Text {
 		p.isUsual(text) {
 		return to
 	}
-	path := p.t.Path(k.node)
+	path = slices.Clone(path)
 	for i := range path {
 		path[i].Key = strings.Clone(path[i].Key)
 	}

@@ -172,7 +172,7 @@ func (t *Parser) document(p, col int) (end int, ok bool) {
 	if ok && (end == len(t.Text) || IsMarker(t.Text, end)) {
 		return end, true
 	}
-	t.Nodes = t.Nodes[:1]
+	t.Nodes, t.reached = t.Nodes[:1], cursor{}
 	return t.root(p, col)
 }
 

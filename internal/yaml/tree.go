@@ -25,6 +25,14 @@ type Tree struct {
 	Aliases []int32           // in order
 	Merges  map[int32][]int32 // the nodes with anchors that the merge keys of a mapping refer to
 	keys    map[int32]string  // those of nodes with a special key
+	reached cursor
+}
+
+// A cursor is the item of a sequence that was last looked for: one after the other, they are found in one
+// walk. It is valid while the tree has as many nodes.
+type cursor struct {
+	sequence, item, index int32
+	nodes                 int
 }
 
 // KeyOf returns a key without its quotes.
@@ -76,11 +84,15 @@ func (t *Tree) Child(n int32, step field.Step) int32 {
 	case !step.IsIndex || t.Nodes[n].Kind != Sequence:
 		return 0
 	}
-	c := t.Nodes[n].Child
-	for i := step.Index; i > 0 && c != 0; i-- {
-		c = t.Nodes[c].Next
+	at := cursor{sequence: n, item: t.Nodes[n].Child, nodes: len(t.Nodes)}
+	if r := t.reached; r.sequence == n && r.nodes == at.nodes && r.index <= step.Index {
+		at = r
 	}
-	return c
+	for ; at.index < step.Index && at.item != 0; at.index++ {
+		at.item = t.Nodes[at.item].Next
+	}
+	t.reached = at
+	return at.item
 }
 
 // At returns the deepest node on the way along a path, and whether the path ends there.
