@@ -202,7 +202,7 @@ func (p *pkg) outside(name string) error {
 // control characters for commands, and as it is for programs, which open it.
 func listed(out io.Writer, name string) string {
 	if isTerminal(out) {
-		return field.Printable(name)
+		return field.WithoutCommands(field.Printable(name), field.EscapedSign)
 	}
 	return name
 }

@@ -67,6 +67,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 			code = exitUnreadable
 		}
 	}()
+	stderr = logged{stderr}
 	cmd := newCommand(streams{stdin, stdout, stderr})
 	cmd.SetArgs(append([]string{}, args...)) // of nil, cobra makes os.Args
 	help := bufio.NewWriter(stdout)          // keeps an error, at which cobra does not look

@@ -6,10 +6,24 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
 
+// A logged stream may be the log of a CI job, which takes commands from it. Each write has whole lines.
+type logged struct{ io.Writer }
+
+func (l logged) Write(text []byte) (int, error) {
+	if _, err := io.WriteString(l.Writer, field.WithoutCommands(string(text), field.EscapedSign)); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
 func isTerminal(stream any) bool {
+	if l, ok := stream.(logged); ok {
+		stream = l.Writer
+	}
 	f, ok := stream.(interface{ Fd() uintptr })
 	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -11,3 +11,14 @@ func TestOnlyWhatIsSeenAsItIsIsPrintedAsItIs(t *testing.T) {
 		}
 	}
 }
+
+func TestCommandsAreEscaped(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "", "a": "a", "##vso[x]": `#\x23vso[x]`, "a ##[error]b ###[c] ## [": `a #\x23[error]b ##\x23[c] ## [`, "##teamcity[": `#\x23teamcity[`,
+		"# [a] #[b] ##": "# [a] #[b] ##", "::error::x\n  ::add-mask::y\na ::b::": "\\x3a:error::x\n  \\x3a:add-mask::y\na ::b::", ":: x": ":: x",
+	} {
+		if got := WithoutCommands(in, EscapedSign); got != want {
+			t.Errorf("%q becomes %q, want %q", in, got, want)
+		}
+	}
+}

@@ -60,7 +60,7 @@ func (r *Report) Explain(w io.Writer, verbose bool, color Color) error {
 	fixes.printShared(&b)
 	fmt.Fprintln(&b, r.Summary(false))
 	fmt.Fprintln(&b, color.paint(dim, "next: "+r.next()))
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, field.WithoutCommands(b.String(), field.EscapedSign))
 	return err
 }
 

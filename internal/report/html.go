@@ -130,7 +130,7 @@ func classNames() []class {
 }
 
 func escaped(s string) string {
-	return template.HTMLEscapeString(field.Printable(s))
+	return field.WithoutCommands(template.HTMLEscapeString(field.Printable(s)), referenceTo)
 }
 
 // rich returns a text escaped, with what is in back-quotes in code style.

@@ -168,9 +168,13 @@ func (s *jsonStream) put(key string, v any) {
 	if err := e.Encode(v); err != nil {
 		panic(err)
 	}
-	s.w.Write(bytes.TrimSuffix(s.element.Bytes(), []byte("\n")))
+	text := string(bytes.TrimSuffix(s.element.Bytes(), []byte("\n")))
+	s.w.WriteString(field.WithoutCommands(text, jsonSign))
 	s.inside = true
 }
+
+// jsonSign escapes a sign in a string of JSON.
+func jsonSign(sign byte) string { return fmt.Sprintf(`\u%04x`, sign) }
 
 // next writes what comes before a value.
 func (s *jsonStream) next(key string) {

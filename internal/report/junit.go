@@ -88,9 +88,12 @@ func (r *Report) JUnit(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
+	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, field.WithoutCommands(string(text), referenceTo))
 	return err
 }
+
+// referenceTo escapes a sign in XML and HTML.
+func referenceTo(sign byte) string { return fmt.Sprintf("&#%d;", sign) }
 
 // caseOf returns the case that a message is about: that of a probe, or else that of the object;
 // nil if there is none.

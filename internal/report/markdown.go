@@ -36,7 +36,7 @@ func (r *Report) Markdown(w io.Writer) error {
 	if len(bare) > 0 {
 		fmt.Fprintf(&b, "\n%s without probes or hooks.\n", Plural(len(bare), "pod template"))
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, field.WithoutCommands(b.String(), field.EscapedSign))
 	return err
 }
 
