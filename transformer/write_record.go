@@ -110,7 +110,8 @@ func (w *draft) textsByContainer() (by map[pod.Ref][]field.Text, around []field.
 		case len(t.Path) < list+2:
 			around = append(around, t)
 		case t.Path.HasPrefix(w.spec):
-			at := pod.Ref{Init: t.Path[list].Key == pod.Ref{Init: true}.List(), Index: int(t.Path[list+1].Index)}
+			at := pod.Ref{Index: int(t.Path[list+1].Index)}
+			at.Init = t.Path[list].Key != at.List()
 			by[at] = append(by[at], t)
 		}
 	}
