@@ -57,7 +57,8 @@ func decideTogether(spec field.Path, containers Containers, source Source) (fiel
 		}
 		fields = append(fields, path.Key("limits", computeResources[0]))
 		for i, name := range computeResources {
-			if request := r.requests[i].or(r.limits[i]); differs == nil && request.milli != r.limits[i].milli {
+			request := r.requests[i].or(r.limits[i])
+			if differs == nil && request.milli != r.limits[i].milli {
 				differs = []field.Path{path.Key("requests", name), path.Key("limits", name)}
 			}
 		}
