@@ -216,14 +216,6 @@ $(ENVOY): test/e2e/cluster/envoy.txt
 	cp $< $(@D).new/
 	mv $(@D).new $(@D)
 
-# The modules of conformance beside test/, which have other versions of Kubernetes, or none.
-OTHERS = kinds/knative harmless/openshift patches
-
-.PHONY: conformance-programs
-conformance-programs: $(if $(filter Linux,$(shell uname -s)),$(ENVOY)) ## compile what conformance and attacks run
-	@$(GO) -C test list -export -test -deps ./bench/attack ./conformance/... >/dev/null
-	@for m in $(OTHERS); do $(GO) -C test/conformance/$$m list -export -test -deps ./... >/dev/null || exit 1; done
-
 .PHONY: conformance
 conformance: $(if $(filter Linux,$(shell uname -s)),$(ENVOY)) ## compare with the kubelet's own probers, Istio's own injector, an Envoy and the kinds' own types
 	$(GO) -C test test -vet=off -p 1 -count=1 -v -timeout 30m $(addprefix ./conformance/,$(TIMED))

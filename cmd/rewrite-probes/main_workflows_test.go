@@ -108,7 +108,7 @@ func commandsOf(t *testing.T, step string) []string {
 	}
 	var commands []string
 	for _, block := range regexp.MustCompile(`(?ms)^if ! left_out `+step+`; then\n(.*?)^fi$`).FindAllStringSubmatch(string(text), -1) {
-		for _, m := range regexp.MustCompile(`(?m)\b(?:step|beside) '[^']*' (make .*)$`).FindAllStringSubmatch(block[1], -1) {
+		for _, m := range regexp.MustCompile(`(?m)\bstep '[^']*' (make .*)$`).FindAllStringSubmatch(block[1], -1) {
 			commands = append(commands, strings.TrimSuffix(m[1], " ATTACKFLAGS=-short"))
 		}
 	}
