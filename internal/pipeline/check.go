@@ -46,7 +46,7 @@ func (r *run) judge(t *report.Template) {
 		p := &t.Probes[i]
 		words, wrong := outcomeWords[p.StrictTLS]
 		onPurpose := p.State == transformer.LeftAlone && p.Reason.Doc().OnPurpose
-		if !wrong || onPurpose && !isHarmfulOptOut(p) || isReported(t, p) {
+		if !wrong || onPurpose && !isHarmfulOptOut(p) {
 			continue
 		}
 		key, text := words.certain, certainText(t, p, words.text)
@@ -91,17 +91,19 @@ func certainText(t *report.Template, p *transformer.Verdict, happens string) rea
 	if t.WasRewritten {
 		text.Fix = patchedFix
 	}
-	if lost := findingAt(t, p.Field); lost != nil && lost.Reason == reason.Dangling { // a run changes nothing
+	lost := findingAt(t, p.Field)
+	if lost != nil && (lost.Reason == reason.Dangling || lost.Reason == reason.OriginalReplaced) { // a run changes nothing
 		text.Fix = lost.Reason.Complete(lost.Text).Fix
 	}
 	return text
 }
 
-// isReported reports whether the plan has an error about the original of a probe, which says how to
-// get it back.
-func isReported(t *report.Template, p *transformer.Verdict) bool {
-	f := findingAt(t, p.Field)
-	return p.Reason == reason.Dangling && f != nil && f.Reason == reason.OriginalReplaced
+// isJudged reports whether check says of the probe of a finding that it fails or passes falsely.
+func isJudged(t report.Template, f *transformer.Finding) bool {
+	return slices.ContainsFunc(t.Probes, func(p transformer.Verdict) bool {
+		_, wrong := outcomeWords[p.StrictTLS]
+		return wrong && p.If == "" && slices.Equal(p.Field, f.Field)
+	})
 }
 
 // findingAt returns the worst finding at a field; nil if there is none.

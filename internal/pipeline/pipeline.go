@@ -286,9 +286,10 @@ func (r *run) rewrite(o *manifest.Object, class workload.Class, meta *field.Meta
 		edits = append(edits, p.Edits...)
 		for _, f := range p.Findings {
 			failed = failed || f.Severity == transformer.Error
-			if !r.mode.judges() || f.Reason != reason.Dangling { // see certainText
-				r.addFinding(o, f).InPlan = true
+			if r.mode.judges() && f.Reason == reason.Dangling && isJudged(p, &f) {
+				continue // certainText has its fix
 			}
+			r.addFinding(o, f).InPlan = true
 		}
 	}
 	r.reportUnseen(o, class, templates)

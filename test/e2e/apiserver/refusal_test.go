@@ -30,6 +30,10 @@ var refusals = map[string]func(template podTemplate) bool{
 			return hasHook || slices.ContainsFunc(c.probes(), isIstios)
 		})
 	},
+	// Who edited the pod template has left a part of an original alone.
+	"original-replaced": func(p podTemplate) bool {
+		return p.Metadata.Annotations["rewrite-probes.io/originals"] != ""
+	},
 	// istio-proxy answers where the pod's own configuration has moved it, and that is captured.
 	"probe-port-captured": func(p podTemplate) bool {
 		return strings.Contains(p.Metadata.Annotations["proxy.istio.io/config"], "statusPort:")
