@@ -313,7 +313,7 @@ mutate: ## change the code in one place at a time, and print the changes that no
 	@bin/mutate $(MUTATEFLAGS)
 
 .PHONY: lint lint-all lint-slow
-lint: ## gofmt everywhere; go mod tidy, go vet and staticcheck of what is shipped
+lint: ## gofmt everywhere; go mod tidy, go vet (for a browser too) and staticcheck of what is shipped
 lint-all: bin/actionlint ## the same in every module, as far as it takes no minutes, and actionlint: what CI runs
 lint-slow: ## the same where it takes minutes: the modules that have Kubernetes; and go mod tidy where only versions are pinned
 lint: LINT = .
@@ -325,6 +325,7 @@ lint lint-all lint-slow: bin/staticcheck
 	@rc=0; $(WORKFLOWS) unformatted=$$(git ls-files '*.go' | xargs gofmt -l); [ -z "$$unformatted" ] || { echo "gofmt -w $$unformatted"; rc=1; }; \
 	$(call in_each,$(LINT) $(PINNED),$(GO) mod tidy -diff); \
 	$(call in_each,$(LINT),$(GO) vet ./...); \
+	echo "# the playground: go vet"; GOOS=js GOARCH=wasm $(GO) vet ./cmd/rewrite-probes || rc=1; \
 	$(call in_each,$(LINT),$(CURDIR)/bin/staticcheck ./...); \
 	$(GO) -C tools/density run . $(addprefix $(CURDIR)/,cmd fn internal transformer) || rc=1; \
 	exit $$rc

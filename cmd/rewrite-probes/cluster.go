@@ -93,7 +93,7 @@ func (t *tool) readCluster(cmd *cobra.Command, c *config.RewriteProbes, factsOnl
 // untilSignal returns a context that a signal ends, and with it the programs that run in it. A signal that is
 // ignored, as by nohup, stays so.
 func untilSignal() (context.Context, context.CancelFunc) {
-	signals := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
+	signals := slices.DeleteFunc(append([]os.Signal{os.Interrupt, syscall.SIGTERM}, hangup...), signal.Ignored)
 	if len(signals) == 0 {
 		return context.Background(), func() {}
 	}
