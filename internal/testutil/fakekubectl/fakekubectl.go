@@ -175,7 +175,7 @@ func get(objects []*manifest.Object, path []string, query url.Values) ([]byte, e
 			return list(objects, t, namespace, query)
 		}
 	}
-	return nil, fmt.Errorf("Error from server (NotFound): the server could not find the requested resource")
+	return nil, fromServer("NotFound", "the server could not find the requested resource")
 }
 
 func groupsOf(types []served) ([]byte, error) {
@@ -193,7 +193,7 @@ func groupsOf(types []served) ([]byte, error) {
 
 func list(objects []*manifest.Object, t served, namespace string, query url.Values) ([]byte, error) {
 	if slices.Contains(strings.Fields(os.Getenv("KUBECTL_FORBIDDEN")), t.resource) || t.kind == "Secret" {
-		return nil, fmt.Errorf("Error from server (Forbidden): %s is forbidden: User \"x\" cannot list resource %q in API group %q at the cluster scope",
+		return nil, fromServer("Forbidden", "%s is forbidden: User \"x\" cannot list resource %q in API group %q at the cluster scope",
 			t.resource, t.resource, t.group)
 	}
 	name := strings.TrimPrefix(query.Get("fieldSelector"), "metadata.name=")
@@ -222,7 +222,7 @@ func list(objects []*manifest.Object, t served, namespace string, query url.Valu
 	text := fmt.Sprintf(`{"kind":"%sList","metadata":{"continue":%q},"items":[%s]}`, t.kind, rest, bytes.Join(items, []byte(",")))
 	switch {
 	case first > 0 && takes("KUBECTL_EXPIRED"):
-		return nil, fmt.Errorf("Error from server (Expired): The provided continue parameter is too old")
+		return nil, fromServer("Expired", "The provided continue parameter is too old")
 	case t.kind == "Deployment" && takes("KUBECTL_CUT"):
 		return []byte(text[:len(text)/2]), nil
 	}
@@ -255,4 +255,9 @@ func selects(selector string, o *manifest.Object) bool {
 	}
 	key, value, _ := strings.Cut(selector, "=")
 	return selector == "" || o.Labels().Get(key) == value
+}
+
+// fromServer is an error in kubectl's words of an API server.
+func fromServer(reason, format string, args ...any) error {
+	return fmt.Errorf("%s from server (%s): %s", "Error", reason, fmt.Sprintf(format, args...))
 }
