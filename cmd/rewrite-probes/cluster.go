@@ -2,14 +2,10 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -90,25 +86,15 @@ func (t *tool) readCluster(cmd *cobra.Command, c *config.RewriteProbes, factsOnl
 	return r, nil
 }
 
-// untilSignal returns a context that a signal ends, and with it the programs that run in it. A signal that is
-// ignored, as by nohup, stays so.
-func untilSignal() (context.Context, context.CancelFunc) {
-	signals := slices.DeleteFunc(append([]os.Signal{os.Interrupt, syscall.SIGTERM}, hangup...), signal.Ignored)
-	if len(signals) == 0 {
-		return context.Background(), func() {}
-	}
-	return signal.NotifyContext(context.Background(), signals...)
-}
-
 // runCluster does what runPipeline does with what a cluster runs, or, if the arguments name manifests, with
 // those: then the cluster only tells facts.
 func (t *tool) runCluster(
 	cmd *cobra.Command, mode pipeline.Mode, args []string,
 ) (*pkg, *report.Report, error) {
-	if err := t.cluster.check(cmd); err != nil || !t.cluster.cluster {
-		if err != nil {
-			return nil, nil, err
-		}
+	if err := t.cluster.check(cmd); err != nil {
+		return nil, nil, err
+	}
+	if !t.cluster.cluster {
 		return t.runPipeline(cmd, mode, args)
 	}
 	p := &pkg{allowEmpty: t.allowEmpty, fence: newFence(nil)}
@@ -133,15 +119,13 @@ func (t *tool) runCluster(
 	if len(args) > 0 {
 		streams, beside = p.streams, slices.Concat(read.Streams, read.Beside)
 	}
-	isByDefault := read.AllPeers && !p.setsMTLS
 	done := t.progress("planning")
 	defer done()
-	r := &report.Report{}
-	if isByDefault {
-		r = runPermissive(streams, beside, c, mode)
-	} else {
-		r = pipeline.RunBeside(streams, beside, c, mode)
+	run := pipeline.RunBeside
+	if read.AllPeers && !p.setsMTLS {
+		run = runPermissive
 	}
+	r := run(streams, beside, c, mode)
 	for _, refused := range read.Refused {
 		r.Messages = append(r.Messages, unread(refused))
 	}

@@ -169,22 +169,26 @@ func (f *editFlags) emitFiles(std streams, p *pkg, r *report.Report, changed []*
 }
 
 // untilSignal returns a context that a signal ends if the run writes: a file is written to
-// its end first. A second signal, a second later, ends the run at once. One that is ignored,
-// as by nohup, stays so.
+// its end first. A second signal, a second later, ends the run at once.
 func (f *editFlags) untilSignal() (ctx context.Context, stop context.CancelFunc) {
 	if !f.write {
 		return context.Background(), func() {}
 	}
-	signals := slices.DeleteFunc(append([]os.Signal{os.Interrupt, syscall.SIGTERM}, hangup...), signal.Ignored)
-	if len(signals) == 0 {
-		return context.Background(), func() {}
-	}
-	ctx, stop = signal.NotifyContext(context.Background(), signals...)
+	ctx, stop = untilSignal()
 	context.AfterFunc(ctx, func() {
 		time.Sleep(time.Second) // timeout(1) sends it twice
 		stop()
 	})
 	return ctx, stop
+}
+
+// untilSignal returns a context that a signal ends. One that is ignored, as by nohup, stays so.
+func untilSignal() (context.Context, context.CancelFunc) {
+	signals := slices.DeleteFunc(append([]os.Signal{os.Interrupt, syscall.SIGTERM}, hangup...), signal.Ignored)
+	if len(signals) == 0 {
+		return context.Background(), func() {}
+	}
+	return signal.NotifyContext(context.Background(), signals...)
 }
 
 // outside returns why -w must not write a file: a link led to it, out of all folders that the
