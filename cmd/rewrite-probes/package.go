@@ -64,14 +64,15 @@ func (p *pkg) readStdin(command string, std streams) error {
 	tuneMemory(len(input))
 	p.add(file{path: stdinName}, input)
 	p.demandKinds()
-	for i := range p.messages {
-		p.messages[i].Text = stdinText(p.messages[i].Text, input)
+	if len(p.messages) > 0 {
+		p.wordStdin(input)
 	}
 	return nil
 }
 
-// stdinText words an error about stdin for those who see only the command before the pipe.
-func stdinText(text reason.Text, input []byte) reason.Text {
+// wordStdin words the errors about stdin for those who see only the command before the pipe.
+func (p *pkg) wordStdin(input []byte) {
+	var text reason.Text
 	first, _, _ := bytes.Cut(bytes.TrimSpace(input), []byte("\n"))
 	_, err := manifest.Read(stdinName, input)
 	switch {
@@ -87,10 +88,14 @@ func stdinText(text reason.Text, input []byte) reason.Text {
 		text = reason.NewText("stdin has no manifest")
 		text.Why = fmt.Sprintf("It begins with %q", string(line[:min(most, len(line))]))
 		text.Fix = "Correct the command before the pipe"
-	default:
-		text.Fix = "Correct the output of the command before the pipe"
 	}
-	return text
+	for i := range p.messages {
+		if text.What != "" {
+			p.messages[i].Text = text
+		} else {
+			p.messages[i].Text.Fix = "Correct the output of the command before the pipe"
+		}
+	}
 }
 
 // demandKinds reports the documents of stdin that are no objects: what a program before the
