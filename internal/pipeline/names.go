@@ -15,40 +15,38 @@ import (
 // reportMisspeltNames warns of what the functionConfig names and no object has, if it is nearly what
 // one has. A shared functionConfig may name what this input lacks, so nothing else is reported.
 func (r *run) reportMisspeltNames() {
-	kind := func(o *manifest.Object) []string { return []string{o.Kind()} }
-	name := func(o *manifest.Object) []string { return []string{o.Name()} }
-	r.reportMisspeltIn("istio.injectedNamespaces", r.spec.Istio.InjectedNamespaces, namespacesOf)
+	r.reportMisspeltIn("istio.injectedNamespaces", r.spec.Istio.InjectedNamespaces, namespaceOf)
 	for _, s := range []struct {
 		field string
 		*config.Selector
 	}{{"select", r.spec.Select}, {"exclude", r.spec.Exclude}} {
 		if s.Selector != nil {
-			r.reportMisspeltIn(s.field+".kinds", s.Kinds, kind)
-			r.reportMisspeltIn(s.field+".namespaces", s.Namespaces, namespacesOf)
-			r.reportMisspeltIn(s.field+".names", s.Names, name)
+			r.reportMisspeltIn(s.field+".kinds", s.Kinds, (*manifest.Object).Kind)
+			r.reportMisspeltIn(s.field+".namespaces", s.Namespaces, namespaceOf)
+			r.reportMisspeltIn(s.field+".names", s.Names, (*manifest.Object).Name)
 		}
 	}
 }
 
-func namespacesOf(o *manifest.Object) []string {
+func namespaceOf(o *manifest.Object) string {
 	if o.Kind() == "Namespace" {
-		return []string{o.Name()}
+		return o.Name()
 	}
-	return []string{o.Namespace()}
+	return o.Namespace()
 }
 
-// reportMisspeltIn does that for the names in a field, which are those that of returns for objects.
-func (r *run) reportMisspeltIn(field string, names []string, of func(*manifest.Object) []string) {
+// reportMisspeltIn does that for the names in a field, of which an object has the one that of returns.
+func (r *run) reportMisspeltIn(field string, names []string, of func(*manifest.Object) string) {
 	if len(names) == 0 {
 		return
 	}
 	var have []string
+	isThere := make(map[string]bool)
 	for _, s := range r.streams {
 		for _, o := range s.Objects() {
-			for _, name := range of(o) {
-				if !slices.Contains(have, name) {
-					have = append(have, name)
-				}
+			if name := of(o); !isThere[name] {
+				isThere[name] = true
+				have = append(have, name)
 			}
 		}
 	}
