@@ -29,10 +29,10 @@ func Holds(o *manifest.Object) bool {
 
 // Own returns the paths of the patches that an earlier run wrote into an object.
 func Own(o *manifest.Object) (paths []field.Path) {
-	if !Holds(o) {
+	at, found := find(o)
+	if !found {
 		return nil
 	}
-	at, _ := find(o)
 	for i := at.from; i < at.to; i++ {
 		paths = append(paths, at.list.Index(i))
 	}

@@ -91,10 +91,15 @@ func Without(form Form, resource string) []byte {
 	if form != Kustomization {
 		return nil
 	}
-	return manifest.Documents(field.Map{
+	return manifest.Documents(kustomizationOf(resource))
+}
+
+// kustomizationOf returns a kustomization that has a resource and nothing else.
+func kustomizationOf(resource string) field.Map {
+	return field.Map{
 		{Key: "apiVersion", Value: kustomizeGroup + "/v1beta1"}, {Key: "kind", Value: "Kustomization"},
 		{Key: "resources", Value: field.List{resource}},
-	})
+	}
 }
 
 // Text returns the set in a form: a whole file, or the part of an object that has the patches.
@@ -104,10 +109,7 @@ func (s *Set) Text(form Form, resource string) []byte {
 	var v field.Map
 	switch form {
 	case Kustomization:
-		v = field.Map{
-			{Key: "apiVersion", Value: kustomizeGroup + "/v1beta1"}, {Key: "kind", Value: "Kustomization"},
-			{Key: "resources", Value: field.List{resource}}, {Key: "patches", Value: items},
-		}
+		v = append(kustomizationOf(resource), field.Entry{Key: "patches", Value: items})
 	case Component:
 		v = field.Map{
 			{Key: "apiVersion", Value: kustomizeGroup + "/v1alpha1"},
