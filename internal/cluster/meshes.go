@@ -23,21 +23,19 @@ var controlPlanes = []struct{ name, mesh string }{
 func (r *Reading) Meshes() (lines []string) {
 	var names []string
 	revisions := make(map[string][]string)
-	for _, s := range slices.Concat(r.Streams, r.Beside) {
-		for _, o := range s.Objects() {
-			mesh := meshOf(o)
-			if mesh == "" {
-				continue
-			}
-			if v := versionOf(o); v != "" {
-				mesh += " " + v
-			}
-			if !slices.Contains(names, mesh) {
-				names = append(names, mesh)
-			}
-			if rev := o.Labels().Get("istio.io/rev"); rev != "" && !slices.Contains(revisions[mesh], rev) {
-				revisions[mesh] = append(revisions[mesh], rev)
-			}
+	for o := range r.deployments() {
+		mesh := meshOf(o)
+		if mesh == "" {
+			continue
+		}
+		if v := versionOf(o); v != "" {
+			mesh += " " + v
+		}
+		if !slices.Contains(names, mesh) {
+			names = append(names, mesh)
+		}
+		if rev := o.Labels().Get("istio.io/rev"); rev != "" && !slices.Contains(revisions[mesh], rev) {
+			revisions[mesh] = append(revisions[mesh], rev)
 		}
 	}
 	for _, name := range names {
@@ -54,20 +52,22 @@ func (r *Reading) Meshes() (lines []string) {
 	return lines
 }
 
-// meshOf returns the mesh whose control plane an object is; "" if it is none.
+// meshOf returns the mesh whose control plane a Deployment is; "" if it is none.
 func meshOf(o *manifest.Object) string {
-	if o.Kind() != "Deployment" {
-		return ""
-	}
 	for _, c := range controlPlanes {
-		begin, end, isPattern := strings.Cut(c.name, "*")
-		if o.Name() == c.name ||
-			isPattern && end == "" && (o.Name() == begin || strings.HasPrefix(o.Name(), begin+"-")) ||
-			c.mesh == "Consul" && strings.HasSuffix(o.Name(), "connect-injector") {
+		_, isNamed := restOf(o.Name(), c.name)
+		if isNamed || c.mesh == "Consul" && strings.HasSuffix(o.Name(), "connect-injector") { // behind the release's name
 			return c.mesh
 		}
 	}
 	return ""
+}
+
+// restOf returns what a star at the end of a pattern stands for in a name, such as -canary in istiod-canary.
+func restOf(name, pattern string) (rest string, ok bool) {
+	begin, isPrefix := strings.CutSuffix(pattern, "*")
+	rest, begins := strings.CutPrefix(name, begin)
+	return rest, begins && (rest == "" || isPrefix && rest[0] == '-')
 }
 
 // versionOf returns the version of a control plane: that of its label, or the tag of its first image.

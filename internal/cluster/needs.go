@@ -171,9 +171,8 @@ func (r *reader) configMapsOf(add func(namespace, name string)) {
 	found := false
 	for o := range r.deployments() {
 		for of, names := range configured {
-			begin, isPrefix := strings.CutSuffix(of, "*")
-			rest, begins := strings.CutPrefix(o.Name(), begin)
-			if !begins || !isPrefix && rest != "" || rest != "" && rest[0] != '-' {
+			rest, ok := restOf(o.Name(), of)
+			if !ok {
 				continue
 			}
 			for _, name := range names {
@@ -190,7 +189,7 @@ func (r *reader) configMapsOf(add func(namespace, name string)) {
 }
 
 // deployments yields the Deployments that were read.
-func (r *reader) deployments() func(yield func(*manifest.Object) bool) {
+func (r *Reading) deployments() func(yield func(*manifest.Object) bool) {
 	return func(yield func(*manifest.Object) bool) {
 		for _, s := range slices.Concat(r.Streams, r.Beside) {
 			for _, o := range s.Objects() {
