@@ -162,3 +162,26 @@ func expectRow(t *testing.T, page, row, version string) {
 	}
 	t.Errorf("versions.md: the row of %s does not name %s", row, version)
 }
+
+// TestTheTableOfProofHasTheNumbersOfItsPages: each number of a row is on the page that the row links to.
+func TestTheTableOfProofHasTheNumbersOfItsPages(t *testing.T) {
+	row := regexp.MustCompile(`(?m)^\| .*\]\(((?:proof|guides)/[a-z]+\.md)\).*\|$`)
+	number := regexp.MustCompile(`\d+(?:\.\d+)?`)
+	count := 0
+	for _, m := range row.FindAllStringSubmatch(read(t, "proof.md"), -1) {
+		page := map[string]bool{}
+		for _, n := range number.FindAllString(read(t, m[1]), -1) {
+			page[n] = true
+		}
+		cells := strings.Split(m[0], "|")
+		for _, n := range number.FindAllString(strings.Join(cells[3:5], "|"), -1) {
+			count++
+			if n != "0" && !page[n] {
+				t.Errorf("proof.md has %s, which %s has not, in:\n%s", n, m[1], m[0])
+			}
+		}
+	}
+	if count < 20 {
+		t.Errorf("only %d numbers were found", count)
+	}
+}
