@@ -44,9 +44,10 @@ func copySelf(dir string) (target string, err error) {
 	if err := errors.Join(err, readErr); err != nil {
 		return target, err
 	}
-	to, err := os.CreateTemp(dir, ".rewrite-probes-*")
+	deleteStale(dir)
+	to, err := createBeside(dir)
 	if err != nil {
-		return target, fmt.Errorf("cannot create a file in %s: %w", dir, reasonOf(err))
+		return target, err
 	}
 	defer os.Remove(to.Name())
 	_, err = to.Write(text)

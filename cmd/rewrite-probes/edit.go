@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -143,6 +145,7 @@ func (f *editFlags) emitFiles(std streams, p *pkg, r *report.Report, changed []*
 	for i, s := range changed {
 		texts[i], problems[i] = s.Text()
 	}
+	half := f.halfWritten(p)
 	ctx, stop := f.untilSignal()
 	defer stop()
 	for i, s := range changed {
@@ -156,7 +159,8 @@ func (f *editFlags) emitFiles(std streams, p *pkg, r *report.Report, changed []*
 			)...)
 		}
 		if problems[i] == nil && f.write {
-			problems[i] = p.outside(s.Name())
+			problems[i] = cmp.Or(half[s.Name()], p.outside(s.Name()))
+			delete(half, s.Name())
 		}
 		if problems[i] == nil {
 			problems[i] = f.emitFile(std, s.Name(), s.Input(), texts[i])
@@ -165,7 +169,33 @@ func (f *editFlags) emitFiles(std streams, p *pkg, r *report.Report, changed []*
 			r.Withhold(s.Name())
 		}
 	}
+	for _, file := range slices.Sorted(maps.Keys(half)) {
+		problems = append(problems, half[file])
+	}
 	return errors.Join(problems...)
+}
+
+// halfWritten returns, before -w writes, an error for each file that a run was killed over, and deletes
+// what else such runs have left. Files out of the given folders are not written, so nothing is deleted there.
+func (f *editFlags) halfWritten(p *pkg) map[string]error {
+	if !f.write {
+		return nil
+	}
+	half := make(map[string]error)
+	dir := ""
+	for _, file := range p.files {
+		if file.link != "" {
+			continue
+		}
+		if at := filepath.Dir(file.real); at != dir {
+			deleteStale(at)
+			dir = at
+		}
+		if err := checkWhole(file.real); err != nil {
+			half[file.path] = fmt.Errorf("%s was not changed: %w", file.path, err)
+		}
+	}
+	return half
 }
 
 // untilSignal returns a context that a signal ends if the run writes: a file is written to

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 
@@ -47,7 +48,11 @@ func writeFile(name string, text, old []byte) error {
 	if done, err := replace(path, info, text); done || err != nil {
 		return err
 	}
-	return overwrite(f, text, old)
+	done, err := keepOld(path, old)
+	if err != nil {
+		return err
+	}
+	return overwrite(f, text, old, done)
 }
 
 // replace replaces the file in one step, so that a reader sees the old text or
@@ -55,15 +60,21 @@ func writeFile(name string, text, old []byte) error {
 // one does not get, or is a mount point, done is false and nothing has changed.
 func replace(path string, info fs.FileInfo, text []byte) (done bool, err error) {
 	dir := filepath.Dir(path)
-	tmp, err := os.CreateTemp(dir, ".rewrite-probes-*")
+	tmp, err := createBeside(dir)
 	if err != nil {
-		return false, fmt.Errorf("cannot create a file in %s: %w", dir, reasonOf(err))
+		return false, err
 	}
+	defer tmp.Close()
 	defer os.Remove(tmp.Name())
 	_, err = tmp.Write(text)
 	fits := canReplace(tmp, info) // before the mode, some bits of which a new owner takes away
-	if err := errors.Join(err, tmp.Chmod(info.Mode().Perm()), tmp.Close()); err != nil {
+	if err := errors.Join(err, tmp.Chmod(info.Mode().Perm())); err != nil {
 		return false, reasonOf(err)
+	}
+	if runtime.GOOS == "windows" { // where an open file cannot be renamed
+		if err := tmp.Close(); err != nil {
+			return false, reasonOf(err)
+		}
 	}
 	if !fits || !sameAttributes(tmp.Name(), path) {
 		return false, nil
@@ -75,8 +86,9 @@ func replace(path string, info fs.FileInfo, text []byte) (done bool, err error) 
 	return err == nil, reasonOf(err)
 }
 
-// overwrite writes a new text into a file, and after an error the old one.
-func overwrite(f *os.File, text, old []byte) error {
+// overwrite writes a new text into a file, and after an error the old one. It calls done if the file has
+// one of them.
+func overwrite(f *os.File, text, old []byte, done func()) error {
 	put := func(b []byte) error {
 		if _, err := f.WriteAt(b, 0); err != nil {
 			return err
@@ -85,11 +97,14 @@ func overwrite(f *os.File, text, old []byte) error {
 	}
 	err := put(text)
 	if err == nil {
+		done()
 		return f.Close()
 	}
 	if undo := put(old); undo != nil {
-		return fmt.Errorf("%w, and neither could the old text be written: %w", reasonOf(err), reasonOf(undo))
+		kept := oldTextOf(f.Name())
+		return fmt.Errorf("%w, and neither could the old text be written: %w. It is in %s", reasonOf(err), reasonOf(undo), kept)
 	}
+	done()
 	return reasonOf(err)
 }
 

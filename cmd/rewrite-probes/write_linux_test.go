@@ -133,7 +133,7 @@ func TestTheOldTextComesBackIfThereIsNoRoomForTheNew(t *testing.T) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	err = overwrite(file, []byte(strings.Repeat("x", len(podWithProbe)+100)), []byte(podWithProbe))
+	err = overwrite(file, []byte(strings.Repeat("x", len(podWithProbe)+100)), []byte(podWithProbe), func() {})
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,10 @@ func TestTheOldTextComesBackIfThereIsNoRoomForTheNew(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer full.Close()
-	if err := overwrite(full, []byte("new"), []byte("old")); err == nil || !strings.Contains(err.Error(), "and neither could the old text be written") {
+	keeps := func() { t.Error("the copy is deleted, although the file has neither text") }
+	err = overwrite(full, []byte("new"), []byte("old"), keeps)
+	const want = "and neither could the old text be written: no space left on device. It is in /dev/.rewrite-probes-old-full"
+	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error is %v", err)
 	}
 }
