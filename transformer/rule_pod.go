@@ -131,6 +131,9 @@ func (k *knowledge) rewriterWords(s *ruling) (serves, fix string) {
 	if _, host := s.original.Endpoint(); host != "" {
 		fix = "Remove its `host`, or " + optOutFix
 	}
+	if port, _ := s.original.Endpoint(); port != nil && pod.IsPortPlaceholder(port.Str) {
+		fix = "Run rewrite-probes after the substitution, or " + optOutFix
+	}
 	if s.isTCPHook() {
 		fix = "Make it httpGet or exec, or " + optOutFix
 	}
@@ -190,7 +193,8 @@ func (k *knowledge) servedByRewriter(s *site) bool {
 	}
 	byProxy := answerer{who: AnsweredByIstioProxy}
 	serves := func(w world.World) bool {
-		return w.Rewrites && k.runsBefore(w, s, byProxy)
+		// A liveness probe may come too early, and its container is then restarted; istio-proxy runs some seconds later.
+		return w.Rewrites && (s.name == prober.Liveness || k.runsBefore(w, s, byProxy))
 	}
 	return slices.ContainsFunc(k.inspection.facts.Worlds(), serves)
 }
@@ -199,7 +203,7 @@ func (k *knowledge) servedByRewriter(s *site) bool {
 // and does if Istio's injector rewrites it.
 func (k *knowledge) needsIstiosRewriter(s *site) bool {
 	switch port, _ := s.original.Endpoint(); {
-	case port == nil || s.port == 0 && !pod.IsVariable(port.Str): // Istio records no original
+	case port == nil || s.port == 0 && !pod.IsPortPlaceholder(port.Str): // Istio records no original
 		return false
 	case s.isTCPHook():
 		return true
@@ -223,7 +227,7 @@ func (k *knowledge) isCaptured(s *site) bool {
 		return false
 	}
 	if s.port == 0 {
-		return pod.IsVariable(port.Str)
+		return pod.IsPortPlaceholder(port.Str)
 	}
 	return k.inspection.captures(s.port)
 }

@@ -252,7 +252,7 @@ func (r *run) object(o *manifest.Object) {
 	}
 	switch {
 	case class == workload.NoPods, installs && r.mode.looks():
-	case class != workload.Unknown && r.reportYTT(o):
+	case class != workload.Unknown && r.reportTemplate(o):
 	default:
 		r.rewrite(o, class, meta)
 	}
@@ -373,6 +373,9 @@ func (r *run) plan(o *manifest.Object, owner *field.Metadata, ref workload.Templ
 			return r.planner.Plan(in)
 		},
 	})
+	if err := placeholderIn(&t.Plan); err != nil {
+		return t, err
+	}
 	if r.judging != nil {
 		in.Around, in.Texts = r.judging.Of(o, owner.Namespace), nil
 		t.Plan = judgedBy(t.Plan, r.planner.Plan(in))
@@ -497,6 +500,10 @@ func (r *run) addFinding(o *manifest.Object, f transformer.Finding) *report.Mess
 
 // fail reports what keeps an object from being understood or edited.
 func (r *run) fail(o *manifest.Object, err error) {
+	if p, ok := errors.AsType[placeholder](err); ok {
+		r.addFinding(o, p.Finding)
+		return
+	}
 	f := transformer.NewFinding(reason.InvalidManifest, nil, "%v", err)
 	e, ok := errors.AsType[*manifest.Error](err)
 	if ok {
@@ -508,7 +515,7 @@ func (r *run) fail(o *manifest.Object, err error) {
 		if hasVariable(o, e.Path) {
 			f.Reason = reason.HelmTemplate
 			f.Text.What += ", and it looks like it has a variable"
-			f.Text.Fix = "Run rewrite-probes after the substitution"
+			f.Text.Fix = substituteFix
 		}
 	}
 	if m := r.addFinding(o, f); ok && e.Line > 0 && inFile(o) {

@@ -79,20 +79,49 @@ func (r *run) reportTexts(o *manifest.Object) {
 	}
 }
 
-// reportYTT warns of an object that is a template of ytt, which puts values and whole parts
-// into it where comments begin with "#@", and reports whether it is one.
-func (r *run) reportYTT(o *manifest.Object) bool {
+// reportTemplate warns of an object with comments in place of values, and reports whether it has any: ytt puts values
+// and whole parts where comments begin with "#@", and Azure DevOps and Octopus replace "#{NAME}".
+func (r *run) reportTemplate(o *manifest.Object) bool {
 	line := o.CommentLine("#@")
+	f := transformer.NewFinding(reason.HelmTemplate, nil, "not checked: this is a ytt template (#@ in line %d)", line).
+		Fix("Run `ytt -f FILE | rewrite-probes -`")
+	if line == 0 {
+		line = o.TokenLine()
+		f = transformer.NewFinding(reason.HelmTemplate, nil, "not checked: it has a token in place of a value (#{ in line %d)", line).
+			Fix("%s", substituteFix)
+	}
 	if line == 0 {
 		return false
 	}
-	m := r.addFinding(o, transformer.NewFinding(reason.HelmTemplate, nil,
-		"not checked: this is a ytt template (#@ in line %d)", line).
-		Fix("Run `ytt -f FILE | rewrite-probes -`"))
+	m := r.addFinding(o, f)
 	if inFile(o) {
 		m.Line = line
 	}
 	return true
+}
+
+// substituteFix is for what another program replaces.
+const substituteFix = "Run rewrite-probes after the substitution"
+
+// A placeholder is a port of a probe that something else will stand for: whether rewritten probes fit then is unknown.
+type placeholder struct{ transformer.Finding }
+
+func (p placeholder) Error() string { return p.Text.What }
+
+// placeholderIn returns the placeholder that a plan leaves a probe unchanged for, as an error; nil if there is none.
+// A plan that is refused says what else to do.
+func placeholderIn(p *transformer.Plan) error {
+	if transformer.FirstError(p.Findings) != nil {
+		return nil
+	}
+	for _, f := range p.Findings {
+		port, _ := f.Current.(string)
+		if f.Reason == reason.PortUnresolved && pod.IsPortPlaceholder(port) {
+			f.Reason = reason.HelmTemplate
+			return placeholder{f}
+		}
+	}
+	return nil
 }
 
 // hasVariable reports whether the value of a field looks like it has a variable.

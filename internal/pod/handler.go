@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
@@ -92,6 +93,12 @@ func (h *Handler) Resolve(c *Container) (int, error) {
 	if IsVariable(port.Str) {
 		return 0, UnknownPort{fmt.Sprintf("the port %q looks like it has a variable", port.Str), "Run rewrite-probes after the substitution"}
 	}
+	if IsPortPlaceholder(port.Str) {
+		return 0, UnknownPort{
+			fmt.Sprintf("the port %q cannot be a name, so it looks like a placeholder", port.Str),
+			"Run rewrite-probes after the substitution. If it is a name, write a-z, 0-9 and `-`, 15 at most",
+		}
+	}
 	return 0, UnknownPort{fmt.Sprintf("container %q has no port %q", c.Name, port.Str), fixOfPort(c, port.Str)}
 }
 
@@ -115,6 +122,22 @@ func fixOfPort(c *Container, name string) string {
 func IsVariable(text string) bool {
 	_, rest, found := strings.Cut(text, "${")
 	return found && strings.Contains(rest, "}")
+}
+
+// IsPortPlaceholder reports whether a string cannot be the name of a port, nor a number in quotes, so that something else
+// will stand there: $PORT, __PORT__, ((port)), {{port}}, #{Port}#, <PORT>. By IsValidPortName of k8s.io/apimachinery,
+// a name has up to 15 characters of a-z, 0-9 and "-", one of them a letter, and no "-" at an end or beside another.
+func IsPortPlaceholder(port string) bool {
+	letters := strings.Trim(port, "0123456789")
+	if letters == "" {
+		return false
+	}
+	return len(port) > 15 ||
+		IsPlaceholder(port) ||
+		!strings.ContainsFunc(port, unicode.IsLetter) ||
+		strings.HasPrefix(port, "-") ||
+		strings.HasSuffix(port, "-") ||
+		strings.Contains(port, "--")
 }
 
 // IsPlaceholder reports whether a text cannot be the name of a namespace, so that something else will stand
