@@ -28,6 +28,9 @@ func (v *view) injectionCure() string {
 	case known:
 		return "set the label `" + istioInjection + "` of its Namespace, or `istio.injectedNamespaces`"
 	}
+	if v.in.Around.NamespacesDisagree() {
+		return "its Namespace is in the input twice, with other labels: keep one"
+	}
 	return "add its Namespace to the input, or set `istio.injectedNamespaces`"
 }
 

@@ -50,6 +50,9 @@ func (d istio) sidecarMembership(v *view) membership {
 	if m := d.neverInjected(v); m.injected != certain.Maybe {
 		return m
 	}
+	if v.in.Around.NamespacesDisagree() {
+		return membership{} // one of them decides, whatever else is said
+	}
 	if proxy != nil {
 		return memberBy(proxy)
 	}

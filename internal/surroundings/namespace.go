@@ -3,6 +3,7 @@ package surroundings
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
@@ -36,20 +37,46 @@ func (s *Surroundings) NamespaceAt() fmt.Stringer {
 
 func (s *Surroundings) namespace() *Namespace {
 	all := Namespaces.near(s)
-	if len(all) == 0 || slices.ContainsFunc(all[1:], func(n Namespace) bool {
-		return !sameEntries(all[0].Labels, n.Labels) || !sameEntries(all[0].Annotations, n.Annotations)
-	}) {
+	if len(all) == 0 || disagree(all) {
 		return nil
 	}
 	return &all[0]
 }
 
-// sameEntries reports whether two mappings are equal but for their order.
-func sameEntries(a, b field.KeyValues) bool {
-	return len(a) == len(b) && !slices.ContainsFunc(a, func(e field.KeyValue) bool {
-		v, set := b.Lookup(e.Key)
-		return !set || v != e.Value
+// NamespacesDisagree reports whether several manifests of the object's Namespace are near that differ in what
+// they say of a mesh: which of them counts is not known.
+func (s *Surroundings) NamespacesDisagree() bool { return disagree(Namespaces.near(s)) }
+
+func disagree(all []Namespace) bool {
+	return len(all) > 1 && slices.ContainsFunc(all[1:], func(n Namespace) bool {
+		return !agree(all[0].Labels, n.Labels) || !agree(all[0].Annotations, n.Annotations)
 	})
+}
+
+// agree reports whether two mappings say the same of a mesh.
+func agree(a, b field.KeyValues) bool { return covers(a, b) && covers(b, a) }
+
+func covers(a, b field.KeyValues) bool {
+	return !slices.ContainsFunc(a, func(e field.KeyValue) bool {
+		v, set := b.Lookup(e.Key)
+		return isOfMesh(e.Key) && (!set || meaning(e.Key, v) != meaning(e.Key, e.Value))
+	})
+}
+
+// ofMeshes are in the keys of a Namespace that say something of a mesh, or of what adds containers to pods.
+var ofMeshes = []string{"istio", "linkerd", "kuma", "consul", "openservicemesh", "flomesh", "rewrite-probes", "opentelemetry"}
+
+func isOfMesh(key string) bool {
+	isIn := func(word string) bool { return strings.Contains(key, word) }
+	return key == "control-plane" || slices.ContainsFunc(ofMeshes, isIn) // a label by which Open Service Mesh leaves a Namespace out
+}
+
+// meaning returns what a value stands for: Istio injects only for one.
+func meaning(key, value string) string {
+	if key == "istio-injection" && value != "enabled" && !pod.IsVariable(value) {
+		return "disabled"
+	}
+	return value
 }
 
 // NamespaceElsewhere returns the first far Namespace of the object's whose labels are as asked; nil if
