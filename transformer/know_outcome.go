@@ -42,7 +42,7 @@ func (k *knowledge) outcome(s *site) (f world.Fate, unless string) {
 
 // injectorRewrites reports whether Istio's injector certainly rewrites the pod's probes.
 func (k *knowledge) injectorRewrites() bool {
-	f := &k.inspection.facts
+	f := &k.inspection.learned
 	return f.Injected.Is == certain.Always && f.Rewrites.Is == certain.Always
 }
 

@@ -11,17 +11,19 @@ import (
 
 // describeMesh says in one line what is known of the mesh around the pod, and from where.
 func (k *knowledge) describeMesh() string {
-	f := &k.inspection.facts
+	f := &k.inspection.learned
 	if len(k.sites) == 0 || f.InjectionCure == "" {
 		return ""
 	}
 	var words []string
 	add := func(x world.Fact, yes, no string) {
-		switch x.Is {
-		case certain.Always:
+		switch {
+		case x.Is == certain.Always:
 			words = append(words, yes+": "+x.At)
-		case certain.Never:
+		case x.Is == certain.Never:
 			words = append(words, no+": "+x.At)
+		case x.At != "":
+			words = append(words, "unknown if "+yes+": "+x.At)
 		}
 	}
 	if f.Injected.Is == certain.Maybe {

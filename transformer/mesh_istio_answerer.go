@@ -24,7 +24,7 @@ func (d istio) inspect(v *view) inspection {
 		v.in.Notes.aside(func() { v.checkNetworkPolicies(m.report) })
 	}
 	m.captures = d.captures(v, v.userAnnotations)
-	m.outcome = d.outcomes(v, m.facts)
+	learnIstio(v, &m)
 	v.in.Notes.aside(func() {
 		d.checkPortLists(v, m.report)
 		d.checkInjectSwitch(v, m.report)

@@ -133,7 +133,7 @@ func istioListens(v *view) int {
 	if port := istioConfigOf(v.annotations()).StatusPort; port != 0 {
 		return port
 	}
-	return istioStatusIn(v, v.annotations())
+	return v.sendsTo(v.annotations())
 }
 
 // istioStatusIn returns the port that the redirection leaves to istio-proxy: that of
@@ -145,7 +145,7 @@ func istioStatusIn(v *view, annotations field.Noted) int {
 	if _, set := annotations.Lookup(istioStatusPort); !set && byOptions {
 		return o.Port
 	}
-	return istioStatusOr(annotations)
+	return v.statusOr(annotations)
 }
 
 // istioMode returns how the pod's connections are redirected, and where that is said;

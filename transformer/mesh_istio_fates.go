@@ -16,10 +16,6 @@ import (
 // the worlds that are left.
 func (d istio) outcomes(v *view, f world.Facts) func(*site) (world.Fate, string) {
 	now := v.annotations()
-	f.Rewrites = d.rewritesFact(v, now)
-	if f.Rewrites.Is == certain.Maybe && isPastInjection(v, now) {
-		f.Rewrites.Is = certain.Never
-	}
 	worlds := f.Worlds()
 	redirects := istioRedirects(v, now)
 	captures := istioCaptures(v, redirects)
@@ -45,7 +41,7 @@ func (d istio) outcomes(v *view, f world.Facts) func(*site) (world.Fate, string)
 			port := s.dialed()
 			rewritten := w.Rewrites && s.holder == nil
 			if rewritten {
-				port = istioStatusIn(v, now)
+				port = v.sendsTo(now)
 				if v.inbound(s.dialed()).Local != "" {
 					foretell(world.WorldFate{World: w, Local: true})
 				}
@@ -167,10 +163,10 @@ func (istio) capturedFate(v *view, s *site, w world.WorldFate, running bool) wor
 // injectorsFate returns what becomes of a probe that Istio's injector rewrites, in a world with
 // the mode of istio-proxy's own port.
 func (istio) injectorsFate(v *view, s *site, w world.WorldFate, running bool) world.Fate {
-	status := istioStatusIn(v, v.annotations())
+	status := v.sendsTo(v.annotations())
 	listens := istioListens(v)
 	_, host := s.current.Endpoint()
-	why := unrecordedReason(s, istioStatusIn(v, field.Noted{}))
+	why := unrecordedReason(s, v.sendsTo(field.Noted{}))
 	switch {
 	case host != "" && s.current.HTTPGet != nil: // of a tcpSocket it drops the host
 		return world.Failing("Istio's injector sends it to its own port of that host")

@@ -173,6 +173,11 @@ type Verdict struct {
 	// If is set if StrictTLS depends on something that is not known, in words that
 	// complete "fails if ...".
 	If string
+	// RewrittenElsewhere names the installation of Istio in another folder that rewrites probes, if that
+	// alone decides (If is [world.InjectorAlone]); "" if there is none, or not one.
+	RewrittenElsewhere string
+	// RewritesDisputed names installations that contradict each other about it; "" if none do.
+	RewritesDisputed string
 }
 
 // Where completes "fails ...": not everything that fails in the mesh needs strict mTLS for it.

@@ -52,6 +52,10 @@ type inspection struct {
 	optOut *Finding
 	// facts are what is known of the mesh's proxy in the pod.
 	facts world.Facts
+	// learned are these facts with what objects of an installation state. They decide verdicts alone.
+	learned world.Facts
+	// rewrittenElsewhere is that of a [Verdict].
+	rewrittenElsewhere string
 	// because is why it does not answer although it is there; "" if the options say so.
 	because string
 	// inherited has annotations that the rewritten pod needs unless it has its own. An annotation

@@ -7,6 +7,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
 // write plans the edits of a decision, and says what becomes of each probe and hook.
@@ -67,6 +68,10 @@ func (d *decision) verdict(s *ruling, failed, changes bool) Verdict {
 	if !d.in.OnlyEdits {
 		f, unless := d.outcome(s.site)
 		v.StrictTLS, v.Why, v.If = f.Outcome, f.Why, unless
+		if unless == world.InjectorAlone {
+			v.RewrittenElsewhere = d.inspection.rewrittenElsewhere
+			v.RewritesDisputed = d.inspection.learned.Rewrites.At
+		}
 		v.MayBeServed = s.reason != reason.None && d.servedByRewriter(s.site)
 	}
 	switch {

@@ -16,6 +16,10 @@ import (
 type Stream struct {
 	// FromCluster is set if a cluster has the objects, so that they have neither file nor lines.
 	FromCluster bool
+	// All is set by who reads a cluster. It reports whether the stream has all objects of a kind, of all namespaces.
+	// Then what it lacks does not exist: "no webhook of Istio's selects this pod" follows from that, and from no
+	// file. It is false of a kind that could not be read, or not in all namespaces. Nil is a file or a pipe.
+	All func(group, kind string) bool
 
 	name string
 	in   []byte

@@ -20,6 +20,7 @@ type Index struct {
 	rootNamespace string
 	streams       map[*manifest.Stream]bool // those that have such an object
 	kinds         []*objects                // by index of the kind
+	complete      *manifest.Stream          // the one that has all of a cluster; nil if none does
 	found         map[question]surroundings.Surroundings
 }
 
@@ -53,6 +54,9 @@ func collect(streams []*manifest.Stream, rootNamespace string, rows []*surroundi
 		}
 	}
 	for _, s := range streams {
+		if s.All != nil {
+			x.complete = s
+		}
 		for _, o := range s.Objects() {
 			for _, l := range byKind[o.Kind()] {
 				if !l.kind.Is(o.APIVersion(), o.Kind()) || !l.mayCount(o) {
@@ -142,4 +146,9 @@ func (s source) Hears(k *surroundings.Kind, is func(v any) bool) bool {
 		}
 	}
 	return false
+}
+
+func (s source) Complete(k *surroundings.Kind) bool {
+	isMissing := func(n surroundings.GroupKind) bool { return !s.complete.All(n.Group, n.Kind) }
+	return s.complete != nil && !slices.ContainsFunc(k.Names, isMissing)
 }

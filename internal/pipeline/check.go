@@ -63,6 +63,7 @@ func (r *run) judge(t *report.Template) {
 		text.What, text.Why = r.sharedText(text.What), r.sharedText(text.Why)
 		m := report.NewMessage(key, text)
 		m.Object, m.Line = t.Object, t.Line(i)
+		m.Elsewhere, m.Disputed = r.sharedText(p.RewrittenElsewhere), r.sharedText(p.RewritesDisputed)
 		m.Container, m.If = p.Container, r.sharedText(p.If)
 		m.Field = r.shared(p.Field.String(), p.Field).(field.Path)
 		r.judged = append(r.judged, m)

@@ -20,9 +20,7 @@ func (r *Report) FoldInjector() {
 			others = append(others, m)
 		}
 	}
-	if len(parts) > 0 {
-		r.Messages = append(others, injectorUnknown(parts))
-	}
+	r.Messages = append(others, injectorUnknown(parts)...)
 }
 
 // WarnOfInjector adds that message to a report with templates that nobody has judged.
@@ -33,25 +31,58 @@ func (r *Report) WarnOfInjector() {
 		for _, p := range t.Probes {
 			onPurpose := p.State == transformer.LeftAlone && p.Reason.Doc().OnPurpose
 			if p.If == world.InjectorAlone && !onPurpose {
-				parts = append(parts, Message{Object: t.Object, Field: p.Field})
+				part := Message{Object: t.Object, Field: p.Field}
+				part.Elsewhere, part.Disputed = p.RewrittenElsewhere, p.RewritesDisputed
+				parts = append(parts, part)
 			}
 		}
 	}
-	if len(parts) > 0 {
-		m := injectorUnknown(parts)
+	for _, m := range injectorUnknown(parts) {
 		m.Severity = transformer.Warning // explain shows, and check judges
 		r.Messages = append(r.Messages, m)
 	}
 }
 
-// injectorUnknown returns the message that folds some.
-func injectorUnknown(parts []Message) Message {
+// injectorUnknown returns the messages that fold some: errors about those of which nothing says that the
+// injector rewrites them, or two objects contradict each other, and a warning about those of which an installation in
+// another folder says so.
+func injectorUnknown(parts []Message) (all []Message) {
+	var unsaid, disputed, elsewhere []Message
+	for _, m := range parts {
+		switch {
+		case m.Elsewhere != "":
+			elsewhere = append(elsewhere, m)
+		case m.Disputed != "":
+			disputed = append(disputed, m)
+		default:
+			unsaid = append(unsaid, m)
+		}
+	}
+	if len(unsaid) > 0 {
+		all = append(all, asOne(unsaid, "and nothing here says so"))
+	}
+	if len(disputed) > 0 {
+		m := asOne(disputed, "and the input contradicts itself")
+		m.Text.Why = disputed[0].Disputed
+		all = append(all, m)
+	}
+	if len(elsewhere) > 0 {
+		m := asOne(elsewhere, "and only another folder says so")
+		m.Severity = transformer.Warning
+		m.Text.Why = elsewhere[0].Elsewhere + " may be about another cluster"
+		all = append(all, m)
+	}
+	return all
+}
+
+// asOne returns one message about some probes.
+func asOne(parts []Message, says string) Message {
 	work, them := "work", "them"
 	if len(parts) == 1 {
 		work, them = "works", "it"
 	}
 	m := NewMessage(reason.InjectorUnknown, reason.NewText(
-		"%s %s only if Istio's injector rewrites %s, and nothing here says so", probesOf(parts), work, them))
+		"%s %s only if Istio's injector rewrites %s, %s", probesOf(parts), work, them, says))
 	m.parts = parts
 	return m
 }

@@ -50,6 +50,8 @@ type Message struct {
 	Field             field.Path  // empty if no field is at fault
 	Container         string      // that the field is in; "" if it is in none
 	If                string      // what decides whether it holds; "" if it does
+	Elsewhere         string      // see [transformer.Verdict.RewrittenElsewhere]
+	Disputed          string      // see [transformer.Verdict.RewritesDisputed]
 	Current, Proposed field.Value
 	InPlan            bool      // it is a finding of the plan for a pod template
 	parts             []Message // that it folds, each about a probe; see [Report.FoldInjector]

@@ -23,6 +23,10 @@ var (
 	AuthorizationPolicies = kind[AuthorizationPolicy](OfNamespaceAndRoot, "AuthorizationPolicy.security.istio.io")
 	LinkerdServers        = kind[LinkerdServer](OfNamespace, "Server.policy.linkerd.io")
 	HTTPRoutes            = kind[HTTPRoute](OfNamespace, "HTTPRoute.policy.linkerd.io", "HTTPRoute.gateway.networking.k8s.io")
+	istioConfigs          = kind[istioConfig](Anywhere, "ConfigMap").from("data").named("istio", "istio-*")
+	istiods               = kind[istiod](Anywhere, "Deployment.apps").named("istiod", "istiod-*")
+	istioHooks            = kind[istioWebhooks](Anywhere, "MutatingWebhookConfiguration.admissionregistration.k8s.io").from()
+	nodes                 = kind[node](Anywhere, "Node").from("status")
 	// OpenShift is any kind that only OpenShift has, among those that are found beside workloads.
 	OpenShift = kind[Object](Mark,
 		"DeploymentConfig.apps.openshift.io", "BuildConfig.build.openshift.io", "ImageStream.image.openshift.io",
@@ -81,9 +85,15 @@ func kind[T any](scope Scope, names ...string) Of[T] {
 	return Of[T]{k}
 }
 
-// from says which key of the object has what is read, if not the spec.
-func (k Of[T]) from(key string) Of[T] {
-	k.path = field.NewPath(key)
+// from says which key of the object has what is read, if not the spec; none is the object itself.
+func (k Of[T]) from(keys ...string) Of[T] {
+	k.path = field.NewPath(keys...)
+	return k
+}
+
+// named says which names the objects have that count.
+func (k Of[T]) named(names ...string) Of[T] {
+	k.Named = names
 	return k
 }
 

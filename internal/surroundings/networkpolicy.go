@@ -25,11 +25,14 @@ func (p *NetworkPolicy) complete() bool {
 // A LabelSelector selects pods by their labels; all if it is empty.
 type LabelSelector struct {
 	MatchLabels      field.KeyValues `json:"matchLabels"`
-	MatchExpressions []struct {
-		Key      string   `json:"key"`
-		Operator string   `json:"operator"` // In, NotIn, Exists or DoesNotExist
-		Values   []string `json:"values"`
-	} `json:"matchExpressions"`
+	MatchExpressions []Requirement   `json:"matchExpressions"`
+}
+
+// A Requirement is an expression that labels must meet.
+type Requirement struct {
+	Key      string   `json:"key"`
+	Operator string   `json:"operator"` // In, NotIn, Exists or DoesNotExist
+	Values   []string `json:"values"`
 }
 
 // A NetworkRule lets peers in to ports; all of them if there are none.

@@ -162,7 +162,7 @@ func TestOnlyASureServiceDeclaresAndAnyExposes(t *testing.T) {
 		if got := unplaced.Exposed(pods, 8080); got != want || unplaced.ExposedElsewhere(pods, 8080) != "" {
 			t.Errorf("%s, without a namespace: %q exposes the port, want %q", c.name, got, want)
 		}
-		both := New(given{pointers(c.services), []any{new(of("unplaced", web, "http"))}})
+		both := New(given{objects: pointers(c.services), unplaced: []any{new(of("unplaced", web, "http"))}})
 		if want := both.Exposed(pods, 8080); c.exposed != "" && want != c.exposed || c.exposed == "" && !strings.Contains(want, "unplaced") {
 			t.Errorf("%s, and one without a namespace: %q exposes the port", c.name, want)
 		}

@@ -33,6 +33,8 @@ type Source interface {
 	// Hears reports whether an object of the kind is near, of any namespace, for which is holds; without
 	// is, whether one is near at all.
 	Hears(k *Kind, is func(v any) bool) bool
+	// Complete reports whether the objects of a kind that are near are all that the cluster has.
+	Complete(k *Kind) bool
 }
 
 // facts are what was found, so that each is found once for all plans that share it.
@@ -114,6 +116,11 @@ func (f *facts) list(k *Kind, where lie) any {
 	values := k.list(all)
 	f.found = append(f.found, list{k, where, values})
 	return values
+}
+
+// complete reports whether all objects of a kind are near that there are.
+func (s *Surroundings) complete(k *Kind) bool {
+	return s.facts != nil && s.source.Complete(k)
 }
 
 // limitRange and quota are the specs of the kinds whose content package resources reads.

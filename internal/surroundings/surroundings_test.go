@@ -40,7 +40,10 @@ func TestNothingIsKnownOfNoSurroundings(t *testing.T) {
 }
 
 // A given is a Source that has objects whatever their namespace.
-type given struct{ objects, unplaced []any }
+type given struct {
+	objects, unplaced []any
+	all               bool // there are no others in the cluster
+}
 
 func (g given) Find(k *Kind, unplaced bool) (found []Found) {
 	all := g.objects
@@ -55,6 +58,8 @@ func (g given) Find(k *Kind, unplaced bool) (found []Found) {
 	}
 	return found
 }
+
+func (g given) Complete(*Kind) bool { return g.all }
 
 func (g given) Hears(k *Kind, _ func(any) bool) bool { return len(g.Find(k, false)) > 0 }
 

@@ -13,6 +13,7 @@ import (
 type Source struct {
 	Objects, Unplaced []any        // pointers to values of the types of kinds
 	Others            bool         // a mesh injects into another Namespace
+	All               bool         // there are no other objects in the cluster
 	At                fmt.Stringer // where the Namespace is
 }
 
@@ -50,6 +51,9 @@ func (s *Source) Hears(k *surroundings.Kind, _ func(any) bool) bool {
 	}
 	return len(s.Find(k, false)) > 0
 }
+
+// Complete returns what All says.
+func (s *Source) Complete(*surroundings.Kind) bool { return s.All }
 
 // LimitRange returns an object of that kind with limits.
 func LimitRange(name string, limits ...field.Value) any {

@@ -1,0 +1,175 @@
+package nearby_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/nearby"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
+)
+
+// injectorOf returns the injector's ConfigMap of a revision, "" for the default one.
+func injectorOf(revision, values string, config ...string) string {
+	name, label := "istio-sidecar-injector", "default"
+	if revision != "" {
+		name, label = name+"-"+revision, revision
+	}
+	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: %s\n  namespace: istio-system\n  labels: {istio.io/rev: %s}\ndata:\n  values: |\n    %s\n%s", name, label, values, strings.Join(config, ""))
+}
+
+const (
+	rewrites = `{"sidecarInjectorWebhook": {"rewriteAppHTTPProbe": true}}`
+	leaves   = `{"sidecarInjectorWebhook": {"rewriteAppHTTPProbe": false}}`
+)
+
+func meshOf(mesh string) string {
+	return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: istio, namespace: istio-system}\ndata:\n  mesh: |\n    " + strings.ReplaceAll(mesh, "\n", "\n    ") + "\n"
+}
+
+func istiodOf(image, env string) string {
+	return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: istiod, namespace: istio-system}\nspec: {template: {spec: {containers: [{name: discovery, image: '" + image + "', env: [" + env + "]}]}}}\n"
+}
+
+const native = "{name: ENABLE_NATIVE_SIDECARS, value: '%s'}"
+
+// hooksOf returns the webhooks of a revision as Istio's charts write them, or those of a tag.
+func hooksOf(revision, tag string, isDefault bool) string {
+	of, tagged := tag, ", istio.io/tag: "+tag
+	if tag == "" {
+		of, tagged = revision, ""
+	}
+	text := "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata:\n  name: hooks-" + of + "\n  labels: {istio.io/rev: " + revision + tagged + "}\nwebhooks:\n"
+	hook := func(name, namespace, object string) {
+		text += "- name: " + name + ".sidecar-injector.istio.io\n  rules: [{operations: [CREATE], apiGroups: [''], apiVersions: [v1], resources: [pods]}]\n" +
+			"  namespaceSelector: {matchExpressions: [" + namespace + "]}\n  objectSelector: {matchExpressions: [" + object + "]}\n"
+	}
+	const notOff, noRev, noInjection = "{key: sidecar.istio.io/inject, operator: NotIn, values: ['false']}", "{key: istio.io/rev, operator: DoesNotExist}", "{key: istio-injection, operator: DoesNotExist}"
+	isOf := "{key: istio.io/rev, operator: In, values: [" + of + "]}"
+	hook("rev.namespace", isOf+", "+noInjection, notOff)
+	hook("rev.object", noRev+", "+noInjection, notOff+", "+isOf)
+	if isDefault {
+		hook("namespace", "{key: istio-injection, operator: In, values: [enabled]}", notOff)
+		hook("object", noRev+", "+noInjection, "{key: sidecar.istio.io/inject, operator: In, values: ['true']}, "+noRev)
+	}
+	return text
+}
+
+// A stated is what objects state, in words: + is true, - is false, and ? is not known.
+func stated(s surroundings.Stated) string {
+	return map[certain.Certainty]string{certain.Always: "+", certain.Never: "-"}[s.Is]
+}
+
+func TestObjectsOfAnInstallationStateFacts(t *testing.T) {
+	const on, none = "istio-injection: enabled", "a: b"
+	for _, c := range []struct {
+		name      string
+		namespace string // labels; "" if they are not known
+		pod       field.KeyValues
+		objects   []string
+		want      string // injected, rewrites, native, holds
+	}{
+		{"nothing is there", on, nil, nil, "i? r? n? h?"},
+		{"the injector rewrites", on, nil, []string{injectorOf("", rewrites)}, "i? r+ n? h?"},
+		{"the injector leaves probes", on, nil, []string{injectorOf("", leaves)}, "i? r- n? h?"},
+		{"the injector's default is to leave probes", on, nil, []string{injectorOf("", "{}")}, "i? r- n? h?"},
+		{"a variable says nothing", on, nil, []string{injectorOf("", `{"sidecarInjectorWebhook": {"rewriteAppHTTPProbe": "${X}"}}`)}, "i? r? n? h?"},
+		{"the values are no mapping", on, nil, []string{injectorOf("", "[]")}, "i? r? n? h?"},
+		{"another revision says nothing", on, nil, []string{injectorOf("", rewrites), injectorOf("canary", leaves)}, "i? r+ n? h?"},
+		{"the Namespace names a revision", "istio.io/rev: canary", nil, []string{injectorOf("", rewrites), injectorOf("canary", leaves)}, "i? r- n? h?"},
+		{"the Namespace names the default revision", "istio.io/rev: default", nil, []string{injectorOf("", rewrites), injectorOf("canary", leaves)}, "i? r+ n? h?"},
+		{"the Namespace names a revision that is elsewhere", "istio.io/rev: prod", nil, []string{injectorOf("", rewrites)}, "i? r? n? h?"},
+		{"the pod names a revision", none, field.KeyValues{{Key: "istio.io/rev", Value: "canary"}}, []string{injectorOf("", rewrites), injectorOf("canary", leaves)}, "i? r- n? h?"},
+		{"only a named revision is there, which a tag may make the default", on, nil, []string{injectorOf("canary", rewrites)}, "i? r+ n? h?"},
+		{"nothing is known of the Namespace, and all agree", "", nil, []string{injectorOf("", rewrites), injectorOf("canary", rewrites)}, "i? r+ n? h?"},
+		{"nothing is known of the Namespace, and they differ", "", nil, []string{injectorOf("", rewrites), injectorOf("canary", leaves)}, "i? r? n? h?"},
+		{"two of one name contradict each other", on, nil, []string{injectorOf("", rewrites), injectorOf("", leaves)}, "i? r? n? h?"},
+
+		{"a webhook injects", on, nil, []string{hooksOf("default", "", true)}, "i+ r? n? h?"},
+		{"a webhook injects if the pod has no switch", on, field.KeyValues{{Key: "sidecar.istio.io/inject", Value: "false"}}, []string{hooksOf("default", "", true)}, "i? r? n? h?"},
+		{"no webhook selects a pod that asks for nothing", none, nil, []string{hooksOf("default", "", true)}, "i- r? n? h?"},
+		{"no webhook selects a pod that asks for a revision which may be elsewhere", "istio.io/rev: prod", nil, []string{hooksOf("default", "", true)}, "i? r? n? h?"},
+		{"the pod asks", none, field.KeyValues{{Key: "sidecar.istio.io/inject", Value: "true"}}, []string{hooksOf("default", "", true)}, "i+ r? n? h?"},
+		{"the pod asks for a revision", none, field.KeyValues{{Key: "istio.io/rev", Value: "canary"}}, []string{hooksOf("canary", "", false), injectorOf("canary", leaves), injectorOf("", rewrites)}, "i+ r- n? h?"},
+		{"a tag names the revision", "istio.io/rev: prod", nil, []string{hooksOf("canary", "prod", false), injectorOf("canary", leaves), injectorOf("prod", rewrites)}, "i+ r- n? h?"},
+		{"the default tag names the revision", on, nil, []string{hooksOf("canary", "default", true), injectorOf("canary", leaves), injectorOf("", rewrites)}, "i+ r- n? h?"},
+		{"two revisions inject", on, nil, []string{hooksOf("canary", "x", true), hooksOf("default", "", true), injectorOf("canary", leaves), injectorOf("", rewrites)}, "i+ r? n? h?"},
+		{"the Namespace is not known", "", nil, []string{hooksOf("default", "", true), injectorOf("", rewrites)}, "i? r+ n? h?"},
+		{"the injector leaves some pods", on, field.KeyValues{{Key: "a", Value: "b"}}, []string{hooksOf("default", "", true), injectorOf("", rewrites, "  config: 'neverInjectSelector: [{matchLabels: {a: b}}]'\n")}, "i- r+ n? h?"},
+		{"the injector leaves other pods", on, nil, []string{hooksOf("default", "", true), injectorOf("", rewrites, "  config: 'neverInjectSelector: [{matchLabels: {a: b}}]'\n")}, "i+ r+ n? h?"},
+		{"the injector's policy is disabled", on, nil, []string{hooksOf("default", "", true), injectorOf("", rewrites, "  config: 'policy: disabled'\n")}, "i- r+ n? h?"},
+		{"the injector's policy is disabled, and the pod asks", on, field.KeyValues{{Key: "sidecar.istio.io/inject", Value: "true"}}, []string{hooksOf("default", "", true), injectorOf("", rewrites, "  config: 'policy: disabled'\n")}, "i+ r+ n? h?"},
+		{"a webhook has conditions", on, nil, []string{strings.ReplaceAll(hooksOf("default", "", true), "  rules:", "  matchConditions: [{name: x, expression: 'true'}]\n  rules:")}, "i? r? n? h?"},
+
+		{"istiod has native sidecars", on, nil, []string{istiodOf("pilot:1.31.0", fmt.Sprintf(native, "true"))}, "i? r? n+ h?"},
+		{"istiod has none", on, nil, []string{istiodOf("pilot:1.31.0", fmt.Sprintf(native, "false"))}, "i? r? n- h?"},
+		{"istiod has them by a word that it does not know", on, nil, []string{istiodOf("pilot:1.31.0", fmt.Sprintf(native, "sometimes"))}, "i? r? n- h?"},
+		{"istiod chooses by the nodes", on, nil, []string{istiodOf("pilot:1.31.0", "")}, "i? r? n? h?"},
+		{"an old istiod has none", on, nil, []string{istiodOf("r.io:5000/pilot:1.26.3-distroless", "")}, "i? r? n- h?"},
+		{"an istiod of no known version", on, nil, []string{istiodOf("pilot@sha256:0", "")}, "i? r? n? h?"},
+		{"the env var comes from elsewhere", on, nil, []string{istiodOf("pilot:1.24.0", "{name: ENABLE_NATIVE_SIDECARS, valueFrom: {configMapKeyRef: {name: x, key: y}}}")}, "i? r? n? h?"},
+		{"the values have the env var", on, nil, []string{injectorOf("", `{"pilot": {"env": {"ENABLE_NATIVE_SIDECARS": true}}}`)}, "i? r- n+ h?"},
+		{"istiod's own env var counts more than the values", on, nil, []string{injectorOf("", `{"pilot": {"env": {"ENABLE_NATIVE_SIDECARS": "true"}}}`), istiodOf("pilot:1.31.0", fmt.Sprintf(native, "false"))}, "i? r- n- h?"},
+
+		{"the mesh has containers wait", on, nil, []string{injectorOf("", "{}"), meshOf("defaultConfig:\n  holdApplicationUntilProxyStarts: true")}, "i? r- n? h+"},
+		{"the values have containers wait", on, nil, []string{injectorOf("", `{"global": {"proxy": {"holdApplicationUntilProxyStarts": true}}}`), meshOf("{}")}, "i? r- n? h+"},
+		{"nobody has containers wait", on, nil, []string{injectorOf("", "{}"), meshOf("defaultConfig: {statusPort: 15020}")}, "i? r- n? h-"},
+		{"another hook replaces the one that waits", on, nil, []string{injectorOf("", `{"global": {"proxy": {"holdApplicationUntilProxyStarts": true, "lifecycle": {"preStop": {}}}}}`), meshOf("{}")}, "i? r- n? h-"},
+		{"only the mesh is known", on, nil, []string{meshOf("defaultConfig:\n  holdApplicationUntilProxyStarts: true")}, "i? r? n? h?"},
+	} {
+		s := of(t, "shop", "a.yaml", documents(append([]string{web}, c.objects...)...))
+		var labels field.KeyValues
+		if key, value, set := strings.Cut(c.namespace, ": "); set {
+			labels = field.KeyValues{{Key: key, Value: value}}
+		}
+		if c.pod == nil {
+			c.pod = field.KeyValues{}
+		}
+		pods := &surroundings.Pods{Namespace: "shop", Kind: "Deployment", Name: "web", Labels: c.pod, Spec: &pod.Spec{}}
+		x := s.Istio(pods, labels, c.namespace != "")
+		got := ""
+		for i, fact := range []surroundings.Stated{x.Injected, x.Rewrites, x.Native, x.Holds(certain.Maybe)} {
+			word := stated(fact)
+			if word == "" {
+				word = "?"
+			}
+			got += " " + "irnh"[i:i+1] + word
+		}
+		if got = got[1:]; got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// Only a whole cluster says that there is no webhook.
+func TestAWholeClusterSaysWhatIsNotThere(t *testing.T) {
+	for _, whole := range []bool{true, false} {
+		files, err := manifest.Read("web.yaml", []byte(web))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cluster, err := manifest.Read("cluster", []byte(ns("shop", "istio-injection: enabled")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cluster.FromCluster = true
+		cluster.All = func(_, kind string) bool { return whole || kind != "MutatingWebhookConfiguration" }
+		s := nearby.Collect([]*manifest.Stream{files, cluster}, root).Of(files.Objects()[0], "shop")
+		if _, known := s.Namespaced(nil); !known {
+			t.Error("a cluster is not near")
+		}
+		pods := &surroundings.Pods{Namespace: "shop", Labels: field.KeyValues{}}
+		x := s.Istio(pods, field.KeyValues{{Key: "istio-injection", Value: "enabled"}}, true)
+		want := surroundings.Stated{}
+		if whole {
+			want = surroundings.Stated{Is: certain.Never, At: "no webhook of Istio's selects the pod"}
+		}
+		if x.Injected != want {
+			t.Errorf("%v: %+v, want %+v", whole, x.Injected, want)
+		}
+	}
+}

@@ -1,0 +1,321 @@
+package surroundings
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
+)
+
+// Labels of Istio's that choose the revision which injects.
+const (
+	istioRev       = "istio.io/rev"
+	istioInjection = "istio-injection"
+	istioInject    = "sidecar.istio.io/inject"
+)
+
+// A plane is what one object states of a control plane of Istio.
+type plane struct {
+	*Object
+	kind     string // for words
+	revision string // "" is the default one
+	// Of the injector: whether it rewrites, whether its values or the mesh's configuration have containers
+	// wait for istio-proxy, and whether another hook replaces the one that waits.
+	rewrites, native, valuesHold, meshHold certain.Certainty
+	hasLifecycle                           bool
+	auto                                   bool // native sidecars if all nodes can have them
+	runs                                   bool // native is that of istiod itself
+	uncaptured                             int  // the port that the redirection leaves; 0 is not stated
+	sendsTo                                int  // the port where probes are sent, and where istio-proxy listens
+	interception                           string
+	config                                 field.Map // of the injector: who gets a sidecar
+}
+
+func (p *plane) at() string { return p.words(p.kind) }
+
+// An istioConfig is a ConfigMap of a control plane: that of the injector (istio-sidecar-injector-REV: `values`
+// is JSON and `config` YAML), or that of the mesh (istio-REV: `mesh` is YAML).
+type istioConfig struct {
+	Object
+	Values string `json:"values"`
+	Config string `json:"config"`
+	Mesh   string `json:"mesh"`
+	plane  plane
+}
+
+const injectorConfig = "istio-sidecar-injector"
+
+func (c *istioConfig) complete() bool {
+	c.plane = plane{Object: &c.Object, kind: "ConfigMap"}
+	p := &c.plane
+	name, isInjector := strings.CutPrefix(c.Name, injectorConfig)
+	if !isInjector {
+		name = strings.TrimPrefix(c.Name, "istio")
+	}
+	p.revision = revisionOf(cmp.Or(c.Labels.Get(istioRev), strings.TrimPrefix(name, "-")))
+	if !isInjector {
+		m, err := yaml.MappingIn(c.Mesh)
+		if c.Mesh == "" || err != nil {
+			return false
+		}
+		p.readMesh(m)
+		return true
+	}
+	values, err := yaml.MappingIn(c.Values)
+	if c.Values == "" || err != nil {
+		return false
+	}
+	p.readValues(values, certain.Never)
+	p.config, _ = yaml.MappingIn(c.Config)
+	return true
+}
+
+// revisionOf returns "" for the default revision, whose label is "default".
+func revisionOf(label string) string {
+	if label == "default" {
+		return ""
+	}
+	return label
+}
+
+// readValues reads the values of Istio's chart, or what the chart makes of them for the injector.
+// rewrites is what an absent rewriteAppHTTPProbe means: the charts from 1.24 on say true, and the injector false.
+func (p *plane) readValues(values field.Map, rewrites certain.Certainty) {
+	p.rewrites = switchOf(dig(values, "sidecarInjectorWebhook", "rewriteAppHTTPProbe"), rewrites)
+	proxy, _ := dig(values, "global", "proxy").(field.Map)
+	p.valuesHold = switchOf(dig(proxy, "holdApplicationUntilProxyStarts"), certain.Never)
+	lifecycle, _ := dig(proxy, "lifecycle").(field.Map)
+	p.hasLifecycle = len(lifecycle) > 0
+	p.uncaptured = 15020
+	if v := dig(proxy, "statusPort"); v != nil {
+		p.uncaptured = portOf(v)
+	}
+	if v := dig(values, "pilot", "env", "ENABLE_NATIVE_SIDECARS"); v != nil {
+		p.native, p.auto = nativeOf(v)
+	}
+}
+
+// readMesh reads the configuration of the mesh.
+func (p *plane) readMesh(m field.Map) {
+	v, _ := dig(m, "defaultConfig").(field.Map)
+	c := proxyConfigOf(v)
+	p.meshHold = min(cmp.Or(c.Holds, certain.Never), c.Holds)
+	if _, isSet := last(v, "holdApplicationUntilProxyStarts"); !isSet {
+		p.meshHold = certain.Never
+	}
+	p.sendsTo = cmp.Or(c.StatusPort, 15020)
+	p.interception = cmp.Or(c.Interception, "REDIRECT")
+}
+
+// nativeOf reads the env var ENABLE_NATIVE_SIDECARS of istiod (pilot/pkg/features/experimental.go): a word that
+// it does not know is false.
+func nativeOf(v field.Value) (native certain.Certainty, auto bool) {
+	s := textOf(v)
+	if on, isBool := v.(bool); isBool {
+		s = strconv.FormatBool(on)
+	}
+	switch {
+	case pod.IsVariable(s):
+		return certain.Maybe, false
+	case s == "auto":
+		return certain.Maybe, true
+	}
+	on, _ := strconv.ParseBool(s)
+	return certain.Of(on), false
+}
+
+// An istiod is a Deployment istiod-REV. Of its containers `discovery` has the settings.
+type istiod struct {
+	Object
+	Template struct {
+		Spec struct {
+			Containers []struct {
+				Name    string      `json:"name"`
+				Image   string      `json:"image"`
+				Env     []envVar    `json:"env"`
+				EnvFrom []field.Map `json:"envFrom"`
+			} `json:"containers"`
+		} `json:"spec"`
+	} `json:"template"`
+	plane plane
+}
+
+type envVar struct {
+	Name      string    `json:"name"`
+	Value     string    `json:"value"`
+	ValueFrom field.Map `json:"valueFrom"`
+}
+
+func (d *istiod) complete() bool {
+	d.plane = plane{Object: &d.Object, kind: "Deployment", runs: true}
+	p := &d.plane
+	inName := strings.TrimPrefix(strings.TrimPrefix(d.Name, "istiod"), "-")
+	p.revision = revisionOf(cmp.Or(d.Labels.Get(istioRev), inName))
+	for _, c := range d.Template.Spec.Containers {
+		if c.Name != "discovery" {
+			continue
+		}
+		i := slices.IndexFunc(c.Env, func(e envVar) bool { return e.Name == "ENABLE_NATIVE_SIDECARS" })
+		switch {
+		case i >= 0 && c.Env[i].ValueFrom == nil:
+			p.native, p.auto = nativeOf(c.Env[i].Value)
+		case i < 0 && len(c.EnvFrom) == 0:
+			_, tag, _ := strings.Cut(c.Image[strings.LastIndexByte(c.Image, '/')+1:], ":")
+			p.native, p.auto = nativeByVersion(cmp.Or(d.Labels.Get("app.kubernetes.io/version"), tag))
+		}
+		return true
+	}
+	return false
+}
+
+// nativeByVersion returns the default of ENABLE_NATIVE_SIDECARS: false to 1.26, and then auto.
+func nativeByVersion(version string) (native certain.Certainty, auto bool) {
+	minor, known := minorOf(version)
+	switch {
+	case !known:
+		return certain.Maybe, false
+	case minor < 27:
+		return certain.Never, false
+	}
+	return certain.Maybe, true
+}
+
+// minorOf returns the minor number of a version 1.MINOR.
+func minorOf(version string) (minor int, known bool) {
+	rest, isOne := strings.CutPrefix(strings.TrimPrefix(version, "v"), "1.")
+	end := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
+	if end < 0 {
+		end = len(rest)
+	}
+	minor, err := strconv.Atoi(rest[:end])
+	return minor, isOne && err == nil
+}
+
+// A node says whether native sidecars can run on it.
+type node struct {
+	Object
+	NodeInfo struct {
+		KubeletVersion string `json:"kubeletVersion"`
+	} `json:"nodeInfo"`
+}
+
+// nativeOnNodes returns what auto means: that every node has Kubernetes 1.33 or newer (DetectNativeSidecar
+// in pkg/kube/inject/inject.go). It is known only if all nodes are.
+func nativeOnNodes(s *Surroundings) certain.Certainty {
+	if all := nodes.near(s); s.complete(nodes.Kind) && len(all) > 0 {
+		return certain.Of(!slices.ContainsFunc(all, func(n node) bool {
+			minor, known := minorOf(n.NodeInfo.KubeletVersion)
+			return !known || minor < 33
+		}))
+	}
+	return certain.Maybe
+}
+
+// An Istio is what the objects of Istio's installations state for a pod: those that are near, and
+// of far ones only whether their injector rewrites. It decides verdicts and no plans: what is
+// written must not depend on an installation that happens to lie in the same stream.
+type Istio struct {
+	Injected Stated // by the webhooks
+	Rewrites Stated
+	Native   Stated
+	Holds    func(annotation certain.Certainty) Stated // with what the pod's ProxyConfig says
+	// Uncaptured is the port that the redirection leaves to istio-proxy, and SendsTo the one where
+	// the injector sends probes, and where istio-proxy listens; 0 is not stated.
+	Uncaptured, SendsTo int
+	// FarRewrites names the one installation in another folder whose injector rewrites; "" if there
+	// is none, or there are several.
+	FarRewrites string
+}
+
+// Istio returns what the installations state for pods in a Namespace with these labels, if they are known.
+func (s *Surroundings) Istio(pods *Pods, namespace field.KeyValues, known bool) (x Istio) {
+	x.Holds = func(certain.Certainty) Stated { return Stated{} }
+	if s.facts == nil {
+		return x
+	}
+	ask := asked{pods: pods, namespace: namespace, known: known}
+	chosen := s.injecting(&ask, &x.Injected)
+	own := chosen.of(planes(s, near))
+	x.combine(s, own)
+	if x.Injected.Is == certain.Always {
+		x.require(own, &ask)
+	}
+	if x.Rewrites.At == "" && len(own) == 0 {
+		far := slices.DeleteFunc(planes(s, far), func(p *plane) bool { return p.rewrites == certain.Maybe })
+		if far = chosen.of(far); len(far) == 1 && far[0].rewrites == certain.Always {
+			x.FarRewrites = far[0].at()
+		}
+	}
+	return x
+}
+
+// planes returns what the objects state that lie in one way.
+func planes(s *Surroundings, where lie) (all []*plane) {
+	for _, c := range istioConfigs.in(s, where) {
+		c.plane.Object = &c.Object
+		all = append(all, &c.plane)
+	}
+	for _, d := range istiods.in(s, where) {
+		d.plane.Object = &d.Object
+		all = append(all, &d.plane)
+	}
+	return all
+}
+
+// combine joins what objects state of the revisions that may inject: a fact holds if it holds in each.
+func (x *Istio) combine(s *Surroundings, all []*plane) {
+	var valuesHold, meshHold Stated
+	ports := [2]map[int]bool{{}, {}}
+	hasLifecycle := false
+	isRunning := func(p *plane) bool { return p.runs }
+	for _, p := range all {
+		x.Rewrites.add(p.rewrites, p.at())
+		valuesHold.add(p.valuesHold, p.at())
+		meshHold.add(p.meshHold, p.at())
+		hasLifecycle = hasLifecycle || p.hasLifecycle
+		ports[0][p.uncaptured], ports[1][p.sendsTo] = true, true
+		if native := p.native; p.runs || !slices.ContainsFunc(all, isRunning) {
+			if p.auto {
+				native = nativeOnNodes(s)
+			}
+			x.Native.add(native, p.at())
+		}
+	}
+	x.Uncaptured, x.SendsTo = onlyOf(ports[0]), onlyOf(ports[1])
+	x.Holds = func(annotation certain.Certainty) Stated {
+		mesh := meshHold
+		if annotation != certain.Maybe {
+			mesh = Stated{annotation, "the annotation"}
+		}
+		switch {
+		case hasLifecycle:
+			return Stated{certain.Never, valuesHold.At}
+		case valuesHold.Is == certain.Always:
+			return valuesHold
+		case mesh.Is == certain.Always && valuesHold.Is == certain.Never:
+			return mesh
+		case mesh.Is == certain.Never && valuesHold.Is == certain.Never:
+			return valuesHold
+		}
+		return Stated{}
+	}
+}
+
+// onlyOf returns the one port besides 0; 0 if there is none, or there are several.
+func onlyOf(ports map[int]bool) (port int) {
+	for p := range ports {
+		switch {
+		case p == 0:
+		case port != 0:
+			return 0
+		default:
+			port = p
+		}
+	}
+	return port
+}

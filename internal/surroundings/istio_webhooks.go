@@ -1,0 +1,246 @@
+package surroundings
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+)
+
+// An istioWebhooks is a MutatingWebhookConfiguration of Istio's: that of a revision or of a tag. Its
+// label istio.io/rev is the revision that injects.
+type istioWebhooks struct {
+	Object
+	Webhooks []struct {
+		NamespaceSelector LabelSelector `json:"namespaceSelector"`
+		ObjectSelector    LabelSelector `json:"objectSelector"`
+		MatchConditions   []field.Map   `json:"matchConditions"` // expressions, which nobody evaluates here
+		Rules             []struct {
+			Operations []string `json:"operations"`
+			Resources  []string `json:"resources"`
+		} `json:"rules"`
+	} `json:"webhooks"`
+}
+
+func (w *istioWebhooks) complete() bool { return w.Labels.Get(istioRev) != "" }
+
+// An asked is a pod that asks for injection.
+type asked struct {
+	pods      *Pods
+	namespace field.KeyValues
+	known     bool // whether the namespace's labels are
+}
+
+// namespaceHas returns the value of a label of the Namespace, and whether it is set. The API server adds one
+// with the name.
+func (a *asked) namespaceHas(key string) (value string, set certain.Certainty) {
+	if key == "kubernetes.io/metadata.name" && a.pods.Namespace != "" {
+		return a.pods.Namespace, certain.Always
+	}
+	v, isSet := a.namespace.Lookup(key)
+	if !a.known || pod.IsVariable(v) {
+		return "", certain.Maybe
+	}
+	return v, certain.Of(isSet)
+}
+
+// podHas is the same of a label of the pods, when they are created.
+func (a *asked) podHas(key string) (value string, set certain.Certainty) {
+	v, isSet := a.pods.label(key)
+	if a.pods.Labels == nil || pod.IsVariable(v) || !isSet && key != istioRev && a.pods.getsLater(key) {
+		return "", certain.Maybe
+	}
+	return v, certain.Of(isSet)
+}
+
+// matches returns whether a selector matches labels, as the API server evaluates it.
+func (l *LabelSelector) matches(has func(key string) (string, certain.Certainty)) certain.Certainty {
+	found := certain.Always
+	for _, m := range l.MatchLabels {
+		v, set := has(m.Key)
+		found = min(found, requires(set, v == m.Value, false))
+	}
+	for _, x := range l.MatchExpressions {
+		v, set := has(x.Key)
+		in := slices.Contains(x.Values, v)
+		switch x.Operator {
+		case "In":
+			found = min(found, requires(set, in, false))
+		case "NotIn":
+			found = min(found, requires(set, !in, true))
+		case "Exists":
+			found = min(found, requires(set, true, false))
+		case "DoesNotExist":
+			found = min(found, requires(set, false, true))
+		default:
+			found = certain.Never
+		}
+	}
+	return found
+}
+
+// requires returns whether a requirement is met that is met so if a label is set, and so if it is absent.
+func requires(set certain.Certainty, ifSet, ifAbsent bool) certain.Certainty {
+	switch set {
+	case certain.Always:
+		return certain.Of(ifSet)
+	case certain.Never:
+		return certain.Of(ifAbsent)
+	}
+	return certain.Maybe
+}
+
+// matches returns whether one of the webhooks gets the pod.
+func (w *istioWebhooks) matches(a *asked) certain.Certainty {
+	best := certain.Never
+	for i := range w.Webhooks {
+		h := &w.Webhooks[i]
+		isOfPods := len(h.Rules) == 0
+		for _, r := range h.Rules {
+			isOfPods = isOfPods ||
+				slices.ContainsFunc(r.Resources, func(of string) bool { return of == "pods" || of == "*" || of == "*/*" }) &&
+					slices.ContainsFunc(r.Operations, func(of string) bool { return of == "CREATE" || of == "*" })
+		}
+		if !isOfPods {
+			continue
+		}
+		found := min(h.NamespaceSelector.matches(a.namespaceHas), h.ObjectSelector.matches(a.podHas))
+		if len(h.MatchConditions) > 0 {
+			found = min(found, certain.Maybe)
+		}
+		best = max(best, found)
+	}
+	return best
+}
+
+// A choice is which revisions may inject a pod; any if revisions is nil.
+type choice struct{ revisions []string }
+
+// of returns the objects about those revisions.
+func (c choice) of(all []*plane) []*plane {
+	if c.revisions == nil {
+		return all
+	}
+	isOther := func(p *plane) bool { return !slices.Contains(c.revisions, p.revision) }
+	return slices.DeleteFunc(slices.Clone(all), isOther)
+}
+
+// injecting returns the revisions that may inject a pod, and says whether one does, by the webhooks that are near.
+func (s *Surroundings) injecting(a *asked, injected *Stated) choice {
+	var always, maybe []string
+	at := ""
+	all := istioHooks.near(s)
+	for i := range all {
+		w := &all[i]
+		revision := revisionOf(w.Labels.Get(istioRev))
+		switch w.matches(a) {
+		case certain.Always:
+			always = append(always, revision)
+			at = w.words("MutatingWebhookConfiguration")
+		case certain.Maybe:
+			maybe = append(maybe, revision)
+		}
+	}
+	wanted, asks := a.revision()
+	switch {
+	case len(always) > 0:
+		*injected = Stated{certain.Always, at}
+		return choice{append(always, maybe...)}
+	case len(maybe) > 0:
+		return choice{maybe}
+	case len(all) > 0 && !asks || s.complete(istioHooks.Kind):
+		*injected = Stated{certain.Never, "no webhook of Istio's selects the pod"}
+		if len(all) > 0 {
+			injected.At = all[0].words("MutatingWebhookConfiguration") + " does not select the pod"
+		}
+		return choice{[]string{}}
+	case !a.known || !asks:
+		return choice{}
+	case wanted != "":
+		return choice{[]string{wanted}}
+	}
+	return byDefault(s)
+}
+
+// byDefault returns the revision that a pod gets which asks for the default one, where no webhook says so: the one
+// without a name, else, since `istioctl tag set default` may have chosen any, any.
+func byDefault(s *Surroundings) choice {
+	for _, where := range []lie{near, far} {
+		if slices.ContainsFunc(planes(s, where), func(p *plane) bool { return p.revision == "" }) {
+			return choice{[]string{""}}
+		}
+	}
+	return choice{}
+}
+
+// revision returns the revision or tag that the Namespace or the pod asks for, "" for the default one, and
+// whether it asks at all.
+func (a *asked) revision() (name string, asks bool) {
+	if v := a.namespace.Get(istioInjection); v != "" {
+		return "", v == "enabled"
+	}
+	if v := a.namespace.Get(istioRev); v != "" {
+		return revisionOf(v), true
+	}
+	if v, _ := a.pods.label(istioRev); v != "" {
+		return revisionOf(v), true
+	}
+	v, _ := a.pods.label(istioInject)
+	return "", v == "true"
+}
+
+// require says that a pod is not injected which a webhook sends to the injector, and the injector leaves
+// (injectRequired in pkg/kube/inject/inject.go).
+func (x *Istio) require(all []*plane, a *asked) {
+	inject, _ := a.pods.label(istioInject)
+	for _, p := range all {
+		if p.config == nil {
+			continue
+		}
+		never, always := a.selected(p.config, "neverInjectSelector"), a.selected(p.config, "alwaysInjectSelector")
+		isOff := textOf(dig(p.config, "policy")) == "disabled"
+		isTaken := never == certain.Never && (!isOff || always == certain.Always)
+		switch {
+		case inject == "true", isTaken:
+			continue
+		case never == certain.Always, isOff && never == certain.Never && always == certain.Never:
+			x.Injected = Stated{certain.Never, p.at()}
+		default:
+			x.Injected = Stated{}
+		}
+		return
+	}
+}
+
+// selected returns whether one of the selectors of the injector's configuration matches the pod. An empty one
+// matches nothing.
+func (a *asked) selected(config field.Map, key string) certain.Certainty {
+	best := certain.Never
+	for _, item := range lastOf[field.List](config, key) {
+		m, _ := item.(field.Map)
+		selector := selectorOf(m)
+		if len(selector.MatchLabels)+len(selector.MatchExpressions) > 0 {
+			best = max(best, selector.matches(a.podHas))
+		}
+	}
+	return best
+}
+
+// selectorOf returns a selector that is a value.
+func selectorOf(m field.Map) (l LabelSelector) {
+	labels, _ := dig(m, "matchLabels").(field.Map)
+	l.MatchLabels = labels.KeyValues()
+	expressions, _ := dig(m, "matchExpressions").(field.List)
+	for _, e := range expressions {
+		e, _ := e.(field.Map)
+		x := Requirement{Key: textOf(dig(e, "key")), Operator: textOf(dig(e, "operator"))}
+		values, _ := dig(e, "values").(field.List)
+		for _, v := range values {
+			x.Values = append(x.Values, strings.TrimSpace(textOf(v)))
+		}
+		l.MatchExpressions = append(l.MatchExpressions, x)
+	}
+	return l
+}
