@@ -50,7 +50,9 @@ func Explain(template *corev1.PodTemplateSpec, owner Owner, c *RewriteProbes) (*
 	return run(template, owner, c, pipeline.Inspect)
 }
 
-func run(template *corev1.PodTemplateSpec, owner Owner, c *RewriteProbes, mode pipeline.Mode) (out *Report, err error) {
+func run(
+	template *corev1.PodTemplateSpec, owner Owner, c *RewriteProbes, wants pipeline.Wants,
+) (out *Report, err error) {
 	defer pipeline.Recover(&err)
 	if template == nil {
 		return nil, errors.New("the pod template must not be nil")
@@ -77,10 +79,10 @@ func run(template *corev1.PodTemplateSpec, owner Owner, c *RewriteProbes, mode p
 	}
 	seen := pipeline.Run([]*manifest.Stream{s}, decoded, pipeline.Inspect)
 	out = &Report{Findings: findings.Of(seen), Probes: probesOf(seen), Changed: seen.Changed > 0}
-	if mode == pipeline.Inspect {
+	if wants == pipeline.Inspect {
 		return out, nil
 	}
-	r := pipeline.Run([]*manifest.Stream{s}, decoded, mode)
+	r := pipeline.Run([]*manifest.Stream{s}, decoded, wants)
 	out.Findings, out.Changed = findings.Of(r), r.Changed > 0
 	if r.Failed() {
 		out.Changed = false

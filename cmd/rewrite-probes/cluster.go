@@ -89,13 +89,13 @@ func (t *tool) readCluster(cmd *cobra.Command, c *config.RewriteProbes, factsOnl
 // runCluster does what runPipeline does with what a cluster runs, or, if the arguments name manifests, with
 // those: then the cluster only tells facts.
 func (t *tool) runCluster(
-	cmd *cobra.Command, mode pipeline.Mode, args []string,
+	cmd *cobra.Command, wants pipeline.Wants, args []string,
 ) (*pkg, *report.Report, error) {
 	if err := t.cluster.check(cmd); err != nil {
 		return nil, nil, err
 	}
 	if !t.cluster.cluster {
-		return t.runPipeline(cmd, mode, args)
+		return t.runPipeline(cmd, wants, args)
 	}
 	p := &pkg{allowEmpty: t.allowEmpty, fence: newFence(nil)}
 	var c *config.RewriteProbes
@@ -125,7 +125,7 @@ func (t *tool) runCluster(
 	if read.AllPeers && !p.setsMTLS {
 		run = runPermissive
 	}
-	r := run(streams, beside, c, mode)
+	r := run(streams, beside, c, wants)
 	for _, refused := range read.Refused {
 		r.Messages = append(r.Messages, unread(refused))
 	}
@@ -145,14 +145,14 @@ func (t *tool) runCluster(
 // runPermissive runs with the mode of mutual TLS that Istio has without a PeerAuthentication, and says what
 // STRICT would change.
 func runPermissive(
-	streams, beside []*manifest.Stream, c *config.RewriteProbes, mode pipeline.Mode,
+	streams, beside []*manifest.Stream, c *config.RewriteProbes, wants pipeline.Wants,
 ) *report.Report {
 	c.Spec.Istio.MTLS = "STRICT"
 	strict := pipeline.RunBeside(streams, beside, c, pipeline.Gate)
 	c.Spec.Istio.MTLS = "PERMISSIVE"
-	r := pipeline.RunBeside(streams, beside, c, mode)
+	r := pipeline.RunBeside(streams, beside, c, wants)
 	judged := r
-	if mode == pipeline.Inspect {
+	if wants == pipeline.Inspect {
 		judged = pipeline.RunBeside(streams, beside, c, pipeline.Gate)
 	}
 	note := report.Stricter(strict, judged)

@@ -31,7 +31,7 @@ type editFlags struct {
 }
 
 // edits makes a command edit stdin (no arguments, or "-") or the files below the paths.
-func (t *tool) edits(cmd *cobra.Command, mode pipeline.Mode) {
+func (t *tool) edits(cmd *cobra.Command, mode pipeline.Wants) {
 	f := &editFlags{}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return f.run(cmd, t, mode, args)
@@ -44,7 +44,7 @@ func (t *tool) edits(cmd *cobra.Command, mode pipeline.Mode) {
 	p.BoolVar(&f.exitCode, "exit-code", false, "with -d or -l: exit with 1 if a file would change")
 }
 
-func (f *editFlags) run(cmd *cobra.Command, t *tool, mode pipeline.Mode, args []string) error {
+func (f *editFlags) run(cmd *cobra.Command, t *tool, mode pipeline.Wants, args []string) error {
 	if err := f.check(args); err != nil {
 		return &usageError{err}
 	}

@@ -59,7 +59,7 @@ Exit codes:
 		return nil
 	}
 	t.inspects(cmd, inspection{
-		mode: func(format string) pipeline.Mode {
+		wants: func(format string) pipeline.Wants {
 			if format == "json" || format == "junit" { // which have all probes
 				return pipeline.Judge
 			}
@@ -109,7 +109,7 @@ kustomizations that are not built. --allow-empty accepts them.`,
 		return r.Explain(t.out, t.verbose, t.colorOf(t.out))
 	}
 	t.inspects(cmd, inspection{
-		mode:    func(string) pipeline.Mode { return pipeline.Inspect },
+		wants:   func(string) pipeline.Wants { return pipeline.Inspect },
 		fold:    (*report.Report).WarnOfInjector,
 		show:    show,
 		usage:   "`FORMAT`: text, json, html (a page for a browser) or markdown (for a pull request's comment)",
@@ -120,7 +120,7 @@ kustomizations that are not built. --allow-empty accepts them.`,
 
 // An inspection is what a command does with what a run has found.
 type inspection struct {
-	mode    func(format string) pipeline.Mode
+	wants   func(format string) pipeline.Wants
 	fold    func(r *report.Report) // what many messages or templates have in common into one message
 	show    func(r *report.Report, format string) error
 	usage   string   // of the flag for the format
@@ -132,7 +132,7 @@ type inspection struct {
 func (t *tool) inspects(cmd *cobra.Command, its inspection) {
 	var format choice
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		p, r, err := t.runCluster(cmd, its.mode(format.value), args)
+		p, r, err := t.runCluster(cmd, its.wants(format.value), args)
 		if err != nil {
 			return err
 		}

@@ -342,14 +342,14 @@ func isStrayManifest(path string, s *manifest.Stream) bool {
 
 // runPipeline reads what the arguments name and takes it through the pipeline.
 func (t *tool) runPipeline(
-	cmd *cobra.Command, mode pipeline.Mode, args []string,
+	cmd *cobra.Command, wants pipeline.Wants, args []string,
 ) (*pkg, *report.Report, error) {
 	p, c, err := t.readInput(cmd, args)
 	if err != nil {
 		return nil, nil, err
 	}
 	done := t.progress("planning " + report.Plural(len(p.streams), "file"))
-	r := pipeline.Run(p.streams, c, mode)
+	r := pipeline.Run(p.streams, c, wants)
 	done()
 	r.Messages = slices.Insert(r.Messages, 0, p.messages...)
 	r.Config = p.config

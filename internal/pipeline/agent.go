@@ -16,20 +16,18 @@ import (
 // the streams, named as NAME or NAMESPACE/NAME. Its probe is the one that the
 // author of the group or of its workload wrote.
 func AgentConfig(streams []*manifest.Stream, c *config.RewriteProbes, name string) (*vmconfig.Config, error) {
-	r := newRun(streams, c, Inspect)
+	in := newInputs(streams, c)
 	var found []*manifest.Object
 	var all []string // the names of all groups
-	for _, s := range streams {
-		for _, o := range s.Objects() {
-			if workload.Classify(o, r.custom) != workload.WorkloadGroup {
-				continue
-			}
-			full := o.Namespace() + "/" + o.Name()
-			if name == full || name == o.Name() {
-				found = append(found, o)
-			}
-			all = append(all, fmt.Sprintf("%q", strings.TrimPrefix(full, "/")))
+	for o := range objectsOf(streams) {
+		if workload.Classify(o, in.custom) != workload.WorkloadGroup {
+			continue
 		}
+		full := o.Namespace() + "/" + o.Name()
+		if name == full || name == o.Name() {
+			found = append(found, o)
+		}
+		all = append(all, fmt.Sprintf("%q", strings.TrimPrefix(full, "/")))
 	}
 	if len(found) != 1 {
 		return nil, fmt.Errorf(
@@ -43,7 +41,7 @@ func AgentConfig(streams []*manifest.Stream, c *config.RewriteProbes, name strin
 	if err != nil {
 		return nil, err
 	}
-	g, err := r.group(o, meta)
+	g, err := in.group(o, meta)
 	if err != nil {
 		return nil, err
 	}

@@ -60,18 +60,15 @@ func (r *run) judge(t *report.Template) {
 		case p.If != "":
 			key, text = words.possible, possibleText(t, p, words.text)
 		}
-		text.What, text.Why = r.sharedText(text.What), r.sharedText(text.Why)
+		text.What, text.Why = r.shares.text(text.What), r.shares.text(text.Why)
 		m := report.NewMessage(key, text)
 		m.Object, m.Line = t.Object, t.Line(i)
-		m.Elsewhere, m.Disputed = r.sharedText(p.RewrittenElsewhere), r.sharedText(p.RewritesDisputed)
-		m.Container, m.If = p.Container, r.sharedText(p.If)
-		m.Field = r.shared(p.Field.String(), p.Field).(field.Path)
+		m.Elsewhere, m.Disputed = r.shares.text(p.RewrittenElsewhere), r.shares.text(p.RewritesDisputed)
+		m.Container, m.If = p.Container, r.shares.text(p.If)
+		m.Field = share(r.shares, p.Field.String(), p.Field)
 		r.judged = append(r.judged, m)
 	}
 }
-
-// sharedText is shared for a text.
-func (r *run) sharedText(s string) string { return r.shared(s, s).(string) }
 
 // isHarmfulOptOut reports whether somebody has taken a probe out of the rewriting that certainly
 // fails or passes falsely.

@@ -16,7 +16,7 @@ import (
 
 // envoyConfigs are the configurations of the workloads of a run, and why others need none.
 type envoyConfigs struct {
-	run    *run
+	*inputs
 	texts  []string
 	owners []string // of each text: NAMESPACE/NAME
 	why    string   // nothing of a workload is rewritten, as far as the plan says it
@@ -32,16 +32,14 @@ func EnvoyConfig(streams []*manifest.Stream, c *config.RewriteProbes, name strin
 	own.Spec.Options.Mesh = "osm"
 	own.Spec.Options.AnsweredBy = transformer.AnsweredByEnvoy
 	own.Spec.Options.Rewrite = c.Spec.Options.Rewrite
-	all := envoyConfigs{run: newRun(streams, &own, Inspect)}
-	for _, s := range streams {
-		for _, o := range s.Objects() {
-			full := strings.TrimPrefix(o.Namespace()+"/"+o.Name(), "/")
-			if name != "" && name != full && name != o.Name() {
-				continue
-			}
-			if err := all.add(o, full); err != nil {
-				return "", fmt.Errorf("%s: %w", o, err)
-			}
+	all := envoyConfigs{inputs: newInputs(streams, &own)}
+	for o := range objectsOf(streams) {
+		full := strings.TrimPrefix(o.Namespace()+"/"+o.Name(), "/")
+		if name != "" && name != full && name != o.Name() {
+			continue
+		}
+		if err := all.add(o, full); err != nil {
+			return "", fmt.Errorf("%s: %w", o, err)
 		}
 	}
 	return all.only(name)
@@ -70,24 +68,15 @@ func (all *envoyConfigs) only(name string) (string, error) {
 
 // add adds the configuration for each pod template of an object that needs one.
 func (all *envoyConfigs) add(o *manifest.Object, name string) error {
-	r := all.run
-	if workload.Classify(o, r.custom) != workload.Known {
+	if workload.Classify(o, all.custom) != workload.Known {
 		return nil
 	}
-	meta, err := o.Metadata()
+	templates, err := all.podTemplates(o)
 	if err != nil {
 		return err
 	}
-	templates, err := workload.Templates(o, r.custom)
-	if err != nil {
-		return err
-	}
-	for _, ref := range templates {
-		in, err := r.input(o, meta, ref)
-		if err != nil {
-			return err
-		}
-		originals, findings := r.planner.Rewritten(in)
+	for _, in := range templates {
+		originals, findings := all.planner.Rewritten(in)
 		if f := transformer.FirstError(findings); f != nil {
 			return errors.New(f.Text.String())
 		}

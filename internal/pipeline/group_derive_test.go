@@ -81,7 +81,7 @@ func derived(t *testing.T, text string, c *config.RewriteProbes) (group string, 
 }
 
 // runText runs the pipeline over a text.
-func runText(t *testing.T, text string, c *config.RewriteProbes, mode pipeline.Mode) (out string, refused bool) {
+func runText(t *testing.T, text string, c *config.RewriteProbes, mode pipeline.Wants) (out string, refused bool) {
 	t.Helper()
 	d, err := do([]byte(text), c, mode)
 	if err != nil {

@@ -42,12 +42,10 @@ func (r *run) reportMisspeltIn(field string, names []string, of func(*manifest.O
 	}
 	var have []string
 	isThere := make(map[string]bool)
-	for _, s := range r.streams {
-		for _, o := range s.Objects() {
-			if name := of(o); !isThere[name] {
-				isThere[name] = true
-				have = append(have, name)
-			}
+	for o := range objectsOf(r.streams) {
+		if name := of(o); !isThere[name] {
+			isThere[name] = true
+			have = append(have, name)
 		}
 	}
 	for _, name := range names {
@@ -61,7 +59,7 @@ func (r *run) reportMisspeltIn(field string, names []string, of func(*manifest.O
 		if i >= 0 {
 			text := reason.NewText("`spec.%s` of the functionConfig names %q, which is nowhere in the input", field, name)
 			text.Fix = fmt.Sprintf("Write %q", have[i])
-			r.out.Messages = append(r.out.Messages, report.NewMessage(reason.ConfigMisspelt, text))
+			r.add(report.NewMessage(reason.ConfigMisspelt, text))
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
-	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/nearby"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
@@ -20,23 +19,23 @@ const (
 
 // reportObsolete says that Istio ignores an object, or an annotation or label of one, which somebody
 // may believe to keep mutual TLS from the probes.
-func (r *run) reportObsolete(o *manifest.Object) {
-	isPolicy := o.Group() == oldAuthGroup &&
-		(o.Kind() == "Policy" || o.Kind() == "MeshPolicy")
-	isService := o.Kind() == "Service" &&
-		o.Group() == "" &&
-		o.MayMention(oldAuthPrefix)
+func (r *run) reportObsolete(s *subject) {
+	isPolicy := s.Group() == oldAuthGroup &&
+		(s.Kind() == "Policy" || s.Kind() == "MeshPolicy")
+	isService := s.Kind() == "Service" &&
+		s.Group() == "" &&
+		s.MayMention(oldAuthPrefix)
 	if !isPolicy && !isService {
 		return
 	}
-	meta, err := o.Metadata()
+	meta, err := s.Metadata()
 	if err != nil ||
 		nearby.IsLocal(meta) ||
-		!r.selects(o.Kind(), meta) {
+		!r.selects(s.Kind(), meta) {
 		return
 	}
 	if isPolicy {
-		r.addFinding(o, transformer.NewFinding(reason.ObsoleteIstio, nil, "Istio ignores this %s", o.Kind()).
+		r.addFinding(s, transformer.NewFinding(reason.ObsoleteIstio, nil, "Istio ignores this %s", s.Kind()).
 			Why("Istio 1.6 and later have no %s", oldAuthGroup).
 			Fix("Write a PeerAuthentication for mutual TLS, or a RequestAuthentication for tokens. Then delete this object"))
 		return
@@ -48,7 +47,7 @@ func (r *run) reportObsolete(o *manifest.Object) {
 	}{{"annotations", meta.Annotations}, {"labels", meta.Labels}} {
 		for _, e := range x.entries {
 			if port, isOld := strings.CutPrefix(e.Key, oldAuthPrefix); isOld {
-				r.addFinding(o, obsoletePort(path.Key(x.kind, e.Key), e.Value, port))
+				r.addFinding(s, obsoletePort(path.Key(x.kind, e.Key), e.Value, port))
 			}
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // isOwned reports whether another object of the run makes this one, as in a list of
 // everything in a cluster. What there is to say of its pods is said of the other, and
 // nobody edits this one.
-func (r *run) isOwned(o *manifest.Object) bool {
+func (in *inputs) isOwned(o *manifest.Object) bool {
 	if k := o.Kind(); k != "Pod" && k != "ReplicaSet" && k != "Job" && !o.Stream().FromCluster {
 		return false
 	}
@@ -27,7 +27,7 @@ func (r *run) isOwned(o *manifest.Object) bool {
 		if !ref.Controller {
 			continue
 		}
-		if r.makers(ref.Kind, o.Namespace(), ref.Name) != nil {
+		if in.makers(ref.Kind, o.Namespace(), ref.Name) != nil {
 			return true
 		}
 		// A Deployment names its ReplicaSets, which may not be in the list.
@@ -36,7 +36,7 @@ func (r *run) isOwned(o *manifest.Object) bool {
 		if made &&
 			hash != "" &&
 			ref.Kind == "ReplicaSet" &&
-			r.makers("Deployment", o.Namespace(), name) != nil {
+			in.makers("Deployment", o.Namespace(), name) != nil {
 			return true
 		}
 	}
@@ -47,17 +47,15 @@ func (r *run) isOwned(o *manifest.Object) bool {
 type maker struct{ kind, namespace, name string }
 
 // makers returns the objects of the run that make pods and have the names.
-func (r *run) makers(kind, namespace, name string) []*manifest.Object {
-	if r.byName == nil {
-		r.byName = make(map[maker][]*manifest.Object)
-		for _, s := range r.streams {
-			for _, o := range s.Objects() {
-				if workload.Classify(o, r.custom) == workload.Known {
-					m := maker{o.Kind(), o.Namespace(), o.Name()}
-					r.byName[m] = append(r.byName[m], o)
-				}
+func (in *inputs) makers(kind, namespace, name string) []*manifest.Object {
+	if in.byName == nil {
+		in.byName = make(map[maker][]*manifest.Object)
+		for o := range objectsOf(in.streams) {
+			if workload.Classify(o, in.custom) == workload.Known {
+				m := maker{o.Kind(), o.Namespace(), o.Name()}
+				in.byName[m] = append(in.byName[m], o)
 			}
 		}
 	}
-	return r.byName[maker{kind, namespace, name}]
+	return in.byName[maker{kind, namespace, name}]
 }

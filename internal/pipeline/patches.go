@@ -19,21 +19,17 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// A patching is what one run makes of its plans as patches.
-type patching struct {
+// A patchMaker is the sink that makes patches of plans.
+type patchMaker struct {
+	*run
 	set patches.Set
-	// object is the current one, as a value, and reads are of the plans for it.
+	// object is the value of the guarded subject that is planned; nil if it is another one. reads are of the
+	// plans for it.
 	object field.Value
 	reads  []transformer.Reads
 	// kinds are those of other objects that any plan reads, and namespace is what it reads of Namespaces.
 	kinds     surroundings.Kinds
 	namespace field.MetadataKeys
-}
-
-func (p *patching) note(r transformer.Reads) {
-	p.reads = append(p.reads, r)
-	p.kinds |= r.Kinds
-	p.namespace.Merge(&r.Namespace)
 }
 
 // Patches takes the streams through the pipeline as Run does, and returns as patches what Run would
@@ -43,27 +39,37 @@ func Patches(
 	streams []*manifest.Stream, c *config.RewriteProbes, sends func(*manifest.Object) bool, goes patches.Destination,
 ) (*patches.Set, *report.Report) {
 	other := send(streams, goes)
-	r := newRun(streams, c, Rewrite)
+	m := &patchMaker{run: newRun(streams, c, Rewrite)}
+	m.sink = m
 	if other != "" {
-		r.out.Messages = append(r.out.Messages, otherNamespace(other, goes))
+		m.add(otherNamespace(other, goes))
 	}
-	r.patching = &patching{}
-	known, custom := r.guarded()
-	for o := range r.objects() {
-		switch isGuarded := slices.Contains(known, kindOf(o)) ||
-			slices.Contains(custom, kindOf(o)); {
-		case !sends(o):
+	known, custom := m.guarded()
+	for s := range m.subjects() {
+		isGuarded := slices.Contains(known, kindOf(s.Object)) || slices.Contains(custom, kindOf(s.Object))
+		switch {
+		case !sends(s.Object):
 		case isGuarded:
-			r.guardedObject(o)
+			m.guardedObject(s)
 		default:
-			r.patching.object = nil
-			r.protected(o)
+			m.object = nil
+			m.protected(s)
 		}
 	}
-	r.patchSurroundings(sends)
-	r.patching.set.Guarded = guards(append(known, r.guardedAround()...), custom)
-	out := r.finish()
-	return &r.patching.set, out
+	m.patchSurroundings(sends)
+	m.set.Guarded = guards(append(known, m.guardedAround()...), custom)
+	return &m.set, m.finish()
+}
+
+// plan notes what the plan reads. Nobody restores what is patched, so no texts are kept.
+func (m *patchMaker) plan(_ *subject, p planning) transformer.Plan {
+	p.note()
+	plan := p.rewrite(nil)
+	reads := p.reads(&plan)
+	m.reads = append(m.reads, reads)
+	m.kinds |= reads.Kinds
+	m.namespace.Merge(&reads.Namespace)
+	return plan
 }
 
 func kindOf(o *manifest.Object) patches.GroupKind {
@@ -72,25 +78,20 @@ func kindOf(o *manifest.Object) patches.GroupKind {
 
 // guarded returns the kinds of which a new object may have probes: those that are known, and those
 // of the functionConfig.
-func (r *run) guarded() (known, custom []patches.GroupKind) {
+func (m *patchMaker) guarded() (known, custom []patches.GroupKind) {
 	for _, k := range workload.Kinds() {
 		known = append(known, patches.GroupKind{Group: k.Group, Kind: k.Name})
 	}
 	known = append(known, patches.GroupKind{Group: "networking.istio.io", Kind: "WorkloadGroup"})
-	for _, c := range r.custom {
+	for _, c := range m.custom {
 		custom = append(custom, patches.GroupKind{Group: c.Group, Kind: c.Kind})
 	}
-	return r.selectable(known), r.selectable(custom)
+	return m.selectable(known), m.selectable(custom)
 }
 
 // selectable returns the kinds of which the functionConfig lets an object be rewritten.
-func (r *run) selectable(kinds []patches.GroupKind) []patches.GroupKind {
-	return slices.DeleteFunc(
-		kinds,
-		func(k patches.GroupKind) bool {
-			return !r.spec.MaySelect(k.Kind)
-		},
-	)
+func (m *patchMaker) selectable(kinds []patches.GroupKind) []patches.GroupKind {
+	return slices.DeleteFunc(kinds, func(k patches.GroupKind) bool { return !m.spec.MaySelect(k.Kind) })
 }
 
 // guards divides kinds by guards. A guard selects every kind in every group that it has, so that a
@@ -118,9 +119,9 @@ func guards(known, custom []patches.GroupKind) [][]patches.GroupKind {
 }
 
 // guardedAround returns the kinds of which a new object may change a plan for another.
-func (r *run) guardedAround() (all []patches.GroupKind) {
-	kinds := r.patching.kinds
-	if r.openShift() != nil { // one is enough
+func (m *patchMaker) guardedAround() (all []patches.GroupKind) {
+	kinds := m.kinds
+	if m.openShift() != nil { // one is enough
 		kinds &^= surroundings.OpenShift.Set()
 	}
 	for _, k := range kinds.All() {
@@ -130,12 +131,10 @@ func (r *run) guardedAround() (all []patches.GroupKind) {
 }
 
 // openShift returns the first object that only OpenShift has; nil if there is none.
-func (r *run) openShift() *manifest.Object {
-	for _, s := range r.streams {
-		for _, o := range s.Objects() {
-			if surroundings.IsOpenShift(o.APIVersion(), o.Kind()) {
-				return o
-			}
+func (m *patchMaker) openShift() *manifest.Object {
+	for o := range objectsOf(m.streams) {
+		if surroundings.IsOpenShift(o.APIVersion(), o.Kind()) {
+			return o
 		}
 	}
 	return nil
@@ -150,37 +149,37 @@ func target(o *manifest.Object) patches.Target {
 }
 
 // guardedObject takes an object through the pipeline of which a new one would make the build fail.
-func (r *run) guardedObject(o *manifest.Object) {
-	meta, err := o.Metadata()
+func (m *patchMaker) guardedObject(s *subject) {
+	meta, err := s.Metadata()
 	if err == nil && nearby.IsLocal(meta) {
 		return // kustomize drops it, so that it is new if it is local no more
 	}
-	if r.isOwned(o) {
-		r.addFinding(o, transformer.NewFinding(reason.NotPatchable, nil, "its controller is in the build too, and makes it").
+	if m.isOwned(s.Object) {
+		m.addFinding(s, transformer.NewFinding(reason.NotPatchable, nil, "its controller is in the build too, and makes it").
 			Fix("Take it out of the base"))
 		return
 	}
-	p := r.patching
-	p.reads = nil
-	if p.object = r.exact(o); p.object == nil {
+	m.reads = nil
+	m.object = m.exact(s)
+	if m.object == nil {
 		return
 	}
-	if !patches.IsTest(o) {
-		p.set.Known = append(p.set.Known, target(o))
+	if !patches.IsTest(s.Object) {
+		m.set.Known = append(m.set.Known, target(s.Object))
 	}
 	if err == nil {
-		p.reads = append(p.reads, r.chosenBy(o))
+		m.reads = append(m.reads, m.chosenBy(s.Object))
 	}
-	if err == nil && !r.selects(o.Kind(), meta) {
-		r.patch(o, nil, nil)
+	if err == nil && !m.selects(s.Kind(), meta) {
+		m.take(s, nil, 0)
 		return
 	}
-	r.protected(o)
+	m.protected(s)
 }
 
 // chosenBy returns what decides whether an object is rewritten, and which pod templates it has.
-func (r *run) chosenBy(o *manifest.Object) (reads transformer.Reads) {
-	for _, key := range r.spec.SelectingLabels() {
+func (m *patchMaker) chosenBy(o *manifest.Object) (reads transformer.Reads) {
+	for _, key := range m.spec.SelectingLabels() {
 		reads.Fields = append(reads.Fields, field.NewPath("metadata", "labels", key))
 	}
 	switch o.Kind() {
@@ -190,7 +189,7 @@ func (r *run) chosenBy(o *manifest.Object) (reads transformer.Reads) {
 	if workload.IsWorkloadGroup(o.Group(), o.Kind()) {
 		return reads
 	}
-	lists, missing, err := workload.Deciding(o, r.custom)
+	lists, missing, err := workload.Deciding(o, m.custom)
 	if err != nil {
 		return reads // the object cannot be planned for either
 	}
@@ -200,14 +199,14 @@ func (r *run) chosenBy(o *manifest.Object) (reads transformer.Reads) {
 }
 
 // exact returns the value of an object; nil, with a message, if kustomize cannot patch it.
-func (r *run) exact(o *manifest.Object) field.Value {
-	v, err := valueOf(o)
+func (m *patchMaker) exact(s *subject) field.Value {
+	v, err := valueOf(s.Object)
 	switch {
 	case err != nil:
-		r.fail(o, err)
+		m.add(s.failure(err))
 		return nil
 	case !patches.IsExact(v):
-		r.addFinding(o, transformer.NewFinding(reason.NotPatchable, nil, "it has a whole number above 2^53, which kustomize rounds in every object that it patches").
+		m.addFinding(s, transformer.NewFinding(reason.NotPatchable, nil, "it has a whole number above 2^53, which kustomize rounds in every object that it patches").
 			Fix("Write the number as a string, exclude the object, or run rewrite-probes as a function or in a pipe"))
 		return nil
 	}
@@ -219,56 +218,54 @@ func valueOf(o *manifest.Object) (v field.Value, err error) {
 	return v, err
 }
 
-// patch adds the patch for an object that its plans edit, or that tests that there still is
+// take adds the patch for an object that its plans edit, or that tests that there still is
 // nothing to edit. One that is not guarded has no edits.
-func (r *run) patch(o *manifest.Object, plans []report.Template, edits []field.Edit) {
-	if r.patching.object == nil {
-		return
+func (m *patchMaker) take(s *subject, plans []report.Template, _ int) (changed bool) {
+	if m.object == nil {
+		return false
 	}
-	if workload.IsWorkloadGroup(o.Group(), o.Kind()) &&
-		len(edits) > 0 {
-		r.addFinding(o, transformer.NewFinding(reason.NotPatchable, nil, "its original probe must stay with it, in an annotation"))
-		return
+	edits := editsOf(plans)
+	if workload.IsWorkloadGroup(s.Group(), s.Kind()) && len(edits) > 0 {
+		m.addFinding(s, transformer.NewFinding(reason.NotPatchable, nil, "its original probe must stay with it, in an annotation"))
+		return false
 	}
-	before := patches.Built(r.patching.object)
+	before := patches.Built(m.object)
 	tests, changes, after, err := field.Operations(before, edits)
 	if err == nil {
-		err = r.checkPatched(o, edits, after)
+		err = checkPatched(s, edits, after)
 	}
 	if err != nil {
-		r.addFinding(o, transformer.NewFinding(reason.NotPatchable, nil, "%v", err))
-		return
+		m.addFinding(s, transformer.NewFinding(reason.NotPatchable, nil, "%v", err))
+		return false
 	}
+	changed = len(changes) > 0
 	all := [][]field.Operation{}
-	if len(changes) > 0 { // kustomize also selects an object by the name and namespace that it had before
+	if changed { // kustomize also selects an object by the name and namespace that it had before
 		id := []field.Path{field.NewPath("metadata", "name"), field.NewPath("metadata", "namespace")}
 		all = append(all, patches.Reading{Fields: id}.Tests(before))
 	}
-	for _, reads := range r.patching.reads {
+	for _, reads := range m.reads {
 		all = append(all, patches.Reading{Fields: reads.Fields, Names: reads.Names}.Tests(before))
 	}
-	comment := o.String() + ": " + cmp.Or(report.Line(plans), "nothing to rewrite, as long as this holds")
-	tested := patches.Merged(append(all, tests)...)
 	p := patches.Patch{
-		Target:     target(o),
-		Comment:    comment,
-		Operations: append(tested, changes...),
+		Target:     target(s.Object),
+		Comment:    s.String() + ": " + cmp.Or(report.Line(plans), "nothing to rewrite, as long as this holds"),
+		Operations: append(patches.Merged(append(all, tests)...), changes...),
 	}
-	if len(p.Operations) > 0 && (len(changes) > 0 || !patches.IsTest(o)) {
-		r.patching.set.Patches = append(r.patching.set.Patches, p)
+	if len(p.Operations) > 0 && (changed || !patches.IsTest(s.Object)) {
+		m.set.Patches = append(m.set.Patches, p)
 	}
 	wasRewritten := func(t report.Template) bool { return t.WasRewritten }
-	if len(changes) > 0 {
-		r.out.AddChange(o.Stream().Name())
-	} else if slices.ContainsFunc(plans, wasRewritten) {
-		r.patching.set.Rewritten = append(r.patching.set.Rewritten, target(o))
+	if !changed && slices.ContainsFunc(plans, wasRewritten) {
+		m.set.Rewritten = append(m.set.Rewritten, p.Target)
 	}
+	return changed
 }
 
 // checkPatched compares an object after the operations of its patch with what the editor makes of
 // the same edits.
-func (r *run) checkPatched(o *manifest.Object, edits []field.Edit, after field.Value) error {
-	want, err := o.Preview(edits)
+func checkPatched(s *subject, edits []field.Edit, after field.Value) error {
+	want, err := s.Preview(edits)
 	if err == nil && !field.Equal(after, patches.Built(want)) {
 		err = errors.New("its patch would not give what the function writes, which is a mistake in rewrite-probes; please report it")
 	}
@@ -276,44 +273,41 @@ func (r *run) checkPatched(o *manifest.Object, edits []field.Edit, after field.V
 }
 
 // patchSurroundings adds patches that test what the plans read of other objects.
-func (r *run) patchSurroundings(sends func(*manifest.Object) bool) {
-	p := r.patching
-	kinds := r.guardedAround()
-	for o := range r.objects() {
-		if !slices.Contains(kinds, kindOf(o)) ||
-			!sends(o) ||
-			o.Name() == "" {
+func (m *patchMaker) patchSurroundings(sends func(*manifest.Object) bool) {
+	kinds := m.guardedAround()
+	for s := range m.subjects() {
+		if !slices.Contains(kinds, kindOf(s.Object)) || !sends(s.Object) || s.Name() == "" {
 			continue
 		}
-		object := r.exact(o)
+		object := m.exact(s)
 		if object == nil {
 			continue
 		}
-		t := target(o)
-		p.set.Known = append(p.set.Known, t)
+		t := target(s.Object)
+		m.set.Known = append(m.set.Known, t)
 		reading := patches.Reading{Fields: []field.Path{field.NewPath("spec")}}
-		if o.Kind() == "Namespace" {
-			reading.Fields = p.namespace.Paths(field.NewPath("metadata"))
+		if s.Kind() == "Namespace" {
+			reading.Fields = m.namespace.Paths(field.NewPath("metadata"))
 		}
-		if o.Kind() != "Service" { // a merge patch would join ports that have one number
-			p.set.Required = append(p.set.Required, t)
+		if s.Kind() != "Service" { // a merge patch would join ports that have one number
+			m.set.Required = append(m.set.Required, t)
 		}
-		p.set.Patches = append(p.set.Patches, patches.Patch{
-			Target: t, Comment: o.String() + ": the patches below depend on this", Operations: patches.Merged(reading.Tests(patches.Built(object))),
+		m.set.Patches = append(m.set.Patches, patches.Patch{
+			Target: t, Comment: s.String() + ": the patches below depend on this", Operations: patches.Merged(reading.Tests(patches.Built(object))),
 		})
 	}
-	if o := r.openShift(); o != nil && p.kinds&surroundings.OpenShift.Set() != 0 {
-		p.set.Required = append(p.set.Required, target(o))
+	if o := m.openShift(); o != nil && m.kinds&surroundings.OpenShift.Set() != 0 {
+		m.set.Required = append(m.set.Required, target(o))
 	}
 }
 
 // removePatches takes out of an object what [patches.Set.Into] has written.
-func (r *run) removePatches(o *manifest.Object) {
-	if err := o.Apply(patches.Removal(o)); err != nil {
-		r.fail(o, err)
+func (r *run) removePatches(s *subject) {
+	if err := s.Apply(patches.Removal(s.Object)); err != nil {
+		r.add(s.failure(err))
 		return
 	}
-	r.out.AddChange(o.Stream().Name())
+	r.out.AddChange(s.Stream().Name())
 }
 
 // NotPatchable returns the message about a patch that a form cannot have, by the object that it is about.

@@ -19,14 +19,13 @@ func send(streams []*manifest.Stream, goes patches.Destination) (other string) {
 		return ""
 	}
 	fits := false
-	for _, s := range streams {
-		for _, o := range s.Objects() {
-			switch named := sendObject(o, goes); {
-			case named != "" && named != goes.Namespace:
-				other = named
-			case named != "" || isNamespaced(o):
-				fits = true
-			}
+	for o := range objectsOf(streams) {
+		named := sendObject(o, goes)
+		switch {
+		case named != "" && named != goes.Namespace:
+			other = named
+		case named != "" || isNamespaced(o):
+			fits = true
 		}
 	}
 	if fits || !goes.Renders || slices.Contains(goes.Named, other) {

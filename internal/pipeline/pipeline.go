@@ -1,15 +1,12 @@
 // Package pipeline is what every command does with manifests: find the pod
 // templates, plan, apply the plans, and report what was found.
 //
-//	streams -> select objects -> transformer plans -> manifest edits -> report
+//	streams -> subjects -> transformer plans -> a sink edits or makes patches -> report
 package pipeline
 
 import (
-	"errors"
 	"fmt"
-	"iter"
 	"slices"
-	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -23,66 +20,72 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// A Mode says what is done with each pod template.
-type Mode int
+// Wants are what the caller of a run wants of it.
+type Wants struct {
+	Edits     bool // the manifests are changed
+	Originals bool // what is planned is the inverse of the rewriting
+	Fates     bool // messages say what fails in the mesh; the report has no edits
+	Templates bool // the report has every pod template
+}
 
-const (
-	Rewrite Mode = iota // plan and apply the rewriting
-	Restore             // plan and apply its inverse
-	Inspect             // plan the rewriting, change nothing
-	Judge               // as Inspect, and say what fails in the mesh; the report has no edits
-	Gate                // as Judge, for a report that shows no templates
+// What the commands want.
+var (
+	Rewrite = Wants{Edits: true}
+	Restore = Wants{Edits: true, Originals: true}
+	Inspect = Wants{Templates: true}
+	Judge   = Wants{Fates: true, Templates: true}
+	Gate    = Wants{Fates: true}
 )
-
-// looks reports whether nothing is changed.
-func (m Mode) looks() bool {
-	return m == Inspect || m.judges()
-}
-
-// judges reports whether messages say what fails in the mesh.
-func (m Mode) judges() bool {
-	return m == Judge || m == Gate
-}
 
 // Run takes the streams of one run through the pipeline. They are one package:
 // a Namespace in one of them counts for the workloads of all. What is wrong with an object
 // is a message. The config must be valid, as [config.Decode] returns it.
-func Run(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) *report.Report {
-	return newRun(streams, c, mode).all()
+func Run(streams []*manifest.Stream, c *config.RewriteProbes, wants Wants) *report.Report {
+	return newRun(streams, c, wants).all()
 }
 
-// RunBeside is Run for a mode that changes nothing, with more streams whose objects only say something
+// RunBeside is Run that changes nothing, with more streams whose objects only say something
 // about others, as those of a cluster. They decide verdicts. What would be written depends on the
 // streams alone.
-func RunBeside(streams, beside []*manifest.Stream, c *config.RewriteProbes, mode Mode) *report.Report {
-	r := newRun(streams, c, mode)
+func RunBeside(streams, beside []*manifest.Stream, c *config.RewriteProbes, wants Wants) *report.Report {
+	r := newRun(streams, c, wants)
 	if len(beside) > 0 {
 		r.judging = nearby.Collect(slices.Concat(streams, beside), c.Spec.Istio.RootNamespace)
 	}
 	return r.all()
 }
 
-// all takes every object through the pipeline.
-func (r *run) all() *report.Report {
-	for o := range r.objects() {
-		r.protected(o)
-	}
-	return r.finish()
+type run struct {
+	*inputs
+	wants    Wants
+	sink     sink
+	judging  *nearby.Index  // with what decides verdicts alone; nil if there is nothing more
+	releases []foundRelease // see noteRelease
+	pathUses []pathUse      // by index of custom
+	injects  bool           // a plan writes a probe-proxy
+	shares   shares
+	out      *report.Report
+	judged   []report.Message // see judge
 }
 
-// objects yields all objects, each as the current one.
-func (r *run) objects() iter.Seq[*manifest.Object] {
-	return func(yield func(*manifest.Object) bool) {
-		for _, s := range r.streams {
-			for i, o := range s.Objects() {
-				r.index = i
-				r.ref = nil
-				if !yield(o) {
-					return
-				}
-			}
-		}
+func newRun(streams []*manifest.Stream, c *config.RewriteProbes, wants Wants) *run {
+	r := &run{
+		inputs: newInputs(streams, c),
+		wants:  wants,
+		shares: make(shares),
+		out:    &report.Report{Strict: c.Spec.Strict},
 	}
+	r.sink = &editor{out: r.out, shares: r.shares, looks: !wants.Edits}
+	r.pathUses = make([]pathUse, len(r.custom))
+	return r
+}
+
+// all takes every object through the pipeline.
+func (r *run) all() *report.Report {
+	for s := range r.subjects() {
+		r.protected(s)
+	}
+	return r.finish()
 }
 
 // finish returns the report of a run that has seen all objects.
@@ -92,20 +95,28 @@ func (r *run) finish() *report.Report {
 	r.reportEmptyLists()
 	r.reportReleases()
 	r.reportUnreleased()
-	r.out.Messages = append(r.out.Messages, r.judged...)
+	r.add(r.judged...)
 	report.Sort(r.out.Messages)
-	out := r.out // a pointer into the run would keep all that it found around the objects: 5 MB for 50,000
-	return &out
+	return r.out
+}
+
+func (r *run) add(m ...report.Message) {
+	r.out.Messages = append(r.out.Messages, m...)
+}
+
+// addFinding reports a finding about an object.
+func (r *run) addFinding(s *subject, f transformer.Finding) {
+	r.add(s.message(f))
 }
 
 // reportEmptyLists warns of a ResourceList without objects: kustomize runs generators on one.
 func (r *run) reportEmptyLists() {
-	if r.mode != Rewrite {
+	if r.wants != Rewrite {
 		return
 	}
 	for _, s := range r.streams {
 		if s.IsResourceList() && len(s.Objects()) == 0 {
-			r.out.Messages = append(r.out.Messages, report.NewMessage(reason.EmptyList, reason.NewText("The ResourceList has no objects")))
+			r.add(report.NewMessage(reason.EmptyList, reason.NewText("The ResourceList has no objects")))
 		}
 	}
 }
@@ -115,11 +126,7 @@ func (r *run) reportEmptyLists() {
 // is an info.
 func (r *run) reportUnreleased() {
 	_, released := release.Image()
-	if released ||
-		!r.injects ||
-		r.mode == Restore ||
-		r.mode.judges() ||
-		r.spec.ProbeProxy.Image != "" {
+	if released || !r.injects || r.wants.Originals || r.wants.Fates || r.spec.ProbeProxy.Image != "" {
 		return
 	}
 	text := reason.NewText("This build (%s) is not a release", release.Version())
@@ -129,66 +136,7 @@ func (r *run) reportUnreleased() {
 	if r.out.Strict { // the manifests are not at fault
 		m.Severity = transformer.Info
 	}
-	r.out.Messages = append(r.out.Messages, m)
-}
-
-type run struct {
-	planner  *transformer.Planner
-	mode     Mode
-	spec     *config.Spec
-	selects  func(kind string, m *field.Metadata) bool // of the spec
-	streams  []*manifest.Stream
-	custom   []workload.Custom
-	pathUses []pathUse // by index of custom
-	around   *nearby.Index
-	judging  *nearby.Index                // with what decides verdicts alone; nil if there is nothing more
-	releases []foundRelease               // see noteRelease
-	injects  bool                         // a plan writes a probe-proxy
-	patching *patching                    // what Patches makes; nil in every other run
-	shares   map[string]any               // see shared
-	byName   map[maker][]*manifest.Object // see makers
-
-	index int            // of the current object in its stream
-	ref   *report.Object // the current object, once a message or a template has named it
-	out   report.Report
-
-	judged []report.Message // see judge
-}
-
-func newRun(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) *run {
-	planner, err := transformer.New(c.Spec.Options)
-	if err != nil {
-		panic(err)
-	}
-	r := &run{
-		planner: planner,
-		mode:    mode,
-		spec:    &c.Spec,
-		selects: c.Spec.Selection(),
-		streams: streams,
-		shares:  make(map[string]any),
-	}
-	for _, t := range c.Spec.PodTemplates {
-		pattern, _ := field.Parse(t.Path) // validated with the config
-		metadata, _ := field.Parse(t.Metadata)
-		r.custom = append(
-			r.custom,
-			workload.Custom{Group: t.Group, Kind: t.Kind, Pattern: pattern, Metadata: metadata},
-		)
-	}
-	r.pathUses = make([]pathUse, len(r.custom))
-	r.around = nearby.Collect(streams, c.Spec.Istio.RootNamespace)
-	r.out.Strict = c.Spec.Strict
-	return r
-}
-
-func inList(o *manifest.Object) bool {
-	return o.Stream().IsResourceList()
-}
-
-// inFile reports whether an object has lines: those of an item of a ResourceList are not known.
-func inFile(o *manifest.Object) bool {
-	return !inList(o) && !o.Stream().FromCluster
+	r.add(m)
 }
 
 // Recover, which must be deferred, turns a panic into an error: no manifest may end the program of
@@ -201,190 +149,181 @@ func Recover(err *error) {
 
 // protected takes one object through the pipeline. A panic is an error of that object, which stays as
 // it is: whoever wrote it must not be able to stop the run for the others.
-func (r *run) protected(o *manifest.Object) {
+func (r *run) protected(s *subject) {
 	first := len(r.out.Messages)
 	judged := len(r.judged)
 	defer func() {
 		if p := recover(); p != nil {
 			r.out.Messages = r.out.Messages[:first]
 			r.judged = r.judged[:judged]
-			o.Forget()
-			r.addFinding(o, transformer.NewFinding(reason.InternalError, nil, "internal error: %v. The object was not changed", p))
+			s.Forget()
+			r.addFinding(s, transformer.NewFinding(reason.InternalError, nil, "internal error: %v. The object was not changed", p))
 		}
 	}()
-	r.object(o)
+	if r.wants.Originals {
+		r.restoreObject(s)
+	} else {
+		r.rewriteObject(s)
+	}
 }
 
-// object takes one object through the pipeline.
-func (r *run) object(o *manifest.Object) {
-	if r.mode == Restore && patches.Holds(o) {
-		r.removePatches(o)
+// restoreObject takes one object through a pipeline that takes back what was written.
+func (r *run) restoreObject(s *subject) {
+	if patches.Holds(s.Object) {
+		r.removePatches(s)
 		return
 	}
-	if r.mode != Restore {
-		r.reportObsolete(o)
+	s.class = workload.Classify(s.Object, r.custom)
+	if s.class != workload.NoPods && r.choose(s) {
+		r.planObject(s)
 	}
-	class := workload.Classify(o, r.custom)
-	mayInstall := r.mode != Restore && workload.IsRelease(o.Group(), o.Kind())
-	mayQuote := r.mode != Restore &&
-		class != workload.Known &&
-		class != workload.WorkloadGroup &&
-		workload.MayHaveTexts(o)
-	if class == workload.NoPods && !mayInstall && !mayQuote ||
-		config.Is(o.APIVersion(), o.Kind()) {
+}
+
+// rewriteObject takes one object through any other pipeline.
+func (r *run) rewriteObject(s *subject) {
+	r.reportObsolete(s)
+	s.class = workload.Classify(s.Object, r.custom)
+	installs := workload.IsRelease(s.Group(), s.Kind())
+	hasTexts := !s.makesPods() && workload.MayHaveTexts(s.Object)
+	if s.class == workload.NoPods && !installs && !hasTexts || !r.choose(s) {
 		return
 	}
-	meta, err := o.Metadata()
+	installs = installs && r.noteRelease(s)
+	if installs && !r.wants.Edits { // the pods are not in the input
+		return
+	}
+	if hasTexts {
+		r.reportTexts(s)
+	}
+	if s.class != workload.NoPods {
+		r.planObject(s)
+	}
+}
+
+// choose reads the metadata of an object that is classified, and reports whether it is one that the
+// functionConfig lets be rewritten. It counts those that make pods and are left out.
+func (r *run) choose(s *subject) bool {
+	if config.Is(s.APIVersion(), s.Kind()) {
+		return false
+	}
+	meta, err := s.Metadata()
 	if err != nil {
-		if class == workload.Known || class == workload.WorkloadGroup {
-			r.fail(o, err)
+		if s.makesPods() {
+			r.add(s.failure(err))
 		}
-		return
+		return false
 	}
-	if nearby.IsLocal(meta) ||
-		r.mode != Restore && r.isOwned(o) ||
-		!r.isSelected(o, class, meta) {
-		return
+	s.meta = meta
+	if nearby.IsLocal(meta) || !r.wants.Originals && r.isOwned(s.Object) {
+		return false
 	}
-	installs := mayInstall && r.noteRelease(o)
-	if mayQuote && !(installs && r.mode.looks()) {
-		r.reportTexts(o)
-	}
-	switch {
-	case class == workload.NoPods, installs && r.mode.looks():
-	case class != workload.Unknown && r.reportTemplate(o):
-	default:
-		r.rewrite(o, class, meta)
-	}
-}
-
-// isSelected reports whether the functionConfig lets an object be rewritten. It counts those that
-// make pods and are left out.
-func (r *run) isSelected(o *manifest.Object, class workload.Class, meta *field.Metadata) bool {
-	if r.selects(o.Kind(), meta) {
-		return true
-	}
-	if class == workload.Known || class == workload.WorkloadGroup {
+	chosen := r.selects(s.Kind(), meta)
+	if !chosen && s.makesPods() {
 		r.out.Unselected++
 	}
-	return false
+	return chosen
 }
 
-// rewrite plans for a selected object, reports, and makes the edits.
-func (r *run) rewrite(o *manifest.Object, class workload.Class, meta *field.Metadata) {
-	plans, templates, err := r.plans(o, class, meta)
-	if err != nil {
-		r.fail(o, err)
+// planObject plans for a chosen object, reports, and lets the sink carry the plans out.
+func (r *run) planObject(s *subject) {
+	if s.class != workload.Unknown && r.reportTemplate(s) {
 		return
 	}
-	keepEncrypted(o, plans)
-	var edits []field.Edit
+	plans, templates, err := r.plans(s)
+	if err != nil {
+		r.add(s.failure(err))
+		return
+	}
+	keepEncrypted(s.Object, plans)
 	failed := false
-	first := len(r.out.Messages) // the first message about the object
+	first := len(r.out.Messages)
 	for _, p := range plans {
-		r.keep(o, p)
-		edits = append(edits, p.Edits...)
+		r.keep(s, p)
 		for _, f := range p.Findings {
 			failed = failed || f.Severity == transformer.Error
-			if r.mode.judges() && f.Reason == reason.Dangling && isJudged(p, &f) {
+			if r.wants.Fates && f.Reason == reason.Dangling && isJudged(p, &f) {
 				continue // certainText has its fix
 			}
-			r.addFinding(o, f).InPlan = true
+			m := s.message(f)
+			m.InPlan = true
+			r.add(m)
 		}
 	}
-	r.reportUnseen(o, class, templates)
-	if failed {
-		return
-	}
-	if r.patching != nil {
-		r.patch(o, plans, edits)
-		return
-	}
-	if len(edits) == 0 {
-		return
-	}
-	if r.mode.looks() || r.apply(o, plans, edits, first) {
-		r.out.AddChange(o.Stream().Name())
+	r.reportUnseen(s, templates)
+	if !failed && r.sink.take(s, plans, first) {
+		r.out.AddChange(s.Stream().Name())
 	}
 }
 
 // keep counts a planned template, judges it, and keeps of it what the report of the run shows. Where
 // there are very many templates, that takes most of the memory.
-func (r *run) keep(o *manifest.Object, planned report.Template) {
-	if r.mode.judges() {
+func (r *run) keep(s *subject, planned report.Template) {
+	if r.wants.Fates {
 		r.judge(&planned)
 		planned.Edits, planned.Findings = nil, nil
 	}
-	r.out.Add(o.Stream().Name(), planned, r.mode == Inspect || r.mode == Judge)
-}
-
-// apply makes the edits of the plans, and reports whether it could. The messages about the
-// object start at the given one.
-func (r *run) apply(o *manifest.Object, plans []report.Template, edits []field.Edit, first int) bool {
-	if err := o.Apply(edits); err != nil {
-		r.fail(o, err)
-		return false
-	}
-	if inList(o) {
-		r.reportRewritten(plans)
-		followEdits(r.out.Messages[first:], edits)
-	}
-	for _, n := range o.Notices() {
-		r.reportNotice(o, n)
-	}
-	return true
+	r.out.Add(s.Stream().Name(), planned, r.wants.Templates)
 }
 
 // plans returns a plan for each pod template of an object and the templates, or
 // the one plan for a group of virtual machines.
-func (r *run) plans(
-	o *manifest.Object, class workload.Class, meta *field.Metadata,
-) ([]report.Template, []workload.Template, error) {
-	if class == workload.WorkloadGroup {
-		p, err := r.planGroup(o, meta)
-		return []report.Template{p}, nil, err
+func (r *run) plans(s *subject) ([]report.Template, []workload.Template, error) {
+	if s.class == workload.WorkloadGroup {
+		g, err := r.group(s.Object, s.meta)
+		if err != nil {
+			return nil, nil, err
+		}
+		t := r.planned(s, field.NewPath("spec"), &groupPlanning{g, r.spec.Rewrite})
+		t.IsWorkloadGroup = true
+		return []report.Template{t}, nil, nil
 	}
-	templates, err := workload.Templates(o, r.custom)
+	templates, err := workload.Templates(s.Object, r.custom)
 	if err != nil {
 		return nil, nil, err
 	}
-	r.notePathUses(o, templates)
+	r.notePathUses(s, templates)
 	plans := make([]report.Template, len(templates))
 	for i, ref := range templates {
-		if plans[i], err = r.plan(o, meta, ref); err != nil {
+		if plans[i], err = r.planTemplate(s, ref); err != nil {
 			return nil, nil, err
 		}
 	}
 	return plans, templates, nil
 }
 
-func (r *run) plan(o *manifest.Object, owner *field.Metadata, ref workload.Template) (report.Template, error) {
-	in, err := r.input(o, owner, ref)
+func (r *run) planTemplate(s *subject, ref workload.Template) (report.Template, error) {
+	in, err := r.podTemplate(s.Object, s.meta, ref)
 	if err != nil {
 		return report.Template{}, err
 	}
-	if r.patching != nil {
-		in.Note(new(transformer.Notes))
-	}
-	t := r.template(o, ref.Path, planning{
-		restore: func() transformer.Plan { return r.planner.Restore(in) },
-		rewrite: func(texts []field.Text) transformer.Plan {
-			in.Texts = texts
-			return r.planner.Plan(in)
-		},
-	})
+	in.OnlyEdits = r.wants.Edits
+	p := &podPlanning{r.planner, in}
+	t := r.planned(s, ref.Path, p)
 	if err := placeholderIn(&t.Plan); err != nil {
 		return t, err
 	}
 	if r.judging != nil {
-		in.Around, in.Texts = r.judging.Of(o, owner.Namespace), nil
-		t.Plan = judgedBy(t.Plan, r.planner.Plan(in))
-	}
-	if r.patching != nil {
-		r.patching.note(r.planner.Reads(&in, &t.Plan))
+		p.in.Around = r.judging.Of(s.Object, s.meta.Namespace)
+		t.Plan = judgedBy(t.Plan, p.rewrite(nil))
 	}
 	r.injects = r.injects || len(t.Edits) > 0 && t.Answer.By == transformer.AnsweredByProbeProxy
 	return t, nil
+}
+
+// planned returns the plan that the run wants, with what the report shows beside it.
+func (r *run) planned(s *subject, path field.Path, p planning) report.Template {
+	t := report.Template{Object: s.refer(), Path: path}
+	if r.wants.Originals {
+		t.Plan = p.restore()
+	} else {
+		t.Plan = r.sink.plan(s, p)
+	}
+	if !r.wants.Edits && s.inFile() {
+		for _, p := range t.Probes {
+			t.Lines = append(t.Lines, s.FieldLine(p.Field))
+		}
+	}
+	return t
 }
 
 // judgedBy returns a plan with the verdicts and the findings of another, which was made for the same
@@ -403,179 +342,4 @@ func judgedBy(p, more transformer.Plan) transformer.Plan {
 		}
 	}
 	return p
-}
-
-// A planning makes the plan of one template: the one that restores it, or the one that rewrites
-// it and notes the texts.
-type planning struct {
-	restore func() transformer.Plan
-	rewrite func(texts []field.Text) transformer.Plan
-}
-
-// template returns the plan that the mode asks for, with what the report shows beside it.
-func (r *run) template(o *manifest.Object, path field.Path, p planning) report.Template {
-	t := report.Template{Object: r.refer(o), Path: path}
-	switch {
-	case r.mode == Restore:
-		t.Plan = p.restore()
-	case r.patching != nil:
-		t.Plan = p.rewrite(nil) // nobody restores what is patched
-	default:
-		t.Plan = transformer.WithTexts(p.rewrite, o.Texts)
-	}
-	if r.mode.looks() && inFile(o) {
-		for _, p := range t.Probes {
-			t.Lines = append(t.Lines, o.FieldLine(p.Field))
-		}
-	}
-	return t
-}
-
-// input returns what the planner must know about a pod template.
-func (r *run) input(o *manifest.Object, owner *field.Metadata, ref workload.Template) (transformer.Input, error) {
-	in := transformer.Input{
-		Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *owner,
-		NamespaceName: owner.Namespace, Around: r.around.Of(o, owner.Namespace),
-		Path: ref.Path, Metadata: ref.Metadata, JobLike: ref.JobLike, Shape: ref.Shape,
-		OnlyEdits: !r.mode.looks(), Source: o.Value, Unrecorded: r.patching != nil,
-	}
-	var into any = &in.Template
-	if ref.Shape.BareSpec {
-		into = &in.Template.Spec
-	}
-	if _, err := o.Decode(ref.Path, into); err != nil {
-		return in, err
-	}
-	switch {
-	case ref.Shape.WorkloadMetadata:
-		in.Template.Metadata = *owner
-	case ref.Metadata != nil:
-		if _, err := o.Decode(ref.Metadata, &in.Template.Metadata); err != nil {
-			return in, err
-		}
-	}
-	// No mapping may have a key twice, if only below a field that the planner does not know.
-	err := o.CheckKeys(in.SpecPath())
-	if path := in.MetadataPath(); path != nil && err == nil {
-		err = o.CheckKeys(path)
-	}
-	return in, err
-}
-
-// refer names the current object. The file of an item of a ResourceList is the one that
-// kpt or kustomize have noted on it; that of any other object is the stream.
-func (r *run) refer(o *manifest.Object) *report.Object {
-	if r.ref != nil {
-		return r.ref
-	}
-	source := o.Stream().Name()
-	r.ref = &report.Object{
-		Source:     source,
-		APIVersion: o.APIVersion(),
-		Kind:       o.Kind(),
-		Namespace:  o.Namespace(),
-		Name:       o.Name(),
-	}
-	switch {
-	case inList(o):
-		r.ref.File, r.ref.Index = o.File()
-	case inFile(o):
-		r.ref.File, r.ref.Index, r.ref.Line = source, r.index, o.Line()
-	}
-	return r.ref
-}
-
-// addFinding reports a finding about an object, with the severity of its reason. The message
-// that it returns may be changed until the next one.
-func (r *run) addFinding(o *manifest.Object, f transformer.Finding) *report.Message {
-	m := report.NewMessage(f.Reason, f.Text)
-	m.Object = r.refer(o)
-	m.Field, m.Container, m.Current, m.Proposed = f.Field, f.Container, f.Current, f.Proposed
-	if inFile(o) {
-		m.Line = o.FieldLine(f.Field)
-	}
-	r.out.Messages = append(r.out.Messages, m)
-	return &r.out.Messages[len(r.out.Messages)-1]
-}
-
-// fail reports what keeps an object from being understood or edited.
-func (r *run) fail(o *manifest.Object, err error) {
-	if p, ok := errors.AsType[placeholder](err); ok {
-		r.addFinding(o, p.Finding)
-		return
-	}
-	f := transformer.NewFinding(reason.InvalidManifest, nil, "%v", err)
-	e, ok := errors.AsType[*manifest.Error](err)
-	if ok {
-		what := e.Message()
-		if strings.HasPrefix(what, "must ") {
-			what = "it " + what
-		}
-		f = transformer.NewFinding(reason.InvalidManifest, e.Path, "%s", what)
-		if hasVariable(o, e.Path) {
-			f.Reason = reason.HelmTemplate
-			f.Text.What += ", and it looks like it has a variable"
-			f.Text.Fix = substituteFix
-		}
-	}
-	if m := r.addFinding(o, f); ok && e.Line > 0 && inFile(o) {
-		m.Line = e.Line
-	}
-}
-
-// reportNotice reports lines that were changed although no edit names them. In
-// an item of a ResourceList they are counted from the start of the item.
-func (r *run) reportNotice(o *manifest.Object, n manifest.Notice) {
-	before := 0
-	of := " of the object"
-	if inFile(o) {
-		before = o.Line() - 1
-		of = ""
-	}
-	lines := fmt.Sprintf("line %d%s", before+n.Line, of)
-	if n.End > n.Line {
-		lines = fmt.Sprintf("lines %d to %d%s", before+n.Line, before+n.End, of)
-	}
-	if m := r.addFinding(
-		o,
-		transformer.NewFinding(reason.WrittenAnew, nil, "%s: %s", lines, n.Text),
-	); inFile(o) {
-		m.Line = before + n.Line
-	}
-}
-
-// shared returns the first value that came with a text, which is the value's own: the
-// messages about the probes of a large package differ little, and are many. Without
-// it a list of 40,000 Deployments takes 1.7 times the CPU.
-func (r *run) shared(text string, v any) any {
-	first, known := r.shares[text]
-	if !known {
-		r.shares[text] = v
-		return v
-	}
-	return first
-}
-
-var doneReasons = map[transformer.State]reason.Key{
-	transformer.WouldRewrite: reason.Rewritten,
-	transformer.WouldRestore: reason.Restored,
-}
-
-// reportRewritten adds a message for every probe that was changed, for the
-// results of a ResourceList.
-func (r *run) reportRewritten(plans []report.Template) {
-	for _, plan := range plans {
-		for _, p := range plan.Probes {
-			key, done := doneReasons[p.State]
-			if !done {
-				continue
-			}
-			m := report.NewMessage(key, reason.Text{}) // the field and its values are the text
-			m.Object, m.Container = r.ref, p.Container
-			m.Field = r.shared(p.Field.String(), p.Field).(field.Path)
-			m.Current = r.shared(p.Before, p.Before)
-			m.Proposed = r.shared(p.After, p.After)
-			r.out.Messages = append(r.out.Messages, m)
-		}
-	}
 }

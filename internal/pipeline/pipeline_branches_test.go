@@ -192,7 +192,7 @@ func (l look) severity() reason.Severity {
 
 func lookAt(t *testing.T, c *config.RewriteProbes, trees ...tree) (l look) {
 	t.Helper()
-	for _, mode := range []pipeline.Mode{pipeline.Judge, pipeline.Rewrite} {
+	for _, mode := range []pipeline.Wants{pipeline.Judge, pipeline.Rewrite} {
 		var streams []*manifest.Stream
 		var web *manifest.Stream
 		for _, files := range trees {

@@ -74,7 +74,7 @@ func said(t *testing.T, c *config.RewriteProbes, f txtar.File, own golden.Senten
 		}
 		modes[line] += mode
 	}
-	for i, mode := range []pipeline.Mode{pipeline.Rewrite, pipeline.Restore, pipeline.Inspect, pipeline.Gate} {
+	for i, mode := range []pipeline.Wants{pipeline.Rewrite, pipeline.Restore, pipeline.Inspect, pipeline.Gate} {
 		_, r := runWith(t, c, f.Name, slices.Clone(f.Data), mode)
 		letter := "wric"[i : i+1]
 		for _, m := range r.Messages {
@@ -128,11 +128,11 @@ func TestImage_ofUnreleasedBuild(t *testing.T) {
 	leaving := strings.Replace(again, "annotations: {", "annotations: {rewrite-probes.io/rewrite: \"false\", ", 1)
 	for _, c := range []struct {
 		name, text, answeredBy, image string
-		modes                         []pipeline.Mode // those that say it
+		modes                         []pipeline.Wants // those that say it
 	}{
-		{"a pod", pod("", app), "probe-proxy", "", []pipeline.Mode{pipeline.Rewrite, pipeline.Inspect}},
-		{"two pods", pod("", app) + "---\n" + pod("", app), "probe-proxy", "", []pipeline.Mode{pipeline.Rewrite, pipeline.Inspect}},
-		{"two pods, the second with nothing to do", pod("", app) + "---\n" + pod("", none), "probe-proxy", "", []pipeline.Mode{pipeline.Rewrite, pipeline.Inspect}},
+		{"a pod", pod("", app), "probe-proxy", "", []pipeline.Wants{pipeline.Rewrite, pipeline.Inspect}},
+		{"two pods", pod("", app) + "---\n" + pod("", app), "probe-proxy", "", []pipeline.Wants{pipeline.Rewrite, pipeline.Inspect}},
+		{"two pods, the second with nothing to do", pod("", app) + "---\n" + pod("", none), "probe-proxy", "", []pipeline.Wants{pipeline.Rewrite, pipeline.Inspect}},
 		{"an image that is given", pod("", app), "probe-proxy", "example.com/p:v1", nil},
 		{"istio-proxy answers", pod("", app), "istio-proxy", "", nil},
 		{"the app answers", pod("", app), "app", "", nil},
@@ -140,7 +140,7 @@ func TestImage_ofUnreleasedBuild(t *testing.T) {
 		{"nothing to change", again, "probe-proxy", "", nil},
 		{"the original is put back", leaving, "probe-proxy", "", nil},
 	} {
-		for _, mode := range []pipeline.Mode{pipeline.Rewrite, pipeline.Restore, pipeline.Inspect, pipeline.Judge, pipeline.Gate} {
+		for _, mode := range []pipeline.Wants{pipeline.Rewrite, pipeline.Restore, pipeline.Inspect, pipeline.Judge, pipeline.Gate} {
 			conf := config.Default()
 			conf.Spec.AnsweredBy, conf.Spec.ProbeProxy.Image = c.answeredBy, c.image
 			_, r := runWith(t, conf, "web.yaml", []byte(c.text), mode)
@@ -154,7 +154,7 @@ func TestImage_ofUnreleasedBuild(t *testing.T) {
 				said = want
 			}
 			if got != said {
-				t.Errorf("%s, mode %d: %q, want %q", c.name, mode, got, said)
+				t.Errorf("%s, mode %+v: %q, want %q", c.name, mode, got, said)
 			}
 			conf.Spec.Strict = true // the manifests are not at fault
 			if _, r := runWith(t, conf, "web.yaml", []byte(c.text), mode); mode == pipeline.Rewrite && r.Failed() {

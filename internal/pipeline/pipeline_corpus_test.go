@@ -29,13 +29,13 @@ var realWorld = []struct {
 }
 
 // run runs the pipeline with the default config.
-func run(t testing.TB, name string, input []byte, mode pipeline.Mode) (*manifest.Stream, *report.Report) {
+func run(t testing.TB, name string, input []byte, mode pipeline.Wants) (*manifest.Stream, *report.Report) {
 	t.Helper()
 	return runWith(t, config.Default(), name, input, mode)
 }
 
 // runWith runs the pipeline over one stream.
-func runWith(t testing.TB, c *config.RewriteProbes, name string, input []byte, mode pipeline.Mode) (*manifest.Stream, *report.Report) {
+func runWith(t testing.TB, c *config.RewriteProbes, name string, input []byte, mode pipeline.Wants) (*manifest.Stream, *report.Report) {
 	t.Helper()
 	s, err := manifest.Read(name, input)
 	if err != nil {

@@ -132,7 +132,7 @@ func (h *history) randomConfig() *config.RewriteProbes {
 }
 
 // do runs the pipeline. If it refuses, the text stays.
-func (h *history) do(t testing.TB, text string, c *config.RewriteProbes, mode pipeline.Mode) (out string, refused bool) {
+func (h *history) do(t testing.TB, text string, c *config.RewriteProbes, mode pipeline.Wants) (out string, refused bool) {
 	t.Helper()
 	s, r := runWith(t, c, "web.yaml", []byte(text), mode)
 	out = string(written(t, s))

@@ -114,7 +114,7 @@ func withoutOriginals(v any) any {
 
 // runOn runs the pipeline over a text. It returns the output, decoded and
 // without nulls, the templates and the messages, both without lines.
-func runOn(t *testing.T, text []byte, c *config.RewriteProbes, mode pipeline.Mode) (out []byte, docs []any, found report.Report) {
+func runOn(t *testing.T, text []byte, c *config.RewriteProbes, mode pipeline.Wants) (out []byte, docs []any, found report.Report) {
 	t.Helper()
 	s, r := runWith(t, c, "in", text, mode)
 	out = written(t, s)
@@ -155,7 +155,7 @@ func TestNullFieldsCountAsAbsent(t *testing.T) {
 			if round == 3 {
 				c.Spec.Mesh, c.Spec.AnsweredBy = "osm", "auto"
 			}
-			for _, mode := range []pipeline.Mode{pipeline.Rewrite, pipeline.Inspect} {
+			for _, mode := range []pipeline.Wants{pipeline.Rewrite, pipeline.Inspect} {
 				once, want, wantFound := runOn(t, plain, c, mode)
 				onceNulls, got, gotFound := runOn(t, with, c, mode)
 				changed += wantFound.Changed

@@ -49,7 +49,7 @@ func TestRun_panic(t *testing.T) {
 func TestAPanicTakesBackWhatWasFoundOfTheObject(t *testing.T) {
 	const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: NAME}\nspec:\n  containers:\n  - name: a\n    livenessProbe: {httpGet: {port: 80}}\n"
 	named := func(name string) string { return strings.Replace(pod, "NAME", name, 1) }
-	for _, mode := range []Mode{Rewrite, Gate, Inspect} {
+	for _, mode := range []Wants{Rewrite, Gate, Inspect} {
 		s, err := manifest.Read("pods.yaml", []byte(named("a")+"---\n"+named("bad")+"---\n"+named("c")))
 		if err != nil {
 			t.Fatal(err)
@@ -57,7 +57,7 @@ func TestAPanicTakesBackWhatWasFoundOfTheObject(t *testing.T) {
 		r := newRun([]*manifest.Stream{s}, config.Default(), mode)
 		r.selects = func(_ string, m *field.Metadata) bool {
 			f := transformer.NewFinding(reason.PortTaken, nil, "Found of %s", m.Name)
-			r.addFinding(s.Objects()[r.index], f)
+			r.addFinding(&subject{Object: s.Objects()[0]}, f)
 			r.judged = append(r.judged, report.NewMessage(reason.WouldFail, reason.NewText("Judged of %s", m.Name)))
 			if m.Name == "bad" {
 				panic("index out of range")

@@ -136,7 +136,7 @@ func TestOnlyAControllerInTheInputOwnsAPod(t *testing.T) {
 		{"shop", "{kind: Foo, name: db}, {kind: StatefulSet, name: db, controller: true}", true}, {"shop", "", false},
 	} {
 		text := fmt.Sprintf(owner, c.namespace) + fmt.Sprintf(pod, c.refs)
-		for _, mode := range []pipeline.Mode{pipeline.Rewrite, pipeline.Gate} {
+		for _, mode := range []pipeline.Wants{pipeline.Rewrite, pipeline.Gate} {
 			if _, r := run(t, "in", []byte(text), mode); (r.Subjects() == 1) != c.owned {
 				t.Errorf("%d pod templates, want the pod owned: %t\n%s", r.Subjects(), c.owned, text)
 			}
@@ -242,7 +242,7 @@ func TestAnErrorAboutEnvoyNamesItsObject(t *testing.T) {
 // Check has a report of its own: nothing of a plan, and no template if nobody looks at them.
 func TestWhatAReportKeepsOfATemplate(t *testing.T) {
 	const text = "apiVersion: v1\nkind: Pod\nmetadata: {name: web, labels: {sidecar.istio.io/inject: \"true\"}}\nspec: {containers: [{name: a, livenessProbe: {httpGet: {port: nowhere}}, readinessProbe: {httpGet: {port: 80}}}]}\n"
-	for mode, want := range map[pipeline.Mode]string{
+	for mode, want := range map[pipeline.Wants]string{
 		pipeline.Rewrite: "0 templates", pipeline.Restore: "0 templates", pipeline.Gate: "0 templates",
 		pipeline.Inspect: "1 templates, with edits: true, findings: true, lines [4 4]", pipeline.Judge: "1 templates, with edits: false, findings: false, lines [4 4]",
 	} {
@@ -252,7 +252,7 @@ func TestWhatAReportKeepsOfATemplate(t *testing.T) {
 			got += fmt.Sprintf(", with edits: %t, findings: %t, lines %v", len(t.Edits) > 0, len(t.Findings) > 0, t.Lines)
 		}
 		if got != want {
-			t.Errorf("mode %d: %s, want %s", mode, got, want)
+			t.Errorf("mode %+v: %s, want %s", mode, got, want)
 		}
 	}
 	// An encrypted object becomes nothing.

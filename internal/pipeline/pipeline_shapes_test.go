@@ -126,7 +126,7 @@ type done struct {
 }
 
 // do runs a text through the pipeline as the command does.
-func do(text []byte, c *config.RewriteProbes, mode pipeline.Mode) (done, error) {
+func do(text []byte, c *config.RewriteProbes, mode pipeline.Wants) (done, error) {
 	s, err := manifest.Read("in.yaml", text)
 	if err != nil {
 		return done{}, err

@@ -47,7 +47,7 @@ func TestOneMalformedTemplateOfSeveralRefusesTheObject(t *testing.T) {
 					}
 				}
 				in := text(templates)
-				for _, mode := range []pipeline.Mode{pipeline.Rewrite, pipeline.Gate, pipeline.Inspect} {
+				for _, mode := range []pipeline.Wants{pipeline.Rewrite, pipeline.Gate, pipeline.Inspect} {
 					s, r := runWith(t, c, "in", []byte(in), mode)
 					refused := 0
 					for _, m := range r.Messages {

@@ -17,19 +17,18 @@ import (
 // A found release is one of the selected objects that install a chart.
 type foundRelease struct {
 	workload.Release
-	object *manifest.Object
-	ref    *report.Object
+	*subject
 }
 
 // noteRelease notes a selected object that installs a chart, and reports whether it is one. One that
 // has our patches was rendered for them, and they are tested with each render.
-func (r *run) noteRelease(o *manifest.Object) bool {
-	release, ok := workload.ReleaseOf(o)
+func (r *run) noteRelease(s *subject) bool {
+	release, ok := workload.ReleaseOf(s.Object)
 	switch {
-	case ok && patches.Holds(o):
+	case ok && patches.Holds(s.Object):
 		r.out.Patched++
 	case ok:
-		r.releases = append(r.releases, foundRelease{release, o, r.refer(o)})
+		r.releases = append(r.releases, foundRelease{release, s})
 	}
 	return ok
 }
@@ -42,13 +41,17 @@ const maxNamed = 20
 
 // reportReleases says once which charts nobody rendered: their pods are not in the input.
 func (r *run) reportReleases() {
-	n := len(r.releases)
-	if n == 0 {
-		return
+	if len(r.releases) > 0 {
+		r.add(report.NewMessage(reason.Release, unrendered(r.releases, r.streams)))
 	}
+}
+
+// unrendered returns what there is to say of releases that are found in the streams.
+func unrendered(releases []foundRelease, streams []*manifest.Stream) reason.Text {
+	n := len(releases)
 	var names []string
-	for _, f := range r.releases[:min(n, maxNamed)] {
-		names = append(names, f.ref.String())
+	for _, f := range releases[:min(n, maxNamed)] {
+		names = append(names, f.refer().String())
 	}
 	if n > maxNamed {
 		names = append(names, fmt.Sprintf("%d more", n-maxNamed))
@@ -59,8 +62,8 @@ func (r *run) reportReleases() {
 	}
 	text := reason.NewText("Probes not checked: %d %s not rendered: %s", n, are, strings.Join(names, ", "))
 	text.Why = "Their pods are not in the input"
-	text.Fix = r.releaseFix()
-	r.out.Messages = append(r.out.Messages, report.NewMessage(reason.Release, text))
+	text.Fix = releaseFix(releases, streams)
+	return text
 }
 
 // The commands that render charts, with what the input does not say in capitals, and the one that checks what comes out.
@@ -72,16 +75,16 @@ const (
 
 // releaseFix returns what to run for the releases. Of several kinds each has its command, with nothing of
 // a single release.
-func (r *run) releaseFix() string {
-	kinds := r.releaseKinds()
-	first := &r.releases[0]
+func releaseFix(releases []foundRelease, streams []*manifest.Stream) string {
+	kinds := releaseKinds(releases)
+	first := &releases[0]
 	if len(kinds) == 1 {
 		each := ""
-		if len(r.releases) > 1 {
+		if len(releases) > 1 {
 			each = " for each"
 		}
 		return fmt.Sprintf("Run `%s`%s. Or use `--ignore`, or `exclude: {kinds: [%s], names: [%s]}`",
-			r.renderCommand(first), each, kinds[0], first.object.Name())
+			renderCommand(first, streams), each, kinds[0], first.Name())
 	}
 	commands := fmt.Sprintf("Run `%s%s` for each", helmRender, toCheck)
 	if slices.Contains(kinds, generatorKind) {
@@ -91,9 +94,9 @@ func (r *run) releaseFix() string {
 }
 
 // releaseKinds returns the kinds of the releases, each once.
-func (r *run) releaseKinds() (kinds []string) {
-	for _, f := range r.releases {
-		if kind := f.object.Kind(); !slices.Contains(kinds, kind) {
+func releaseKinds(releases []foundRelease) (kinds []string) {
+	for _, f := range releases {
+		if kind := f.Kind(); !slices.Contains(kinds, kind) {
 			kinds = append(kinds, kind)
 		}
 	}
@@ -102,13 +105,13 @@ func (r *run) releaseKinds() (kinds []string) {
 
 // renderCommand returns the command that checks what the chart of a release makes. What the
 // input does not say is in capitals.
-func (r *run) renderCommand(f *foundRelease) string {
-	if f.object.Kind() == generatorKind {
+func renderCommand(f *foundRelease, streams []*manifest.Stream) string {
+	if f.Kind() == generatorKind {
 		return kustomizeRender + toCheck
 	}
 	chart := positional(f.Chart, "CHART")
-	repo := cmp.Or(f.Repository, r.repositoryOf(f))
-	words := []string{"helm template", reason.ShellWord(positional(f.object.Name(), "NAME"))}
+	repo := cmp.Or(f.Repository, repositoryOf(f, streams))
+	words := []string{"helm template", reason.ShellWord(positional(f.Name(), "NAME"))}
 	switch isPath := strings.HasPrefix(chart, ".") ||
 		strings.HasPrefix(chart, "/") ||
 		strings.Contains(chart, "://"); {
@@ -122,7 +125,7 @@ func (r *run) renderCommand(f *foundRelease) string {
 	if f.Version != "" {
 		words = append(words, "--version", reason.ShellWord(f.Version))
 	}
-	if namespace := f.object.Namespace(); namespace != "" {
+	if namespace := f.Namespace(); namespace != "" {
 		words = append(words, "--namespace", reason.ShellWord(namespace))
 	}
 	if f.Values {
@@ -142,21 +145,17 @@ func positional(word, unknown string) string {
 
 // repositoryOf returns the URL of the Flux repository that a release names; "" if it is not in the
 // input, or several can be meant. A namespace that the input does not say can be any.
-func (r *run) repositoryOf(f *foundRelease) string {
-	namespace := cmp.Or(f.SourceNamespace, f.object.Namespace())
+func repositoryOf(f *foundRelease, streams []*manifest.Stream) string {
+	namespace := cmp.Or(f.SourceNamespace, f.Namespace())
 	var urls []string
-	for _, s := range r.streams {
-		for _, o := range s.Objects() {
-			isNamed := o.Group() == "source.toolkit.fluxcd.io" &&
-				o.Kind() == "HelmRepository" &&
-				o.Name() == f.Source
-			if !isNamed || namespace != "" && o.Namespace() != "" && o.Namespace() != namespace {
-				continue
-			}
-			v, _ := o.Value(field.NewPath("spec", "url"))
-			url, _ := v.(string)
-			urls = append(urls, url)
+	for o := range objectsOf(streams) {
+		isNamed := o.Group() == "source.toolkit.fluxcd.io" && o.Kind() == "HelmRepository" && o.Name() == f.Source
+		if !isNamed || namespace != "" && o.Namespace() != "" && o.Namespace() != namespace {
+			continue
 		}
+		v, _ := o.Value(field.NewPath("spec", "url"))
+		url, _ := v.(string)
+		urls = append(urls, url)
 	}
 	if len(slices.Compact(urls)) != 1 {
 		return ""

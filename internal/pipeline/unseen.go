@@ -10,7 +10,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/patches"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
-	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/internal/spelling"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
@@ -18,35 +17,36 @@ import (
 
 // reportUnseen warns of everything in an object that looks like a probe and is in
 // none of its templates, and of a kind that does not exist.
-func (r *run) reportUnseen(o *manifest.Object, class workload.Class, templates []workload.Template) {
-	if class == workload.WorkloadGroup {
+func (r *run) reportUnseen(s *subject, templates []workload.Template) {
+	o := s.Object
+	if s.class == workload.WorkloadGroup {
 		return // it makes no pods, and its one probe is checked
 	}
 	holders := workload.Unseen(o, templates)
-	if class == workload.Unknown {
+	if s.class == workload.Unknown {
 		meant := workload.Meant(o.Group(), o.Kind())
 		if meant != nil && (len(holders) > 0 || workload.IsBuiltinGroup(o.APIVersion())) {
-			r.reportMisspelt(o, meant)
+			r.addFinding(s, misspelt(o, meant))
 			return
 		}
 	}
 	if len(holders) > 0 &&
 		workload.IsRelease(o.Group(), o.Kind()) {
-		r.addFinding(o, releaseFinding(holders))
+		r.addFinding(s, releaseFinding(holders))
 		return
 	}
 	if workload.IsSidecarSet(o.Group(), o.Kind()) {
-		r.reportAdded(o, workload.ProbesBeside(o, holders, transformer.AnsweredByIstioProxy))
+		r.reportAdded(s, workload.ProbesBeside(o, holders, transformer.AnsweredByIstioProxy))
 		return
 	}
 	dedented := workload.Dedented(o, templates)
 	for _, d := range dedented {
-		r.addFinding(o, dedentedFinding(d))
+		r.addFinding(s, dedentedFinding(d))
 	}
 	for _, h := range holders {
 		isDedented := func(d workload.Handler) bool { return slices.Equal(d.Container, h.Path) }
 		if !slices.ContainsFunc(dedented, isDedented) {
-			r.addFinding(o, unseenFinding(o, h, class == workload.Known))
+			r.addFinding(s, unseenFinding(o, h, s.class == workload.Known))
 		}
 	}
 }
@@ -63,17 +63,17 @@ func dedentedFinding(d workload.Handler) transformer.Finding {
 
 // reportTexts warns of the texts in an object that have probes: values, patches and
 // manifests that another program puts into objects.
-func (r *run) reportTexts(o *manifest.Object) {
-	own := patches.Own(o)
+func (r *run) reportTexts(s *subject) {
+	own := patches.Own(s.Object)
 	if own != nil { // each render is tested by them
 		r.out.Patched++
 	}
-	for path := range workload.Texts(o) {
+	for path := range workload.Texts(s.Object) {
 		isOwn := func(p field.Path) bool { return path.HasPrefix(p) }
 		if slices.ContainsFunc(own, isOwn) {
 			continue
 		}
-		r.addFinding(o, transformer.NewFinding(reason.HelmTemplate, path,
+		r.addFinding(s, transformer.NewFinding(reason.HelmTemplate, path,
 			"not checked: this is a text with probes").
 			Fix("Pipe the objects that are made of it through rewrite-probes"))
 	}
@@ -81,22 +81,21 @@ func (r *run) reportTexts(o *manifest.Object) {
 
 // reportTemplate warns of an object with comments in place of values, and reports whether it has any: ytt puts values
 // and whole parts where comments begin with "#@", and Azure DevOps and Octopus replace "#{NAME}".
-func (r *run) reportTemplate(o *manifest.Object) bool {
-	line := o.CommentLine("#@")
-	f := transformer.NewFinding(reason.HelmTemplate, nil, "not checked: this is a ytt template (#@ in line %d)", line).
-		Fix("Run `ytt -f FILE | rewrite-probes -`")
+func (r *run) reportTemplate(s *subject) bool {
+	what, fix := "this is a ytt template (#@ in line %d)", "Run `ytt -f FILE | rewrite-probes -`"
+	line := s.CommentLine("#@")
 	if line == 0 {
-		line = o.TokenLine()
-		f = transformer.NewFinding(reason.HelmTemplate, nil, "not checked: it has a token in place of a value (#{ in line %d)", line).
-			Fix("%s", substituteFix)
+		line = s.TokenLine()
+		what, fix = "it has a token in place of a value (#{ in line %d)", substituteFix
 	}
 	if line == 0 {
 		return false
 	}
-	m := r.addFinding(o, f)
-	if inFile(o) {
+	m := s.message(transformer.NewFinding(reason.HelmTemplate, nil, "not checked: "+what, line).Fix("%s", fix))
+	if s.inFile() {
 		m.Line = line
 	}
+	r.add(m)
 	return true
 }
 
@@ -124,24 +123,18 @@ func placeholderIn(p *transformer.Plan) error {
 	return nil
 }
 
-// hasVariable reports whether the value of a field looks like it has a variable.
-func hasVariable(o *manifest.Object, path field.Path) bool {
-	v, _ := o.Value(path)
-	text, _ := v.(string)
-	return pod.IsVariable(text)
-}
-
-func (r *run) reportMisspelt(o *manifest.Object, meant *workload.Kind) {
+// misspelt returns the finding about a kind that does not exist.
+func misspelt(o *manifest.Object, meant *workload.Kind) transformer.Finding {
 	apiVersion := o.APIVersion()
 	if meant.Group != o.Group() {
 		version := apiVersion[strings.LastIndexByte(apiVersion, '/')+1:]
 		apiVersion = strings.TrimPrefix(meant.Group+"/"+version, "/")
 	}
-	m := r.addFinding(o, transformer.NewFinding(reason.KindMisspelt, field.NewPath("kind"),
+	f := transformer.NewFinding(reason.KindMisspelt, field.NewPath("kind"),
 		"not checked: %q is not a kind of %s", o.Kind(), o.APIVersion()).
-		Fix("Write `apiVersion: %s` and `kind: %s`", apiVersion, meant.Name))
-	m.Current = o.Kind()
-	m.Proposed = meant.Name
+		Fix("Write `apiVersion: %s` and `kind: %s`", apiVersion, meant.Name)
+	f.Current, f.Proposed = o.Kind(), meant.Name
+	return f
 }
 
 func unseenFinding(o *manifest.Object, h workload.Holder, known bool) transformer.Finding {
@@ -182,7 +175,7 @@ func unseenFinding(o *manifest.Object, h workload.Holder, known bool) transforme
 
 // reportAdded warns of probes of containers that OpenKruise adds to pods. Those of istio-proxy are
 // Istio's own: they ask Istio's agent, whatever mTLS demands.
-func (r *run) reportAdded(o *manifest.Object, probes []field.Path) {
+func (r *run) reportAdded(s *subject, probes []field.Path) {
 	if len(probes) == 0 {
 		return
 	}
@@ -190,7 +183,7 @@ func (r *run) reportAdded(o *manifest.Object, probes []field.Path) {
 	for _, p := range probes {
 		at = at.Common(p)
 	}
-	r.addFinding(o, transformer.NewFinding(reason.UnseenProbe, at,
+	r.addFinding(s, transformer.NewFinding(reason.UnseenProbe, at,
 		"not checked: it %s, in what OpenKruise adds to pods", probeWords(at, probes)).
 		Fix("If those pods are in a mesh, write exec probes here. Else exclude the object"))
 }
@@ -239,22 +232,20 @@ func pathName(pattern field.Path) string {
 // A pathUse says whether the path of an entry of podTemplates has found a pod
 // template, and in which object of its kind it was looked for first.
 type pathUse struct {
-	found  bool
-	object *manifest.Object
-	ref    *report.Object
+	found bool
+	*subject
 }
 
-func (r *run) notePathUses(o *manifest.Object, templates []workload.Template) {
+func (r *run) notePathUses(s *subject, templates []workload.Template) {
 	for i, c := range r.custom {
 		use := &r.pathUses[i]
 		if use.found ||
-			c.Group != o.Group() ||
-			c.Kind != o.Kind() {
+			c.Group != s.Group() ||
+			c.Kind != s.Kind() {
 			continue
 		}
-		if use.object == nil {
-			use.object = o
-			use.ref = r.refer(o)
+		if use.subject == nil {
+			use.subject = s
 		}
 		use.found = slices.ContainsFunc(templates, func(t workload.Template) bool {
 			return slices.Equal(t.Path.Pattern(), c.Pattern)
@@ -266,11 +257,10 @@ func (r *run) notePathUses(o *manifest.Object, templates []workload.Template) {
 // template in any object of their kind.
 func (r *run) reportIdlePaths() {
 	for i, use := range r.pathUses {
-		if use.found || use.object == nil {
+		if use.found || use.subject == nil {
 			continue
 		}
-		r.ref = use.ref
-		r.addFinding(use.object, transformer.NewFinding(reason.PathFindsNothing, nil,
-			"the path %q of spec.podTemplates[%d] finds no pod template here, nor in any other %s", pathName(r.custom[i].Pattern), i, use.object.Kind()))
+		r.addFinding(use.subject, transformer.NewFinding(reason.PathFindsNothing, nil,
+			"the path %q of spec.podTemplates[%d] finds no pod template here, nor in any other %s", pathName(r.custom[i].Pattern), i, use.Kind()))
 	}
 }

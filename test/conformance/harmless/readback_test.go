@@ -77,7 +77,7 @@ func TestWhatIsReadBackFromTheClusterIsKnownAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		before, _ := readBack(t, text)
-		run := func(text []byte, mode pipeline.Mode) []byte {
+		run := func(text []byte, mode pipeline.Wants) []byte {
 			out, r, err := rewriting.Run(text, c, mode)
 			if err != nil {
 				t.Fatalf("seed %d: %v in\n%s", seed, err, text)

@@ -86,7 +86,7 @@ func groupOf(t *testing.T, text string) *unstructured.Unstructured {
 }
 
 // process runs rewrite-probes over a text.
-func process(t *testing.T, text string, c *config.RewriteProbes, mode pipeline.Mode) (string, *report.Report) {
+func process(t *testing.T, text string, c *config.RewriteProbes, mode pipeline.Wants) (string, *report.Report) {
 	t.Helper()
 	out, r, err := rewriting.Run([]byte(text), c, mode)
 	if err != nil {

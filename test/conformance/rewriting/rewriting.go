@@ -39,7 +39,7 @@ func Decode(text []byte) (*config.RewriteProbes, error) {
 
 // Run takes manifests through the pipeline. A ResourceList comes out with its
 // results.
-func Run(input []byte, c *config.RewriteProbes, mode pipeline.Mode) (output []byte, r *report.Report, err error) {
+func Run(input []byte, c *config.RewriteProbes, mode pipeline.Wants) (output []byte, r *report.Report, err error) {
 	return RunIn(Folder{Name: "input"}, input, c, mode)
 }
 
@@ -51,7 +51,7 @@ type Folder struct {
 
 // RunIn takes the file of a folder through the pipeline, with all others around it.
 // These must not change.
-func RunIn(in Folder, input []byte, c *config.RewriteProbes, mode pipeline.Mode) (output []byte, r *report.Report, err error) {
+func RunIn(in Folder, input []byte, c *config.RewriteProbes, mode pipeline.Wants) (output []byte, r *report.Report, err error) {
 	s, err := manifest.Read(in.Name, bytes.Clone(input))
 	if err != nil {
 		return nil, nil, err

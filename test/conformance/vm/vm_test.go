@@ -39,7 +39,7 @@ import (
 )
 
 // run takes a group through the pipeline.
-func run(t *testing.T, text string, mode pipeline.Mode) (string, *report.Report) {
+func run(t *testing.T, text string, mode pipeline.Wants) (string, *report.Report) {
 	t.Helper()
 	out, r, err := rewriting.Run([]byte(text), config.Default(), mode)
 	if err != nil {
