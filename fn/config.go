@@ -46,7 +46,7 @@ type RewriteProbes struct {
 // RewriteProbesSpec says what is rewritten and who answers.
 type RewriteProbesSpec struct {
 	// Mesh is the mesh that the pods are in: "istio", "linkerd", "kuma",
-	// "consul", "osm", "fsm", or "auto" to find it out for each pod template.
+	// "consul", "osm", "fsm", "none", or "auto" to find it out for each pod template.
 	Mesh string `json:"mesh,omitempty"`
 	// AnsweredBy is one of the AnsweredBy constants.
 	AnsweredBy string `json:"answeredBy,omitempty"`

@@ -116,9 +116,11 @@ func (d *meshData) isProxy(c *pod.Container) bool {
 }
 
 // answerers returns those of [Answerers] that there are in the mesh: Istio's is the only proxy
-// that reads the env var, and an Envoy only answers Open Service Mesh's form.
+// that reads the env var, an Envoy only answers Open Service Mesh's form, and the app answers where
+// an annotation keeps its ports out of the mesh.
 func (d *meshData) answerers() []string {
 	return slices.DeleteFunc(Answerers(), func(who string) bool {
-		return who == AnsweredByIstioProxy && d.proxy != istioProxyName || who == AnsweredByEnvoy && !d.osmForm
+		return who == AnsweredByIstioProxy && d.proxy != istioProxyName || who == AnsweredByEnvoy && !d.osmForm ||
+			who == AnsweredByApp && d.excluded.key == ""
 	})
 }

@@ -10,6 +10,7 @@ var serviceMeshes = []*serviceMesh{
 	{meshData: consul.meshData, meshProfile: consul, findOriginal: consulOriginal, serves: consul.serves},
 	{meshData: openServiceMesh.meshData, meshProfile: openServiceMesh},
 	{meshData: flomesh.meshData, meshProfile: flomesh},
+	{meshData: noMeshData, meshProfile: noMesh{}},
 }
 
 // meshNamed returns the mesh of a name, one of [Meshes].

@@ -82,6 +82,12 @@ func hookNeverWorks(k *knowledge, s *site) leave {
 	return skip(s, reason.HookNeverWorks, s.in(), "the kubelet has no %s hooks, so this one always fails", kind)
 }
 
+// madeByKubelet leaves alone what every kubelet makes itself, where no mesh is in its way.
+func madeByKubelet(k *knowledge, s *site) leave {
+	gate, _ := gateOf(s)
+	return because(k.mesh.name == noMeshData.name && gate == "", reason.MadeByKubelet)
+}
+
 func onInitContainer(k *knowledge, s *site) leave {
 	if !s.at.Init || pod.IsSidecar(s.at, s.container) {
 		return leave{}

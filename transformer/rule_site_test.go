@@ -62,18 +62,19 @@ var siteCases = map[string]siteCase{
 	"a hook that the kubelet lacks": {hookNeverWorks, appWith(func(c *pod.Container) {
 		c.Lifecycle = &pod.Lifecycle{PostStart: &pod.Handler{TCPSocket: &pod.TCPSocket{Port: field.Number(80)}}}
 	}), "hook-never-works"},
-	"an init container":           {onInitContainer, before("first", ""), "init-container"},
-	"two containers of one name":  {nameNotUnique, before("app", "Always"), "container-name"},
-	"a name with a variable":      {nameIsVariable, appWith(func(c *pod.Container) { c.Name = "${NAME}" }), "variable"},
-	"another host":                {goesToHost, httpGetWith(func(h *pod.HTTPGet) { h.Host = "10.0.0.1" }), "host-set"},
-	"a path with a variable":      {textIsVariable, httpGetWith(func(h *pod.HTTPGet) { h.Path = "/${X}" }), "variable"},
-	"a scheme that there is not":  {schemeInvalid, httpGetWith(func(h *pod.HTTPGet) { h.Scheme = "ftp" }), "scheme-invalid"},
-	"a negative timeout":          {timeoutInvalid, liveWith(func(p *pod.Probe) { p.TimeoutSeconds = new(int64(-1)) }), "timeout-invalid"},
-	"a port that nobody declares": {portUnresolved, httpGetWith(func(h *pod.HTTPGet) { h.Port = field.IntOrString{Str: "web", IsString: true} }), "port-unresolved"},
-	"a port that there is not":    {portUnresolved, httpGetWith(func(h *pod.HTTPGet) { h.Port = field.Number(70000) }), "port-invalid"},
-	"the port of probe-proxy":     {atProbePort, httpGetWith(func(h *pod.HTTPGet) { h.Port = field.Number(15099) }), "aims-at-probe-port"},
-	"a port that is not captured": {notCaptured, annotated("traffic.sidecar.istio.io/excludeInboundPorts", "8080"), "port-not-captured"},
-	"an app at another port":      {appElsewhere, listening("127.0.0.1:9090"), "app-elsewhere"},
+	"a probe that every kubelet makes": {madeByKubelet, func(o *Options, _ *Input) { o.Mesh = "none" }, "made-by-kubelet"},
+	"an init container":                {onInitContainer, before("first", ""), "init-container"},
+	"two containers of one name":       {nameNotUnique, before("app", "Always"), "container-name"},
+	"a name with a variable":           {nameIsVariable, appWith(func(c *pod.Container) { c.Name = "${NAME}" }), "variable"},
+	"another host":                     {goesToHost, httpGetWith(func(h *pod.HTTPGet) { h.Host = "10.0.0.1" }), "host-set"},
+	"a path with a variable":           {textIsVariable, httpGetWith(func(h *pod.HTTPGet) { h.Path = "/${X}" }), "variable"},
+	"a scheme that there is not":       {schemeInvalid, httpGetWith(func(h *pod.HTTPGet) { h.Scheme = "ftp" }), "scheme-invalid"},
+	"a negative timeout":               {timeoutInvalid, liveWith(func(p *pod.Probe) { p.TimeoutSeconds = new(int64(-1)) }), "timeout-invalid"},
+	"a port that nobody declares":      {portUnresolved, httpGetWith(func(h *pod.HTTPGet) { h.Port = field.IntOrString{Str: "web", IsString: true} }), "port-unresolved"},
+	"a port that there is not":         {portUnresolved, httpGetWith(func(h *pod.HTTPGet) { h.Port = field.Number(70000) }), "port-invalid"},
+	"the port of probe-proxy":          {atProbePort, httpGetWith(func(h *pod.HTTPGet) { h.Port = field.Number(15099) }), "aims-at-probe-port"},
+	"a port that is not captured":      {notCaptured, annotated("traffic.sidecar.istio.io/excludeInboundPorts", "8080"), "port-not-captured"},
+	"an app at another port":           {appElsewhere, listening("127.0.0.1:9090"), "app-elsewhere"},
 	"a container before probe-proxy": {startsTooEarly, func(o *Options, in *Input) {
 		o.ProbeProxy.Placement = PlacementContainer
 		before("first", "Always")(o, in)

@@ -5,7 +5,7 @@ import "slices"
 // siteRules are asked in their order, and the first that applies decides.
 var siteRules = []siteRule{
 	probesMadeElsewhere, noNetwork, unknownFieldIn, unsupportedValue, notOneHandler, ofProxy, isLost, optedOut,
-	inSkippedContainer, notSelected, hookNeverWorks, onInitContainer, nameNotUnique, nameIsVariable,
+	inSkippedContainer, notSelected, hookNeverWorks, madeByKubelet, onInitContainer, nameNotUnique, nameIsVariable,
 	goesToHost, textIsVariable, schemeInvalid, timeoutInvalid, portUnresolved, atProbePort, notCaptured, appElsewhere,
 	startsTooEarly,
 }
@@ -44,7 +44,7 @@ func decide(k *knowledge) *decision {
 	}
 	d.refuseOwnPort()
 	if !d.in.OnlyEdits {
-		d.ask(findExecWorkarounds)
+		d.ask(findExecWorkarounds, findDropped)
 	}
 	return d.finish()
 }

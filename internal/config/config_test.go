@@ -203,7 +203,7 @@ config.yaml:12: functionConfig: ` + "`spec.istio.rootNamespace`" + `: "" must be
 config.yaml:7: functionConfig: ` + "`spec.port`" + `: "4143" is one of Linkerd's own ports (4140, 4143, 4190, 4191) and must be another
 config.yaml:9: functionConfig: ` + "`spec.probeProxy.image`" + `: "A" must be an image: a name in lower case, :TAG or @sha256: with 64 hexadecimal digits, or both`},
 		"ConfigMap": {"apiVersion: v1\nkind: ConfigMap\ndata:\n  port: many\n  mesh: nomad\n  rewrite: httpGet,http\n  injected-namespaces: 'a,['\n", `config.yaml:4: functionConfig: ` + "`data.port`" + `: "many" must be a number from 1 to 65535
-config.yaml:5: functionConfig: ` + "`data.mesh`" + `: "nomad" must be auto, istio, linkerd, kuma, consul, osm or fsm
+config.yaml:5: functionConfig: ` + "`data.mesh`" + `: "nomad" must be auto, istio, linkerd, kuma, consul, osm, fsm or none
 config.yaml:6: functionConfig: ` + "`data.rewrite`" + `: "http" must be httpGet, tcpSocket, grpc or lifecycle
 config.yaml:7: functionConfig: ` + "`data.injected-namespaces`" + `: "[" must be a name, where * and ? match as in a shell`},
 	} {

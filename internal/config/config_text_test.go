@@ -32,7 +32,7 @@ func TestATextOfNoFileIsDecodedWithErrorsThatNameNone(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", ""}, {" \n", ""}, {"null", ""}, {" null\n", ""}, {typedHead, ""}, {`{"apiVersion":"rewrite-probes.io/v1alpha1","kind":"RewriteProbes","spec":{"port":1}}`, ""}, {mapHead, ""},
 		{typedHead + "spec: {port: 0, mesh: x, prot: 1}\n", "functionConfig: `spec.prot`: unknown field \"prot\": did you mean port?\n" +
-			"functionConfig: `spec.mesh`: \"x\" must be auto, istio, linkerd, kuma, consul, osm or fsm\nfunctionConfig: `spec.port`: \"0\" must be a number from 1 to 65535"},
+			"functionConfig: `spec.mesh`: \"x\" must be auto, istio, linkerd, kuma, consul, osm, fsm or none\nfunctionConfig: `spec.port`: \"0\" must be a number from 1 to 65535"},
 		{mapHead + "data: {port: x, y: z}\n", "functionConfig: `data.port`: \"x\" must be a number from 1 to 65535\n" +
 			"functionConfig: `data.y`: unknown key; allowed are answered-by, image, image-pull-policy, injected-namespaces, injector-rewrites, mesh, mtls, name, native-sidecars, placement, platform, port, registry, rewrite, strict"},
 		{mapHead + "data: [a]\n", "functionConfig: `data`: must be a mapping, not a list"},
@@ -67,13 +67,13 @@ func TestSettingsGoOverTheFunctionConfig(t *testing.T) {
 		{typedHead + "spec: {port: 2, mesh: osm}\n", []Setting{{"mesh", "istio"}, {"strict", "true"}, {"rewrite", "grpc, httpGet,"}}, "port 2, mesh istio, strict true, rewrite [grpc httpGet]"},
 		{mapHead + "data: {port: \"3\", strict: \"true\"}\n", []Setting{{"strict", "false"}}, "port 3, mesh auto, strict false, rewrite [httpGet tcpSocket grpc lifecycle]"},
 		{"", []Setting{{"port", "x"}}, "--port: \"x\" must be a number from 1 to 65535"},
-		{"", []Setting{{"port", "65536"}, {"mesh", "x"}}, "--mesh: \"x\" must be auto, istio, linkerd, kuma, consul, osm or fsm\n--port: \"65536\" must be a number from 1 to 65535"},
+		{"", []Setting{{"port", "65536"}, {"mesh", "x"}}, "--mesh: \"x\" must be auto, istio, linkerd, kuma, consul, osm, fsm or none\n--port: \"65536\" must be a number from 1 to 65535"},
 		{"", []Setting{{"rewrite", ""}}, "--rewrite: must name at least one of httpGet, tcpSocket, grpc, lifecycle"},
 		{"", []Setting{{"rewrite", "grpc,x"}}, "--rewrite: \"x\" must be httpGet, tcpSocket, grpc or lifecycle"},
 		{"", []Setting{{"strict", "x"}}, "--strict: \"x\" must be \"true\" or \"false\""},
 		{"", []Setting{{"injected-namespaces", "a,["}}, "--injected-namespaces: \"[\" must be a name, where * and ? match as in a shell"},
 		{typedHead + "spec:\n  port: 0\n", []Setting{{"name", "A"}}, "--name: \"A\" must be a container name: lower-case letters, digits and dashes, at most 63\nconfig.yaml:5: functionConfig: `spec.port`: \"0\" must be a number from 1 to 65535"},
-		{mapHead + "data: {mesh: x}\n", []Setting{{"mesh", "y"}}, "--mesh: \"y\" must be auto, istio, linkerd, kuma, consul, osm or fsm"},
+		{mapHead + "data: {mesh: x}\n", []Setting{{"mesh", "y"}}, "--mesh: \"y\" must be auto, istio, linkerd, kuma, consul, osm, fsm or none"},
 		{typedHead + "spec: {mesh: osm}\n", []Setting{{"answered-by", "istio-proxy"}}, "--answered-by: \"istio-proxy\" must be auto, probe-proxy, envoy or app with `mesh: osm`"},
 	} {
 		conf, err := Decode(read(t, c.config), c.over...)

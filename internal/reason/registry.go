@@ -45,6 +45,7 @@ const (
 	KindMisspelt
 	KumaHost
 	Link
+	MadeByKubelet
 	MarkMisplaced
 	MayFail
 	MayFalselyPass
@@ -52,6 +53,7 @@ const (
 	NameTaken
 	NamespaceLimits
 	NamespaceNotInjected
+	NewerProbe
 	NoManifest
 	NoNetwork
 	NoText
@@ -347,6 +349,11 @@ var docs = [...]Doc{
 		Fix:     "Pass the target too, or skip the link with `--ignore`.",
 		SameFix: true, Gate: NotRendered,
 	},
+	MadeByKubelet: {
+		Name: "made-by-kubelet", Of: Plan, Severity: Info,
+		Cause: "The functionConfig sets `mesh: none`, and every kubelet makes this probe.",
+		Words: "no mesh captures it, and every kubelet makes it",
+	},
 	MarkMisplaced: {
 		Name: "mark-misplaced", Of: Plan, Severity: Warning,
 		Cause:      "The pod or its Namespace has a label where the mesh reads an annotation, or the reverse. So the mesh injects nothing.",
@@ -385,6 +392,11 @@ var docs = [...]Doc{
 		Name: "namespace-not-injected", Of: Plan, Severity: Info,
 		Cause:      "The mesh injects no proxy in this namespace, so nothing captures the probes.",
 		LetThrough: true,
+	},
+	NewerProbe: {
+		Name: "newer-probe", Of: Plan, Severity: Warning,
+		Cause: "No mesh captures the pod, so the kubelet makes the probe. It needs a feature gate that is off by default in Kubernetes 1.37. Without the gate the API server drops the field, and the kubelet asks without TLS or HTTP/2.",
+		Fix:   "Set `mesh: none`. probe-proxy then makes the probe on each Kubernetes. Ignore this if the gate is on.",
 	},
 	NoManifest: {
 		Name: "no-manifest", Of: Run, Severity: Info,
