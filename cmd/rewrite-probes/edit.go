@@ -53,8 +53,11 @@ func (f *editFlags) run(cmd *cobra.Command, t *tool, mode pipeline.Wants, args [
 		return err
 	}
 	if len(p.streams) == 1 && p.streams[0].IsResourceList() {
-		if err := p.streams[0].AddResults(r.Results(t.verbose)); err != nil {
+		if err := p.streams[0].AddResults(r.Results()); err != nil {
 			return err
+		}
+		if !t.verbose {
+			r.DropInfos()
 		}
 	}
 	emitErr := f.emit(t.streams, p, r)

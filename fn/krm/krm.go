@@ -75,7 +75,7 @@ func appendResults(results fn.Results, r *report.Report) fn.Results {
 	for _, result := range results {
 		seen[key(result)] = true
 	}
-	for m := range r.Results(true) {
+	for m := range r.Results() {
 		result := new(fn.Result)
 		_ = json.Unmarshal(field.AppendJSON(nil, m), result) // both have the form of the specification
 		if k := key(result); !seen[k] {

@@ -47,7 +47,7 @@ func rewrite(b *testing.B, in []byte, out *bytes.Buffer) {
 	}
 	r := pipeline.Run([]*manifest.Stream{s}, config.Default(), pipeline.Rewrite)
 	if s.IsResourceList() {
-		err = s.AddResults(r.Results(false))
+		err = s.AddResults(r.Results())
 	}
 	if err == nil {
 		var text []byte

@@ -139,10 +139,10 @@ func do(text []byte, c *config.RewriteProbes, mode pipeline.Wants) (done, error)
 		}
 	}
 	if s.IsResourceList() {
-		for m := range r.Results(true) {
+		for m := range r.Results() {
 			d.results = append(d.results, plainValue(m))
 		}
-		if err := s.AddResults(r.Results(false)); err != nil {
+		if err := s.AddResults(r.Results()); err != nil {
 			return done{}, err
 		}
 	}

@@ -136,26 +136,27 @@ func (r *Report) FailedSources() map[string]bool {
 	return failed
 }
 
-// Results returns all messages as results of a ResourceList. A large list has
-// many infos, which nothing else shows if the run is not verbose: they are then
-// dropped, each after its result has been taken.
-func (r *Report) Results(verbose bool) iter.Seq[field.Map] {
+// Results yields all messages as results of a ResourceList.
+func (r *Report) Results() iter.Seq[field.Map] {
 	return func(yield func(field.Map) bool) {
 		made := results{reasons: make(map[reason.Key]field.Value)}
-		var kept []Message
 		for i := range r.Messages {
-			m := &r.Messages[i]
-			if !yield(made.of(m)) {
+			if !yield(made.of(&r.Messages[i])) {
 				return
 			}
-			if m.Severity == transformer.Info && !verbose {
-				*m = Message{Severity: transformer.Info}
-			} else {
-				kept = append(kept, *m)
-			}
 		}
-		r.Messages = kept
 	}
+}
+
+// DropInfos forgets the infos. A large ResourceList has many, which nothing shows but its results.
+func (r *Report) DropInfos() {
+	var kept []Message
+	for _, m := range r.Messages {
+		if m.Severity != transformer.Info {
+			kept = append(kept, m)
+		}
+	}
+	r.Messages = kept
 }
 
 // summaryStates are the states of probes in the order of a summary.

@@ -170,7 +170,7 @@ func TestAResultHasNothingOfTheOneBefore(t *testing.T) {
 				r.Messages = append(r.Messages, Message{Severity: transformer.Error, Reason: key, Object: o, Field: field.NewPath("a"), Current: 1, Text: reason.Text{What: "x", Fix: "y"}})
 			}
 			i := 0
-			for result := range r.Results(true) {
+			for result := range r.Results() {
 				text := string(field.AppendJSON(nil, result))
 				m := r.Messages[i]
 				tags := []string{`"tags":{"reason":"port-taken"}`, ``, `"tags":{"reason":"opt-out"}`}[i]

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -103,7 +105,7 @@ func TestEveryFormatIsWrittenDown(t *testing.T) {
 		})
 	}
 	add("results", func(w io.Writer) error {
-		for result := range everything().Results(true) {
+		for result := range everything().Results() {
 			for _, e := range result {
 				fmt.Fprintf(w, "%s: %v\n", e.Key, e.Value)
 			}
@@ -253,30 +255,32 @@ func TestWhoAnswersIsSaidAsFarAsItIsKnown(t *testing.T) {
 	}
 }
 
-// A run that is not verbose shows infos nowhere else: they are dropped with their results.
-func TestResultsDropInfosThatNothingElseShows(t *testing.T) {
-	for _, verbose := range []bool{false, true} {
-		r := everything()
-		all, n := len(r.Messages), 0
-		for range r.Results(verbose) {
-			n++
-		}
-		kept := len(r.Messages)
-		if infos := 3; n != all || verbose && kept != all || !verbose && kept != all-infos {
-			t.Errorf("verbose %t: %d results and %d kept of %d messages", verbose, n, kept, all)
-		}
-		for _, m := range r.Messages {
-			if m.Severity != transformer.Info && m.Text.What == "" {
-				t.Errorf("%v has lost its text", m)
-			}
-		}
-	}
+// Results leave the messages as they are, also for a reader that stops. Infos, which a run that is not verbose shows
+// nowhere else, are then dropped, and the other messages keep their order.
+func TestInfosAreDroppedAfterTheirResults(t *testing.T) {
 	r := everything()
-	for range r.Results(false) {
-		break
+	n := 0
+	for range r.Results() {
+		if n++; n == 2 {
+			break
+		}
 	}
-	if len(r.Messages) != len(everything().Messages) {
-		t.Errorf("%d messages are left after a reader that has stopped", len(r.Messages))
+	if !reflect.DeepEqual(r, everything()) {
+		t.Error("results change the report")
+	}
+	var want []string
+	for _, m := range r.Messages {
+		if m.Severity != transformer.Info {
+			want = append(want, m.String())
+		}
+	}
+	r.DropInfos()
+	var got []string
+	for _, m := range r.Messages {
+		got = append(got, m.String())
+	}
+	if !slices.Equal(got, want) || len(want) != len(everything().Messages)-3 {
+		t.Errorf("%q are left, want %q", got, want)
 	}
 }
 
