@@ -61,6 +61,12 @@ func (o Operation) AppendJSON(b []byte) []byte {
 // Apply returns the value after the operation; v stays as it is. A test that does not hold is an
 // error, and so is a path that leads to nothing.
 func (o Operation) Apply(v Value) (Value, error) {
+	return o.applyTo(clone(v))
+}
+
+// applyTo applies the operation in place: v shares nothing with another value, and neither does what it returns.
+func (o Operation) applyTo(v Value) (Value, error) {
+	o.Value = clone(o.Value)
 	out, err := o.applyAt(v, o.Path)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", o.Op, o.Path.Pointer(), err)
@@ -95,7 +101,6 @@ func (o Operation) applyInMap(m Map, rest Path) (Value, error) {
 		if err != nil || o.Op == OpTest {
 			return m, err
 		}
-		m = slices.Clone(m)
 		m[at].Value = inner
 		return m, nil
 	}
@@ -104,11 +109,10 @@ func (o Operation) applyInMap(m Map, rest Path) (Value, error) {
 		old, _ := m.Get(step.Key)
 		return m, o.compare(old)
 	case at < 0:
-		return append(slices.Clip(m), Entry{Key: step.Key, Value: o.Value}), nil
+		return append(m, Entry{Key: step.Key, Value: o.Value}), nil
 	case o.Op == OpRemove:
-		return slices.Delete(slices.Clone(m), at, at+1), nil
+		return slices.Delete(m, at, at+1), nil
 	}
-	m = slices.Clone(m)
 	m[at].Value = o.Value
 	return m, nil
 }
@@ -136,7 +140,6 @@ func (o Operation) applyInList(l List, rest Path) (Value, error) {
 		if err != nil || o.Op == OpTest {
 			return l, err
 		}
-		l = slices.Clone(l)
 		l[at] = inner
 		return l, nil
 	}
@@ -144,11 +147,10 @@ func (o Operation) applyInList(l List, rest Path) (Value, error) {
 	case OpTest:
 		return l, o.compare(l[at])
 	case OpAdd:
-		return slices.Insert(slices.Clone(l), at, o.Value), nil
+		return slices.Insert(l, at, o.Value), nil
 	case OpRemove:
-		return slices.Delete(slices.Clone(l), at, at+1), nil
+		return slices.Delete(l, at, at+1), nil
 	}
-	l = slices.Clone(l)
 	l[at] = o.Value
 	return l, nil
 }
@@ -158,6 +160,25 @@ func (o Operation) compare(have Value) error {
 		return fmt.Errorf("it has another value")
 	}
 	return nil
+}
+
+// clone returns a copy of a value that shares no mapping and no list with it.
+func clone(v Value) Value {
+	switch v := v.(type) {
+	case Map:
+		m := slices.Clone(v)
+		for i := range m {
+			m[i].Value = clone(m[i].Value)
+		}
+		return m
+	case List:
+		l := slices.Clone(v)
+		for i := range l {
+			l[i] = clone(l[i])
+		}
+		return l
+	}
+	return v
 }
 
 // Equal reports whether two values are equal, whatever the order of mappings is.

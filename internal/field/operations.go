@@ -10,7 +10,7 @@ import (
 // tests of what the edits replace or add, and the changes. after is the object after them. The
 // places that edits name are those of the object before all of them.
 func Operations(object Value, edits []Edit) (tests, changes []Operation, after Value, err error) {
-	b := &patchBuilder{before: object, after: object}
+	b := &patchBuilder{before: object, after: clone(object)}
 	var shifts []Edit
 	for _, e := range edits {
 		if e.Op == Insert ||
@@ -41,7 +41,8 @@ func sortShifts(shifts []Edit) {
 	})
 }
 
-// A patchBuilder collects operations, and applies each at once.
+// A patchBuilder collects operations, and applies each at once, in place: a list may have thousands of
+// items, each with an operation.
 type patchBuilder struct {
 	before, after  Value
 	tests, changes []Operation
@@ -59,7 +60,7 @@ func (b *patchBuilder) test(path Path) {
 
 func (b *patchBuilder) change(op string, path Path, v Value) {
 	o := Operation{Op: op, Path: path, Value: v}
-	after, err := o.Apply(b.after)
+	after, err := o.applyTo(b.after)
 	if err != nil {
 		b.err = cmp.Or(b.err, err)
 		return

@@ -167,30 +167,33 @@ type probeRow struct {
 
 func probeRows(t *Template, notes []string) []probeRow {
 	rows := make([]probeRow, len(t.Probes))
+	rowOf := make(map[string]*probeRow, len(t.Probes))
 	for i := range t.Probes {
 		v := &t.Probes[i]
-		rows[i] = probeRow{viewOf(v), changes(t.Edits, v.Field)}
+		rows[i].probeView = viewOf(v)
 		rows[i].Why = noted(rows[i].Why, notes)
+		rowOf[v.Field.Pointer()] = &rows[i]
+	}
+	for _, e := range t.Edits {
+		for n := range e.Path {
+			if row := rowOf[e.Path[:n+1].Pointer()]; row != nil {
+				row.Changes = appendChange(row.Changes, e, e.Path[n+1:])
+			}
+		}
 	}
 	return rows
 }
 
-// changes returns the edits at or below a field, a line for each value that is written or removed.
-func changes(edits []field.Edit, of field.Path) (lines []string) {
-	for _, e := range edits {
-		if !e.Path.HasPrefix(of) {
-			continue
-		}
-		at := e.Path[len(of):]
-		if e.Op == field.Delete || e.Op == field.Rename {
-			lines = append(lines, "- "+at.String())
-		}
-		if e.Op == field.Rename {
-			at = at[:len(at)-1].Key(e.NewKey)
-		}
-		if e.Op != field.Delete {
-			lines = appendLeaves(lines, at, e.Value)
-		}
+// appendChange appends a line for each value that an edit writes or removes. at is its path from a probe.
+func appendChange(lines []string, e field.Edit, at field.Path) []string {
+	if e.Op == field.Delete || e.Op == field.Rename {
+		lines = append(lines, "- "+at.String())
+	}
+	if e.Op == field.Rename {
+		at = at[:len(at)-1].Key(e.NewKey)
+	}
+	if e.Op != field.Delete {
+		lines = appendLeaves(lines, at, e.Value)
 	}
 	return lines
 }
