@@ -126,6 +126,7 @@ func (t *tool) runCluster(
 		run = runPermissive
 	}
 	r := run(streams, beside, c, wants)
+	r.AskedCluster = true
 	for _, refused := range read.Refused {
 		r.Messages = append(r.Messages, unread(refused))
 	}
@@ -136,7 +137,7 @@ func (t *tool) runCluster(
 	}
 	report.Sort(r.Messages)
 	fmt.Fprintln(t.err, cmd.CommandPath()+": context "+field.Printable(cmp.Or(read.Context, "of the pod")))
-	for _, m := range read.Meshes() {
+	for _, m := range slices.Concat(read.Meshes(), read.Injectors(c.Spec.Istio.RootNamespace)) {
 		fmt.Fprintln(t.err, cmd.CommandPath()+": "+field.Printable(m))
 	}
 	return p, r, nil

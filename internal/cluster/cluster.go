@@ -39,6 +39,8 @@ type Reading struct {
 	OpenShift bool
 	// AllPeers is set if all PeerAuthentications were read, so that without one mTLS is PERMISSIVE.
 	AllPeers bool
+
+	types map[surroundings.GroupKind]kubectl.Type // of the wanted kinds, those that the cluster has
 }
 
 // A Refused is a type that could not be read.
@@ -59,6 +61,7 @@ func Read(ctx context.Context, k *kubectl.Kubectl, w Wish) (*Reading, error) {
 	r := &reader{ctx: ctx, cancel: cancel, kubectl: k, Wish: w}
 	r.listed = make(map[surroundings.GroupKind]bool)
 	r.types = make(map[surroundings.GroupKind]kubectl.Type)
+	r.untold = make(map[string]bool)
 	return &r.Reading, r.read()
 }
 
@@ -69,8 +72,8 @@ type reader struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	kubectl *kubectl.Kubectl
-	types   map[surroundings.GroupKind]kubectl.Type
 	listed  map[surroundings.GroupKind]bool // the kinds of which all objects were read
+	untold  map[string]bool                 // the groups that did not tell their types
 }
 
 func (r *reader) read() error {
@@ -94,7 +97,24 @@ func (r *reader) read() error {
 		}
 	}
 	r.AllPeers = r.listed[peerAuthentication] && r.Namespace == ""
+	for _, s := range slices.Concat(r.Streams, r.Beside) {
+		s.All = r.hasAll
+	}
 	return nil
+}
+
+// hasAll reports whether all objects of a kind were read, of all namespaces. All of a kind that the cluster does not
+// have are none.
+func (r *reader) hasAll(group, kind string) bool {
+	k := surroundings.GroupKind{Group: group, Kind: kind}
+	t, served := r.types[k]
+	switch {
+	case !served:
+		return !r.untold[group]
+	case r.Namespace != "" && t.Namespaced:
+		return false
+	}
+	return r.listed[k] && kind != configMap.Kind // those are asked for by name
 }
 
 // discover finds the types of the wanted kinds that the cluster has.
@@ -127,6 +147,7 @@ func (r *reader) discover(wanted []need) error {
 		if t, has := found[i][n.Kind]; has {
 			r.types[n.GroupKind] = t
 		} else if refused[i] != nil {
+			r.untold[n.Group] = true
 			r.refuse(n, strings.TrimSuffix(n.Kind+"."+n.Group, "."), refused[i])
 		}
 	}

@@ -191,3 +191,55 @@ func TestOpenShift(t *testing.T) {
 		}
 	}
 }
+
+// What a reading lacks does not exist, if all of the kind was read: all namespaces, and not by name.
+func TestHasAll(t *testing.T) {
+	text, _ := each(t)
+	for _, c := range []struct {
+		wish                              Wish
+		forbidden                         string
+		hooks, nodes, peers, maps, absent bool
+	}{
+		{Wish{}, "", true, true, true, false, true},
+		{Wish{FactsOnly: true}, "", true, true, true, false, true},
+		{Wish{Namespace: "shop"}, "", true, true, false, false, true},
+		{Wish{}, "nodes peerauthentications", true, false, false, false, true},
+		{Wish{}, "mutatingwebhookconfigurations", false, true, true, false, true},
+	} {
+		t.Setenv("KUBECTL_FORBIDDEN", c.forbidden)
+		r := serve(t, text, c.wish)
+		for _, s := range slices.Concat(r.Streams, r.Beside) {
+			hooks, nodes := s.All("admissionregistration.k8s.io", "MutatingWebhookConfiguration"), s.All("", "Node")
+			peers, maps, absent := s.All("security.istio.io", "PeerAuthentication"), s.All("", "ConfigMap"), s.All("example.com", "Absent")
+			if hooks != c.hooks || nodes != c.nodes || peers != c.peers || maps != c.maps || absent != c.absent {
+				t.Fatalf("%+v: %t %t %t %t %t", c, hooks, nodes, peers, maps, absent)
+			}
+		}
+	}
+}
+
+// The injectors of a cluster are named by revision, with the object that says what they do.
+func TestInjectors(t *testing.T) {
+	config := func(revision, rewrites string) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: istio-sidecar-injector" + revision + ", namespace: mesh}\ndata: {values: '{\"sidecarInjectorWebhook\": {\"rewriteAppHTTPProbe\": " + rewrites + "}}'}\n---\n"
+	}
+	istiod := func(revision string) string {
+		return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: istiod" + revision + ", namespace: mesh}\nspec: {template: {spec: {containers: [{name: discovery, image: x/pilot:1.31.0}]}}}\n---\n"
+	}
+	const hooks = "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata: {name: a, labels: {istio.io/rev: default}}\n---\n"
+	text := istiod("") + istiod("-canary") + istiod("-old") + config("", "true") + config("-canary", "false")
+	rows := []string{
+		"revision default: its injector rewrites probes (ConfigMap mesh/istio-sidecar-injector)",
+		"revision canary: its injector rewrites no probes (ConfigMap mesh/istio-sidecar-injector-canary)",
+		"revision old: unknown if its injector rewrites probes",
+	}
+	if got := serve(t, text+hooks, Wish{}).Injectors("mesh"); !slices.Equal(got, rows) {
+		t.Errorf("%q", got)
+	}
+	if got := serve(t, text, Wish{}).Injectors("mesh"); !slices.Equal(got, append(rows, "no webhook injects Istio's sidecar")) {
+		t.Errorf("without a webhook: %q", got)
+	}
+	if got := serve(t, hooks, Wish{}).Injectors("mesh"); len(got) > 0 {
+		t.Errorf("without a control plane: %q", got)
+	}
+}

@@ -1,11 +1,14 @@
 package cluster
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/nearby"
 )
 
 // controlPlanes are the Deployments that make a mesh, by their names; a star stands for the rest.
@@ -48,6 +51,33 @@ func (r *Reading) Meshes() (lines []string) {
 			slices.Sort(revs)
 			lines = append(lines, name+", revisions "+strings.Join(revs, ", "))
 		}
+	}
+	return lines
+}
+
+// Injectors returns a line for each revision of Istio's that the cluster has: whether its injector rewrites probes,
+// and which object says so. rootNamespace is Istio's.
+func (r *Reading) Injectors(rootNamespace string) (lines []string) {
+	around := nearby.Collect(slices.Concat(r.Streams, r.Beside), rootNamespace).Cluster()
+	revisions, noWebhook := around.Revisions()
+	for _, rev := range revisions {
+		line := "revision " + cmp.Or(rev.Name, "default") + ": "
+		at := " (" + strings.ReplaceAll(rev.Rewrites.At, " at the API server", "") + ")"
+		switch {
+		case rev.Rewrites.Is == certain.Always:
+			line += "its injector rewrites probes" + at
+		case rev.Rewrites.Is == certain.Never:
+			line += "its injector rewrites no probes" + at
+		case rev.Rewrites.At != "":
+			line += "unknown if its injector rewrites probes" + at
+		default:
+			line += "unknown if its injector rewrites probes"
+		}
+		lines = append(lines, line)
+	}
+	_, hasIstio := r.types[peerAuthentication]
+	if noWebhook && (hasIstio || len(lines) > 0) {
+		lines = append(lines, "no webhook injects Istio's sidecar")
 	}
 	return lines
 }

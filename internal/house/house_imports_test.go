@@ -24,7 +24,7 @@ var layers = []struct {
 	{"fn/findings", "internal/reason internal/report transformer"},
 	{"internal/pipeline", "internal/config internal/envoy internal/field internal/manifest internal/nearby internal/patches internal/pod internal/reason internal/release internal/report internal/spelling internal/surroundings internal/vm internal/vmconfig internal/workload internal/world transformer"},
 	{"internal/patches", "internal/field internal/manifest"},
-	{"internal/cluster", "internal/field internal/kubectl internal/manifest internal/surroundings internal/workload"},
+	{"internal/cluster", "internal/certain internal/field internal/kubectl internal/manifest internal/nearby internal/surroundings internal/workload"},
 	{"internal/kubectl", ""},
 	{"internal/envoy", "internal/prober"},
 	{"internal/nearby", "internal/field internal/manifest internal/surroundings"},

@@ -85,6 +85,11 @@ func (x *Index) Of(o *manifest.Object, namespace string) surroundings.Surroundin
 	return found
 }
 
+// Cluster returns what is known of the cluster as a whole, and of no object.
+func (x *Index) Cluster() surroundings.Surroundings {
+	return surroundings.New(source{x, question{place: inCluster}})
+}
+
 // A source answers one question.
 type source struct {
 	*Index

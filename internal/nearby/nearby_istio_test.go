@@ -105,6 +105,9 @@ func TestObjectsOfAnInstallationStateFacts(t *testing.T) {
 		{"the injector's policy is disabled, and the pod asks", on, field.KeyValues{{Key: "sidecar.istio.io/inject", Value: "true"}}, []string{hooksOf("default", "", true), injectorOf("", rewrites, "  config: 'policy: disabled'\n")}, "i+ r+ n? h?"},
 		{"a webhook has conditions", on, nil, []string{strings.ReplaceAll(hooksOf("default", "", true), "  rules:", "  matchConditions: [{name: x, expression: 'true'}]\n  rules:")}, "i? r? n? h?"},
 
+		{"a webhook without a label is of any revision", on, nil, []string{strings.Replace(hooksOf("default", "", true), "  labels: {istio.io/rev: default}\n", "", 1), injectorOf("", rewrites), injectorOf("canary", leaves)}, "i+ r? n? h?"},
+		{"a webhook of somebody else's says nothing", on, nil, []string{"apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata: {name: a}\nwebhooks: [{name: a.example.com}]\n"}, "i? r? n? h?"},
+
 		{"istiod has native sidecars", on, nil, []string{istiodOf("pilot:1.31.0", fmt.Sprintf(native, "true"))}, "i? r? n+ h?"},
 		{"istiod has none", on, nil, []string{istiodOf("pilot:1.31.0", fmt.Sprintf(native, "false"))}, "i? r? n- h?"},
 		{"istiod has them by a word that it does not know", on, nil, []string{istiodOf("pilot:1.31.0", fmt.Sprintf(native, "sometimes"))}, "i? r? n- h?"},

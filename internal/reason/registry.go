@@ -294,7 +294,7 @@ var docs = [...]Doc{
 	InjectorUnknown: {
 		Name: "injector-unknown", Of: Run, Severity: Error,
 		Cause:      "Probes of injected pods work if Istio's injector rewrites them, and fail if it does not. Istio's default is to rewrite them. Neither the input nor the functionConfig shows what this mesh does. `check` reports this once for all probes that depend on nothing else.",
-		Fix:        "Run rewrite-probes: its output works either way. Or set `istio.injectorRewrites` to true or false.",
+		Fix:        "Run rewrite-probes: its output works either way. Or use `check --cluster`, add the ConfigMap istio-sidecar-injector to the input, or set `istio.injectorRewrites`.",
 		MayBeBuilt: true,
 	},
 	InterceptionNone: {

@@ -9,6 +9,9 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
+// declareInjector is the fix where nobody but the user can say whether Istio's injector rewrites.
+const declareInjector = "Run rewrite-probes: its output works either way. Or set `istio.injectorRewrites`"
+
 // FoldInjector puts one message without a place instead of all about probes that only Istio's injector
 // decides: that is one fact of the mesh, and nobody has to hear of it for each probe.
 func (r *Report) FoldInjector() {
@@ -20,7 +23,7 @@ func (r *Report) FoldInjector() {
 			others = append(others, m)
 		}
 	}
-	r.Messages = append(others, injectorUnknown(parts)...)
+	r.Messages = append(others, r.injectorUnknown(parts)...)
 }
 
 // WarnOfInjector adds that message to a report with templates that nobody has judged.
@@ -37,7 +40,7 @@ func (r *Report) WarnOfInjector() {
 			}
 		}
 	}
-	for _, m := range injectorUnknown(parts) {
+	for _, m := range r.injectorUnknown(parts) {
 		m.Severity = transformer.Warning // explain shows, and check judges
 		r.Messages = append(r.Messages, m)
 	}
@@ -46,7 +49,7 @@ func (r *Report) WarnOfInjector() {
 // injectorUnknown returns the messages that fold some: errors about those of which nothing says that the
 // injector rewrites them, or two objects contradict each other, and a warning about those of which an installation in
 // another folder says so.
-func injectorUnknown(parts []Message) (all []Message) {
+func (r *Report) injectorUnknown(parts []Message) (all []Message) {
 	var unsaid, disputed, elsewhere []Message
 	for _, m := range parts {
 		switch {
@@ -59,17 +62,21 @@ func injectorUnknown(parts []Message) (all []Message) {
 		}
 	}
 	if len(unsaid) > 0 {
-		all = append(all, asOne(unsaid, "and nothing here says so"))
+		m := asOne(unsaid, "and nothing here says so")
+		if r.AskedCluster {
+			m.Text.Fix = declareInjector
+		}
+		all = append(all, m)
 	}
 	if len(disputed) > 0 {
 		m := asOne(disputed, "and the input contradicts itself")
-		m.Text.Why = disputed[0].Disputed
+		m.Text.Why, m.Text.Fix = disputed[0].Disputed, declareInjector
 		all = append(all, m)
 	}
 	if len(elsewhere) > 0 {
 		m := asOne(elsewhere, "and only another folder says so")
 		m.Severity = transformer.Warning
-		m.Text.Why = elsewhere[0].Elsewhere + " may be about another cluster"
+		m.Text.Why, m.Text.Fix = elsewhere[0].Elsewhere+" may be about another cluster", declareInjector
 		all = append(all, m)
 	}
 	return all

@@ -21,8 +21,10 @@ type Report struct {
 	Unselected int        // objects with pods that select and exclude leave out
 	Patched    int        // releases of charts that have our patches, so that they need not be rendered here
 	Strict     bool       // whether warnings make the run fail
-	Unwritten  int        // files, or stdout, that could not be written
-	Config     string     // which functionConfig the run has; "" if none
+	// AskedCluster is set if a cluster was asked what the input does not say.
+	AskedCluster bool
+	Unwritten    int    // files, or stdout, that could not be written
+	Config       string // which functionConfig the run has; "" if none
 
 	first    *Object // the first with a pod template; nil if none has one
 	counts   map[counted]int

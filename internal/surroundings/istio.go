@@ -2,6 +2,7 @@ package surroundings
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -252,6 +253,27 @@ func (s *Surroundings) Istio(pods *Pods, namespace field.KeyValues, known bool) 
 		}
 	}
 	return x
+}
+
+// A Revision is a control plane of Istio, and what its objects state for pods that it injects.
+type Revision struct {
+	Name string // "" is the default one
+	Istio
+}
+
+// Revisions returns the revisions of which an object states something, by name, wherever it lies, and whether the
+// cluster certainly has no webhook that injects Istio's sidecar.
+func (s *Surroundings) Revisions() (all []Revision, noWebhook bool) {
+	byName := make(map[string][]*plane)
+	for _, p := range planes(s, anyhow) {
+		byName[p.revision] = append(byName[p.revision], p)
+	}
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		r := Revision{Name: name}
+		r.combine(s, byName[name])
+		all = append(all, r)
+	}
+	return all, s.complete(istioHooks.Kind) && len(istioHooks.near(s)) == 0
 }
 
 // planes returns what the objects state that lie in one way.

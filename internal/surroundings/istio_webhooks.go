@@ -10,10 +10,11 @@ import (
 )
 
 // An istioWebhooks is a MutatingWebhookConfiguration of Istio's: that of a revision or of a tag. Its
-// label istio.io/rev is the revision that injects.
+// label istio.io/rev is the revision that injects. Without it the names of webhooks tell whose they are.
 type istioWebhooks struct {
 	Object
 	Webhooks []struct {
+		Name              string        `json:"name"`
 		NamespaceSelector LabelSelector `json:"namespaceSelector"`
 		ObjectSelector    LabelSelector `json:"objectSelector"`
 		MatchConditions   []field.Map   `json:"matchConditions"` // expressions, which nobody evaluates here
@@ -24,7 +25,17 @@ type istioWebhooks struct {
 	} `json:"webhooks"`
 }
 
-func (w *istioWebhooks) complete() bool { return w.Labels.Get(istioRev) != "" }
+func (w *istioWebhooks) complete() bool {
+	if w.Labels.Get(istioRev) != "" {
+		return true
+	}
+	for i := range w.Webhooks {
+		if strings.HasSuffix(w.Webhooks[i].Name, ".istio.io") {
+			return true
+		}
+	}
+	return false
+}
 
 // An asked is a pod that asks for injection.
 type asked struct {
@@ -132,10 +143,14 @@ func (s *Surroundings) injecting(a *asked, injected *Stated) choice {
 	var always, maybe []string
 	at := ""
 	all := istioHooks.near(s)
+	ofAny := false
 	for i := range all {
 		w := &all[i]
-		revision := revisionOf(w.Labels.Get(istioRev))
-		switch w.matches(a) {
+		label := w.Labels.Get(istioRev)
+		revision := revisionOf(label)
+		found := w.matches(a)
+		ofAny = ofAny || label == "" && found != certain.Never
+		switch found {
 		case certain.Always:
 			always = append(always, revision)
 			at = w.words("MutatingWebhookConfiguration")
@@ -143,10 +158,14 @@ func (s *Surroundings) injecting(a *asked, injected *Stated) choice {
 			maybe = append(maybe, revision)
 		}
 	}
+	if len(always) > 0 {
+		*injected = Stated{certain.Always, at}
+	}
 	wanted, asks := a.revision()
 	switch {
+	case ofAny:
+		return choice{}
 	case len(always) > 0:
-		*injected = Stated{certain.Always, at}
 		return choice{append(always, maybe...)}
 	case len(maybe) > 0:
 		return choice{maybe}
