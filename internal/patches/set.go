@@ -2,6 +2,7 @@ package patches
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -207,11 +208,15 @@ func (t Target) compare(u Target) int {
 }
 
 // item returns an item of a list of patches. Its operations are YAML, a line each, below a comment:
-// kustomize writes YAML anew before it compares bytes, so that a test of `&` holds.
+// kustomize writes YAML anew before it compares bytes, so that a test of `&` holds. A second comment parts the tests
+// from the edits, which a reviewer looks for.
 func item(target field.Map, comment string, operations ...field.Operation) field.Map {
 	b := make([]byte, 0, 128*(1+len(operations)))
 	b = append(append(append(b, "# "...), strings.ReplaceAll(comment, "\n", " ")...), '\n')
-	for _, o := range operations {
+	for i, o := range operations {
+		if i > 0 && o.Op != field.OpTest && operations[i-1].Op == field.OpTest {
+			b = fmt.Appendf(b, "# the edits, if the %d tests above hold\n", i)
+		}
 		b = append(o.AppendJSON(append(b, "- "...)), '\n')
 	}
 	return field.Map{{Key: "target", Value: target}, {Key: "patch", Value: string(b)}}
