@@ -124,7 +124,8 @@ func TestAHandlerThatIsNotRewrittenIsNotFound(t *testing.T) {
 
 func TestThePolicyHasEveryReasonToLeaveProbesAlone(t *testing.T) {
 	leavesNoneAlone := []string{reason.ImageKept.String(), reason.ProbeEdited.String()}
-	known := keySet(append(policy.Reasons(), leavesNoneAlone...))
+	notInIstio := reason.MadeByKubelet.String() // and the policy is for pods of Istio
+	known := keySet(append(policy.Reasons(), append(leavesNoneAlone, notInIstio)...))
 	wantKnown(t, reason.Of(reason.Plan), reason.Info, "a reason to leave probes alone", known)
 }
 

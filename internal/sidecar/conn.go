@@ -278,7 +278,7 @@ func (c *conn) probe(e *entry, call *kubelet.Call) *kubelet.Answer {
 		}
 		a.Reason = fmt.Sprintf("caller left after %s, before the app answered", took.Round(time.Millisecond))
 	}
-	e.record(c.server.log, a, took)
+	e.record(c.server.log, a, took, c.server.BodiesFrom)
 	return a
 }
 

@@ -45,8 +45,9 @@ func (e *entry) disabled() *kubelet.Answer {
 	return a
 }
 
-// record counts an answer, and logs it if the state of the probe changed.
-func (e *entry) record(log *slog.Logger, a *kubelet.Answer, took time.Duration) {
+// record counts an answer, and logs it if the state of the probe changed: with the beginning of what the app said, if
+// callers get its body too.
+func (e *entry) record(log *slog.Logger, a *kubelet.Answer, took time.Duration, bodiesFrom int) {
 	verdict := a.Verdict(e.target.Hook)
 	e.verdicts[verdict].Add(1)
 	e.nanos.Add(uint64(took))
@@ -54,7 +55,11 @@ func (e *entry) record(log *slog.Logger, a *kubelet.Answer, took time.Duration) 
 	e.buckets[bucket].Add(1)
 	if verdict == kubelet.Failure {
 		if e.state.Swap(fails) != fails {
-			log.Warn("probe fails", "probe", e.key, "status", a.Status, "reason", a.Reason)
+			failure := []any{"probe", e.key, "status", a.Status, "reason", a.Reason}
+			if !a.Ours && a.Status >= bodiesFrom && len(a.Body) > 0 {
+				failure = append(failure, "app", kubelet.OneLine(string(a.Body)))
+			}
+			log.Warn("probe fails", failure...)
 		}
 	} else if e.state.Swap(succeeds) != succeeds {
 		log.Info("probe succeeds", "probe", e.key, "status", a.Status)

@@ -41,10 +41,10 @@ func TestTheMetricsAreTheWholePage(t *testing.T) {
 		500 * time.Microsecond: 200, time.Millisecond: 204, 1001 * time.Microsecond: 302, 25 * time.Millisecond: 200,
 		99 * time.Millisecond: 404, 2 * time.Second: 503, 5 * time.Second: 200, 5001 * time.Millisecond: 399,
 	} {
-		s.entries[probe].record(log, &kubelet.Answer{Status: status}, took)
+		s.entries[probe].record(log, &kubelet.Answer{Status: status}, took, 0)
 	}
-	s.entries[hook].record(log, &kubelet.Answer{Status: 500}, 3*time.Second)
-	s.entries[hook].record(log, &kubelet.Answer{Drop: true}, time.Minute)
+	s.entries[hook].record(log, &kubelet.Answer{Status: 500}, 3*time.Second, 0)
+	s.entries[hook].record(log, &kubelet.Answer{Drop: true}, time.Minute, 0)
 	s.entries["/app-health/b/livez"].disabled()
 	s.entries[probe].share.places <- struct{}{}
 	want := `# HELP probe_proxy_probes_total Calls answered, by what the kubelet makes of the answer.

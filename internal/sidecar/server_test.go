@@ -187,6 +187,29 @@ func TestABadEntryDisablesThatProbeAlone(t *testing.T) {
 	}
 }
 
+// TestALineOfFailureHasTheAppsWords: as much as a caller may get, on one line, and never a header.
+func TestALineOfFailureHasTheAppsWords(t *testing.T) {
+	const words = "no database:\n\x1b[31m"
+	for _, c := range []struct {
+		bodiesFrom int
+		want       string
+	}{
+		{400, ` reason="app answered with status 503" app="no database:  [31m` + strings.Repeat("x", 200-len(words)) + `"` + "\n"},
+		{1000, ` reason="app answered with status 503"` + "\n"},
+	} {
+		addr, log, s := start(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Set-Cookie", "secret")
+			w.WriteHeader(503)
+			io.WriteString(w, words+strings.Repeat("x", 500))
+		})
+		s.BodiesFrom = c.bodiesFrom
+		get(t, addr+live)
+		if got := log.String(); !strings.HasSuffix(got, c.want) || strings.Contains(got, "secret") {
+			t.Errorf("bodies from %d: the line is %s", c.bodiesFrom, got)
+		}
+	}
+}
+
 func TestOnlyChangesOfStateAreLogged(t *testing.T) {
 	status := 200
 	addr, log, _ := start(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
