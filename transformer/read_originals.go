@@ -2,7 +2,6 @@ package transformer
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -60,7 +59,7 @@ type holder struct {
 	container *pod.Container // nil of the annotation
 	path      field.Path
 	originals map[string]*prober.Original
-	claimed   []string                     // the keys of originals by which a probe was recognised
+	claimed   map[string]bool              // the keys of originals by which a probe was recognised
 	routes    map[string][]prober.OSMRoute // of the originals; nil if it answers no requests in Open Service Mesh's form
 	listens   []int                        // where it answers other requests
 	port      int                          // where the probes that it answers go
@@ -68,6 +67,13 @@ type holder struct {
 	proxy     bool                         // Istio's, the only one that reads the env var
 	ours      bool                         // we added the whole container, not only its env var
 	raw       field.Map
+}
+
+func (h *holder) claim(key string) {
+	if h.claimed == nil {
+		h.claimed = make(map[string]bool)
+	}
+	h.claimed[key] = true
 }
 
 // isRemovable reports whether the originals in h may be removed if they are not written anew: an
@@ -229,7 +235,7 @@ func (r *reader) recogniseIn(holders []*holder, s *site) bool {
 	s.original = pod.HandlerOf(entry, get)
 	s.alreadyRewritten, s.holder, s.entry = true, holder, entry
 	_, s.inForm = prober.OSMRouteOf(get)
-	holder.claimed = append(holder.claimed, key)
+	holder.claim(key)
 	if port := int(get.Port.Int); slices.Contains(holder.listens, port) {
 		holder.port, holder.reached = port, true
 	}
@@ -316,12 +322,19 @@ func (h *holder) original(s *site, names []string) (key string, p *prober.Origin
 // recognised, and a holder carries an original that may be the probe's: without
 // the holder the only copy of the original would be lost.
 func (r *reader) keepOriginals() {
+	if len(r.holders) == 0 {
+		return
+	}
+	left := make(map[*holder][]string)
+	for _, h := range r.holders {
+		left[h] = r.left(h)
+	}
 	for _, s := range r.sites {
 		if s.alreadyRewritten {
 			continue
 		}
 		for _, h := range r.holders {
-			if key, ok := r.candidate(h, s); ok {
+			if key, ok := r.candidate(h, s, left[h]); ok {
 				fix := "Write that path, or the original probe"
 				if get := s.current.HTTPGet; get != nil && get.Path == key {
 					fix = "Write the original probe" // it has that path
@@ -360,11 +373,30 @@ func resembles(path, rewritten string) bool {
 	return 2*(begin+end) > len(rewritten)
 }
 
+// left returns the keys, in their order, of the originals by which no probe was recognised, and that are
+// not back in their probes.
+func (r *reader) left(h *holder) []string {
+	isBack := make(map[string]bool)
+	for _, s := range r.sites {
+		if original := h.originals[s.key]; original != nil && s.has(original) {
+			isBack[s.key] = true
+		}
+	}
+	var keys []string
+	for key := range h.originals {
+		if !h.claimed[key] && !isBack[key] {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
 // candidate returns the key of an original that may be that of a probe which was not
 // recognised: one with the probe's path or nearly so, or, if the probe seems to be
-// rewritten, one for the same container or probe type. One by which another probe was
-// recognised, or that is back in its probe, is only that of a probe with its path.
-func (r *reader) candidate(h *holder, s *site) (key string, ok bool) {
+// rewritten, one for the same container or probe type. One that is not left
+// is only that of a probe with its path.
+func (r *reader) candidate(h *holder, s *site, left []string) (key string, ok bool) {
 	path := ""
 	if s.current.HTTPGet != nil {
 		path = s.current.HTTPGet.Path
@@ -373,21 +405,10 @@ func (r *reader) candidate(h *holder, s *site) (key string, ok bool) {
 	if seems && h.originals[path] != nil {
 		return path, true
 	}
-	return h.unclaimed(func(key string) bool {
-		isBack := func(s *site) bool {
-			return key == s.key && s.has(h.originals[key])
-		}
+	for _, key := range left {
 		container, of, _ := prober.ParseKey(key)
 		isAlike := seems && (of == s.name || container == s.container.Name)
-		return !slices.ContainsFunc(r.sites, isBack) && (isAlike || resembles(path, key))
-	})
-}
-
-// unclaimed returns the first key, in their order, of an original by which no probe was
-// recognised and that fits.
-func (h *holder) unclaimed(fits func(key string) bool) (key string, ok bool) {
-	for _, key := range slices.Sorted(maps.Keys(h.originals)) {
-		if !slices.Contains(h.claimed, key) && fits(key) {
+		if isAlike || resembles(path, key) {
 			return key, true
 		}
 	}

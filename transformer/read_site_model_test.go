@@ -95,7 +95,7 @@ func TestWhatMayBeRemovedOfAHolder(t *testing.T) {
 	for n := range 16 {
 		h := &holder{ours: n&1 > 0, proxy: n&2 > 0}
 		if n&4 > 0 {
-			h.claimed = []string{"/app-health/app/livez"}
+			h.claim("/app-health/app/livez")
 		}
 		if n&8 > 0 {
 			h.container = &pod.Container{Name: "c"}

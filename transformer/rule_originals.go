@@ -49,14 +49,12 @@ func keepReplaced(d *decision) (found []Finding) {
 			continue
 		}
 		for _, h := range d.holders {
-			lost := func(key string) bool {
-				return key == s.key && !s.has(h.originals[key])
-			}
-			if key, ok := h.unclaimed(lost); ok {
+			original, stored := h.originals[s.key]
+			if stored && !h.claimed[s.key] && !s.has(original) {
 				found = append(found, containerFinding(reason.OriginalReplaced, s.path, s.container.Name,
 					"it became %s after it was rewritten", s.current).
-					Why("Rewriting now would lose its original (%s)", pod.HandlerOf(h.originals[key], &pod.HTTPGet{})).
-					Fix("To keep it, delete `%s` from %s. To go back, write that path or that original", key, h.name()))
+					Why("Rewriting now would lose its original (%s)", pod.HandlerOf(original, &pod.HTTPGet{})).
+					Fix("To keep it, delete `%s` from %s. To go back, write that path or that original", s.key, h.name()))
 				break
 			}
 		}
