@@ -97,10 +97,20 @@ func TestService_withoutNamespace(t *testing.T) {
 		if got := around.Exposed(pods("shop", c.labels), 8080); got != want {
 			t.Errorf("labels %v: exposed by %q, want %q", c.labels, got, want)
 		}
-		if got := around.Declared(pods("shop", c.labels), 8080); got != nil {
+		if got := declared(around, pods("shop", c.labels), 8080); got != nil {
 			t.Errorf("labels %v: declared %v", c.labels, got)
 		}
 	}
+}
+
+// declared returns the protocols that objects may declare for a port; nil if none does.
+func declared(s *surroundings.Surroundings, pods *surroundings.Pods, port int) (all []surroundings.Protocol) {
+	for _, c := range s.Chains(rootNamespace, pods, port) {
+		if c.By() != "" {
+			all = append(all, c.Protocol)
+		}
+	}
+	return all
 }
 
 // Istio's rules: ConvertProtocol in pkg/config/kube/conversion.go.
@@ -129,18 +139,18 @@ func TestAPortIsDeclaredByItsAppProtocolOrName(t *testing.T) {
 		"appProtocol: kubernetes.io/wss": tcp,
 		"name: http, appProtocol: tcp":   tcp,
 		"name: tcp, appProtocol: http":   http1,
-		"name: http, protocol: UDP":      nil,
+		"name: http, protocol: UDP":      tcp,
 		"name: http, targetPort: 80":     nil,
 	} {
 		yaml := service("selector: {app: web}", "ports: [{"+strings.TrimPrefix(port+", port: 8080", "port: 8080, ")+"}]")
-		if got := near(t, "shop", yaml).Declared(pods("shop", webLabels), 8080); !slices.Equal(got, want) {
+		if got := declared(near(t, "shop", yaml), pods("shop", webLabels), 8080); !slices.Equal(got, want) {
 			t.Errorf("{%s}: declared %v", port, got)
 		}
 	}
 	entry := "apiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata: {name: web, namespace: shop}\n" +
 		"spec: {workloadSelector: {labels: {app: web}}, ports: [{number: 80, protocol: HTTP, targetPort: 8080}, {number: 9090, protocol: TCP}]}\n"
 	around := near(t, "shop", entry)
-	if a, b := around.Declared(pods("shop", webLabels), 8080), around.Declared(pods("shop", webLabels), 9090); !slices.Equal(a, http1) || !slices.Equal(b, tcp) {
+	if a, b := declared(around, pods("shop", webLabels), 8080), declared(around, pods("shop", webLabels), 9090); !slices.Equal(a, http1) || !slices.Equal(b, tcp) {
 		t.Errorf("a ServiceEntry declares %v and %v", a, b)
 	}
 	if got := around.Exposed(pods("shop", webLabels), 8080); got != "ServiceEntry shop/web at mesh.yaml:1" || around.HasServices() {
@@ -159,7 +169,7 @@ func TestAPortIsDeclaredByItsAppProtocolOrName(t *testing.T) {
 		"a pod of unknown labels": {"selector: {app: web}", nil},
 	} {
 		around := near(t, "shop", service(c.selector, "ports: [{name: http, port: 8080}]"))
-		if got := around.Declared(pods("shop", c.labels), 8080); got != nil {
+		if got := declared(around, pods("shop", c.labels), 8080); got != nil {
 			t.Errorf("the Service of %s declares %v", name, got)
 		}
 	}
@@ -172,7 +182,7 @@ func TestWithoutSurroundingsNothingIsKnown(t *testing.T) {
 		t.Errorf("modes %v", modes)
 	}
 	web := pods("shop", webLabels)
-	if none.Refuses(rootNamespace, web, probeOf(8080)).Is != certain.Never || none.Declared(web, 8080) != nil || none.Exposed(web, 8080) != "" {
+	if none.Refuses(rootNamespace, web, probeOf(8080)).Is != certain.Never || declared(&none, web, 8080) != nil || none.Exposed(web, 8080) != "" {
 		t.Error("a probe is refused, or a port declared or exposed")
 	}
 }

@@ -35,7 +35,7 @@ func TestWhatCannotBeReadDoesNotCount(t *testing.T) {
 	s := near(t, "", yaml)
 	unlabelled := &surroundings.Pods{Kind: "Pod", Spec: new(pod.Spec)}
 	modes := s.MTLS(rootNamespace, unlabelled, 80, surroundings.MTLSPermissive)
-	if limits := s.Limits(); len(limits.Ranges)+len(limits.Quotas) != 0 || s.HasServices() || s.HasAuthorizationPolicies() || len(modes) != 1 || modes[0].At != "" {
+	if limits := s.Limits(); len(limits.Ranges)+len(limits.Quotas) != 0 || s.HasServices() || len(modes) != 1 || modes[0].At != "" {
 		t.Errorf("an object is known: %+v, %+v", limits, modes)
 	}
 }

@@ -6,8 +6,8 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/inbound"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
-	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
@@ -54,13 +54,11 @@ func (d istio) outcomes(v *view, f world.Facts) func(*site) (world.Fate, string)
 				foretell(world.WorldFate{World: w, Unbound: true})
 			}
 			mayBeEarly := !w.Native && path == nil && s.needsStart()
-			refusal := v.refusal(s, port, rewritten)
-			for _, m := range v.mtls(port) {
-				if refusal.Is != certain.Never {
-					foretell(world.WorldFate{World: w, MTLS: m, Refused: refusal.By})
-				}
-				if refusal.Is != certain.Always || refusal.Unless != "" {
-					foretell(world.WorldFate{World: w, MTLS: m, Elsewhere: refusal.Unless})
+			modes := v.mtls(port)
+			answers := v.answers(s, port, rewritten, modes)
+			for _, m := range modes {
+				for i := range answers {
+					foretell(world.WorldFate{World: w, MTLS: m, Answer: &answers[i], Elsewhere: answers[i].Elsewhere})
 				}
 				if mayBeEarly {
 					foretell(world.WorldFate{World: w, MTLS: m, Early: true})
@@ -144,20 +142,26 @@ func (istio) capturedFate(v *view, s *site, w world.WorldFate, running bool) wor
 	case w.MTLS.Mode == surroundings.MTLSStrict:
 		return world.Failing(s.whyStrict(w.MTLS.At))
 	}
-	h := s.current.HTTPGet
-	g := s.current.GRPC
-	declared := v.in.Around.Declared(v.pods(), port)
-	isTLS := h != nil && h.Scheme == "HTTPS" || g != nil && g.Mode == prober.GRPCTLS
-	isHTTP := slices.Contains(declared, surroundings.HTTP1) || slices.Contains(declared, surroundings.HTTP2)
-	switch {
-	case isTLS && isHTTP:
-		return world.Failing("a Service declares its port as HTTP, which istio-proxy then expects instead of TLS")
-	case g != nil && slices.Equal(declared, []surroundings.Protocol{surroundings.HTTP1}):
-		return world.Failing("a Service declares its port as HTTP/1, so that istio-proxy asks the app in HTTP/1.1, which is not gRPC; the port's name must begin with grpc")
-	case w.Refused != "":
-		return world.Failing(s.whyRefused(w.Refused))
+	if why := w.Refusal(); why != "" {
+		return world.Failing(why)
 	}
 	return world.Spared
+}
+
+// answers returns the answers of the inbound listener to a probe that comes to a port in plain text: as it was
+// read or, with rewritten, as Istio's injector rewrites it. A connection is always accepted, and one in plain
+// text comes no further under strict mTLS.
+func (v *view) answers(s *site, port int, rewritten bool, modes []surroundings.MTLSMode) []inbound.Answer {
+	isStrict := func(m surroundings.MTLSMode) bool { return m.Mode == surroundings.MTLSStrict }
+	l := inbound.Listener{Around: &v.in.Around, RootNamespace: v.opts.Istio.RootNamespace, Pods: v.pods()}
+	switch {
+	case len(modes) == 1 && isStrict(modes[0]):
+	case rewritten:
+		return l.Answers(inbound.Rewritten(s.key, port))
+	case s.current.Kind() != pod.KindTCPSocket:
+		return l.Answers(inbound.Of(s.current, s.name.IsHook(), port))
+	}
+	return inbound.Passes
 }
 
 // injectorsFate returns what becomes of a probe that Istio's injector rewrites, in a world with
@@ -184,8 +188,8 @@ func (istio) injectorsFate(v *view, s *site, w world.WorldFate, running bool) wo
 		return world.Failing("Istio's injector rewrites it, and istio-proxy starts later")
 	case w.MTLS.Mode == surroundings.MTLSStrict:
 		return world.Failing(fmt.Sprintf("the mesh captures port %d, where Istio's injector sends it", status))
-	case w.Refused != "":
-		return world.Failing(w.Refused + " refuses the kubelet, which has no identity")
+	case w.Refusal() != "":
+		return world.Failing(w.Refusal())
 	}
 	return world.Spared
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/authz"
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil/beside"
@@ -409,11 +410,12 @@ func TestAProbeOverTLSFailsOnAPortThatIsDeclaredHTTP(t *testing.T) {
 		around := beside.With(&surroundings.Service{Selector: field.KeyValues{{Key: "app", Value: "web"}}, Ports: []surroundings.ServicePort{port}})
 		for _, scheme := range []string{"HTTP", "HTTPS"} {
 			want := world.Unaffected
-			if fails && scheme == "HTTPS" {
+			asksByHTTP2 := scheme == "HTTP" && (port.Name == "http2" || port.Name == "grpc-web")
+			if fails && scheme == "HTTPS" || asksByHTTP2 {
 				want = world.Fails
 			}
 			yaml := podOf("labels: {app: web, sidecar.istio.io/inject: \"true\"}", app("livenessProbe: {httpGet: {port: 80, scheme: "+scheme+"}}"))
-			if v := among(t, around, yaml, mtls("PERMISSIVE")).Probes[0]; v.StrictTLS != want || want == world.Fails && !strings.Contains(v.Why, "a Service declares its port as HTTP") {
+			if v := among(t, around, yaml, mtls("PERMISSIVE")).Probes[0]; v.StrictTLS != want || want == world.Fails && !strings.Contains(v.Why, "a Service declares its port as ") || strings.Contains(v.If, "the app does not speak HTTP/2 there") != asksByHTTP2 {
 				t.Errorf("%s, %+v: %+v, want %s", scheme, port, v, want)
 			}
 		}
@@ -433,18 +435,24 @@ func TestIstiosInjectorDropsTheHostOfATCPProbe(t *testing.T) {
 	}
 }
 
-// Envoy asks the app in HTTP/1.1 only if all Services that declare the port say so.
-func TestAGRPCProbeFailsOnAPortThatIsHTTP1Alone(t *testing.T) {
+// Envoy asks the app in HTTP/1.1 if the oldest Service that declares the port says so, which may be any.
+func TestAGRPCProbeFailsOnAPortThatIsHTTP1(t *testing.T) {
 	of := func(name string) string {
 		return "---\n" + strings.Replace(service("selector: {app: web}", "ports: [{name: "+name+", port: 80}]"), "name: web", "name: of-"+name, 1)
 	}
 	yaml := goesTo("shop", podOf("labels: {app: web, sidecar.istio.io/inject: \"true\"}", app("livenessProbe: {grpc: {port: 80}}")))
-	for services, fails := range map[string]bool{
-		"": false, of("http"): true, of("grpc"): false, of("http2"): false, of("tcp"): false, of("any"): false,
-		of("http") + of("http-web"): true, of("http") + of("grpc"): false, of("grpc") + of("http"): false, of("http") + of("any"): false,
+	const never, maybe, always = certain.Never, certain.Maybe, certain.Always
+	for services, fails := range map[string]certain.Certainty{
+		"": never, of("http"): always, of("grpc"): never, of("http2"): never, of("tcp"): never, of("any"): never,
+		of("http") + of("http-web"): always, of("http") + of("grpc"): maybe, of("grpc") + of("http"): maybe, of("http") + of("any"): maybe,
 	} {
-		v := planNear(t, yaml+services, mtls("PERMISSIVE")).Probes[0]
-		if (v.StrictTLS == world.Fails) != fails || fails && !strings.Contains(v.Why, "HTTP/1.1, which is not gRPC") {
+		v := planNear(t, yaml+services, mtls("PERMISSIVE"), injectorRewritesNothing).Probes[0]
+		got := certain.Of(v.StrictTLS == world.Fails)
+		if v.If != "" {
+			got = maybe
+		}
+		if got != fails || fails != never && !strings.Contains(v.Why, "HTTP/1.1, which is not gRPC") ||
+			fails == maybe && !strings.HasPrefix(v.If, "Service shop/of-http at mesh.yaml:") {
 			t.Errorf("%s: %+v", services, v)
 		}
 	}

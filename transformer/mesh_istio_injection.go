@@ -58,11 +58,18 @@ func (d istio) sidecarMembership(v *view) membership {
 	}
 	labels := v.labels()
 	ns, known := v.namespace()
+	namesNoRevision := func() bool { // and no webhook selects that
+		revision, isSet := ns.Labels.Lookup(istioRevision)
+		return isSet && revision == ""
+	}
 	switch kind, value := istioInjectSwitch(v); {
 	case pod.IsVariable(value), pod.IsVariable(ns.Labels.Get(istioInjection)):
 		return membership{} // whatever else is said: it may switch injection off
 	case ns.Labels.Get(istioInjection) != "":
 		return membership{injected: certain.Always, at: v.namespaceLabel(istioInjection)}
+	case namesNoRevision():
+		at := v.namespaceLabel(istioRevision)
+		return d.notInjected(at, "%s names no revision", at)
 	case ns.Labels.Get(istioRevision) != "":
 		return membership{injected: certain.Always, at: v.namespaceLabel(istioRevision)}
 	case labels.Get(istioRevision) != "":

@@ -189,7 +189,9 @@ func TestWhetherIstioInjectsIsReadInIstiosOrder(t *testing.T) {
 		{name: "another Namespace has a label", yaml: plain + own(""), others: true, want: out, at: "Namespace \"n\" (there.yaml:7)"},
 		{name: "another Namespace has a label, and OpenShift Service Mesh 2 would inject by the annotation", yaml: plain + own("annotations: {sidecar.istio.io/inject: \"true\"}\n"), others: true, want: open},
 		{name: "another Namespace has a label, and the pod's is empty", yaml: plain + own("labels: {sidecar.istio.io/inject: \"\"}\nannotations: {sidecar.istio.io/inject: \"true\"}\n"), others: true, want: out, at: "Namespace \"n\""},
-		{name: "another Namespace has a label, and an empty revision is none", yaml: namespace("istio.io/rev: \"\"", "") + own("labels: {istio.io/rev: \"\"}\n"), others: true, want: out, at: "Namespace \"n\""},
+		{name: "another Namespace has a label, and an empty revision is none", yaml: namespace("istio.io/rev: \"\"", "") + own("labels: {istio.io/rev: \"\"}\n"), others: true, want: out, at: "istio.io/rev: "},
+		{name: "no webhook selects an empty revision, whatever the pod says", yaml: namespace("istio.io/rev: \"\"", "") + own("labels: {sidecar.istio.io/inject: \"true\"}\n"), want: out, at: "istio.io/rev: "},
+		{name: "the Namespace is enabled, with an empty revision", yaml: namespace("istio-injection: enabled\nistio.io/rev: \"\"", "") + own(""), want: in, at: "istio-injection: enabled"},
 
 		{name: "nothing is said", yaml: own(""), want: open},
 		{name: "the Namespace is not among the manifests", yaml: own(""), others: true, want: open},

@@ -155,7 +155,7 @@ func TestServicesDecideWhatAPolicySees(t *testing.T) {
 		{"a request is allowed, or a connection is not, in another order", of("web") + of("tcp") + allow, certain.Maybe},
 		{"another path is denied", deny, certain.Never},
 		{"a connection is denied", of("tcp") + deny, certain.Always},
-		{"another path is denied, or a connection", of("grpc") + of("tcp") + deny, certain.Maybe},
+		{"another path is denied, or a connection", of("http") + of("tcp") + deny, certain.Maybe},
 	} {
 		v := planNear(t, pod+c.yaml, mtls("PERMISSIVE"), injectorRewritesNothing).Probes[0]
 		is := certain.Of(v.StrictTLS == world.Fails)
@@ -168,7 +168,7 @@ func TestServicesDecideWhatAPolicySees(t *testing.T) {
 	}
 }
 
-// Of several Host headers the kubelet sends the first, and of others all.
+// Of several Host headers the kubelet sends the first, and of others all, which Envoy compares one by one.
 func TestAPolicySeesTheHeadersThatTheKubeletSends(t *testing.T) {
 	const headers = "[{name: Host, value: a.example}, {name: X-A, value: b}, {name: host, value: other.example}, {name: x-a, value: c}]"
 	pod := goesTo("shop", podOf("labels: {app: web, sidecar.istio.io/inject: \"true\"}", app("livenessProbe: {httpGet: {path: /foo, port: 8001, httpHeaders: "+headers+"}}")))
@@ -176,8 +176,9 @@ func TestAPolicySeesTheHeadersThatTheKubeletSends(t *testing.T) {
 		"to: [{operation: {hosts: [A.example]}}]":                             true,
 		"to: [{operation: {hosts: [other.example]}}]":                         false,
 		"when: [{key: 'request.headers[host]', values: [a.example]}]":         true,
-		"when: [{key: 'request.headers[X-A]', values: ['b,c']}]":              true,
-		"when: [{key: 'request.headers[x-a]', values: [b]}]":                  false,
+		"when: [{key: 'request.headers[X-A]', values: ['b,c']}]":              false,
+		"when: [{key: 'request.headers[x-a]', values: [c]}]":                  true,
+		"when: [{key: 'request.headers[x-a]', notValues: [b]}]":               false,
 		"when: [{key: 'request.headers[accept]', values: ['*/*']}]":           true,
 		"when: [{key: 'request.headers[user-agent]', values: [kube*]}]":       true,
 		"when: [{key: 'request.headers[user-agent]', values: [curl*]}]":       false,

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
 // A Request is one that the kubelet makes of a pod, in plain text or in TLS that the mesh passes
@@ -16,10 +17,12 @@ type Request struct {
 	// alone.
 	TCP    bool
 	Method string
-	Path   Text            // as it is sent, with its query
-	Host   Text            // the header Host, or :authority
-	Header map[string]Text // the other headers by name in lower case, several of one name joined by commas
-	Port   int             // of the pod
+	Path   Text              // as it is sent, with its query
+	Host   Text              // the header Host, or :authority
+	Header map[string][]Text // the values of the other headers by name in lower case
+	Port   int               // of the pod
+	// HasToken is set if the request has a token, of which nothing else is known.
+	HasToken bool
 	// The addresses of the kubelet and of the pod; the zero value is not known.
 	Source, Destination netip.Addr
 }
@@ -28,16 +31,24 @@ type Request struct {
 // policies.
 var addedByEnvoy = regexp.MustCompile(`^(:|x-forwarded-|x-request-id$|x-envoy-|x-b3-|traceparent$|tracestate$|b3$|x-client-trace-id$)`)
 
-// header returns whether a header of the request matches a pattern. Envoy compares the value as
-// it is sent, and does not find a header that is absent.
+// header returns whether a header of the request matches a pattern. Envoy compares each value as
+// it is sent, and does not find a header that is absent. "*" asks for the header alone, which may be empty.
 func (q *Request) header(name, pattern string) certain.Certainty {
 	name = strings.ToLower(name)
-	value, sent := q.Header[name]
+	values, sent := q.Header[name]
 	switch {
 	case name == "host" || name == ":authority":
 		return q.Host.matches(pattern)
+	case name == ":method":
+		return Known(q.Method).matches(pattern)
+	case sent && pattern == "*":
+		return certain.Always
 	case sent:
-		return value.matches(pattern)
+		c := certain.Never
+		for _, v := range values {
+			c = max(c, v.matches(pattern))
+		}
+		return c
 	}
 	return atMost(addedByEnvoy.MatchString(name) && name != "x-forwarded-for" && name != "x-forwarded-client-cert")
 }
@@ -112,11 +123,22 @@ func isIn(a netip.Addr, cidr string) certain.Certainty {
 		}
 		r = netip.PrefixFrom(one, one.BitLen())
 	}
-	switch {
-	case r.Bits() == 0: // of the family that the cluster has
-		return certain.Always
-	case !a.IsValid():
+	if !a.IsValid() {
 		return certain.Maybe
 	}
 	return certain.Of(r.Contains(a.Unmap()))
+}
+
+// isAnywhere reports whether addresses of both families are in the ranges. Which of them the cluster has is not
+// known.
+func isAnywhere(ranges field.List) bool {
+	has4, has6 := false, false
+	for _, v := range ranges {
+		text, _ := v.(string)
+		if r, err := netip.ParsePrefix(text); err == nil && r.Bits() == 0 {
+			has4 = has4 || r.Addr().Is4()
+			has6 = has6 || r.Addr().Is6()
+		}
+	}
+	return has4 && has6
 }

@@ -131,7 +131,7 @@ func (q *Request) condition(key string, values field.List, negated bool) certain
 	if len(values) == 0 || q.TCP && isHTTP(key) {
 		return certain.Always
 	}
-	c := certain.Never
+	c := certain.Of(isOfSource(key) && isAnywhere(values))
 	for _, v := range values {
 		text, isText := v.(string)
 		if !isText {
@@ -146,19 +146,26 @@ func (q *Request) condition(key string, values field.List, negated bool) certain
 	return c
 }
 
-// untold are the attributes that only a certificate of the mesh, a token or the TLS of a client
-// that names a server can tell. No value matches the kubelet's, "*" included.
+// untold are the attributes that only a certificate of the mesh or the TLS of a client that names a
+// server can tell. No value matches the kubelet's, "*" included.
 var untold = []string{
-	"principals", "requestPrincipals", "namespaces", "serviceAccounts", "trustDomains",
+	"principals", "namespaces", "serviceAccounts", "trustDomains", "connection.sni",
 	"source.principal", "source.namespace", "source.serviceAccount", "source.trustDomain",
-	"request.auth.principal", "request.auth.audiences", "request.auth.presenter", "connection.sni",
+}
+
+// isOfToken reports whether only a token can tell an attribute.
+func isOfToken(key string) bool {
+	return key == "requestPrincipals" || strings.HasPrefix(key, "request.auth.")
 }
 
 // has returns whether an attribute of the request matches a value; Maybe for an attribute that
 // is not known here.
 func (q *Request) has(key, value string) certain.Certainty {
-	if slices.Contains(untold, key) || strings.HasPrefix(key, "request.auth.claims[") {
+	if slices.Contains(untold, key) {
 		return certain.Never
+	}
+	if isOfToken(key) {
+		return atMost(q.HasToken)
 	}
 	if name, is := strings.CutPrefix(key, "request.headers["); is {
 		return q.header(strings.TrimSuffix(name, "]"), value)
@@ -172,10 +179,17 @@ func (q *Request) has(key, value string) certain.Certainty {
 		return q.path(value)
 	case "hosts":
 		return q.Host.lower().matches(strings.ToLower(value))
-	case "ipBlocks", "remoteIpBlocks", "source.ip", "remote.ip":
+	}
+	if isOfSource(key) {
 		return isIn(q.Source, value)
-	case "destination.ip":
+	}
+	if key == "destination.ip" {
 		return isIn(q.Destination, value)
 	}
 	return certain.Maybe
+}
+
+// isOfSource reports whether an attribute is the address of the client.
+func isOfSource(key string) bool {
+	return slices.Contains([]string{"ipBlocks", "remoteIpBlocks", "source.ip", "remote.ip"}, key)
 }

@@ -23,6 +23,12 @@ func Begins(s string) Text {
 	return Text{start: s, fits: func(string, bool) bool { return true }}
 }
 
+// IsKnown reports whether the whole text is known.
+func (t Text) IsKnown() bool { return t.fits == nil }
+
+// String returns what is known of the text.
+func (t Text) String() string { return t.start + t.end }
+
 // HostOf returns the Host that a client sends to an address that is not known, with the port.
 func HostOf(port string) Text {
 	return Text{end: ":" + port, fits: fitsAddress}

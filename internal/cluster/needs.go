@@ -50,6 +50,7 @@ var unknown = map[string]string{
 	"NetworkPolicy":                "whether a policy keeps the kubelet out",
 	"Node":                         "whether Istio's sidecars are native",
 	"PeerAuthentication":           "which mode of mTLS holds",
+	"RequestAuthentication":        "whether a policy refuses a probe's token",
 	"ResourceQuota":                "whether the namespace admits probe-proxy",
 	"Server":                       "whether Linkerd admits a probe",
 	"Service":                      "which protocols ports have",

@@ -34,9 +34,6 @@ type WorkloadSelector struct {
 	MatchLabels field.KeyValues `json:"matchLabels"`
 }
 
-// HasAuthorizationPolicies reports whether there is one, near or far.
-func (s *Surroundings) HasAuthorizationPolicies() bool { return len(AuthorizationPolicies.all(s)) > 0 }
-
 // A Refusal says whether AuthorizationPolicies refuse a request.
 type Refusal struct {
 	Is certain.Certainty

@@ -45,7 +45,7 @@ func (p *Pods) selects(matchLabels field.KeyValues) certain.Certainty {
 // has returns whether a label of the pods has a value; Maybe if only some of them have it.
 func (p *Pods) has(key, value string) certain.Certainty {
 	v, set := p.label(key)
-	if p.Labels == nil {
+	if p.Labels == nil || key == "kubernetes.io/hostname" { // istiod gives each proxy that of its node
 		return certain.Maybe
 	}
 	if set && (v != "" || !strings.HasPrefix(key, canonical)) {

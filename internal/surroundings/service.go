@@ -3,7 +3,6 @@ package surroundings
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -25,11 +24,15 @@ type Service struct {
 
 func (v *Service) isEntry() bool { return v.Kind == "ServiceEntry" }
 
+// isExternal reports whether the Service is a name for another one, and leads to no pod. Istio takes the
+// protocols of the pods' ports from it all the same, if it has a selector.
+func (v *Service) isExternal() bool { return v.Type == "ExternalName" }
+
 // complete makes a ServiceEntry a Service: Istio takes the protocols of the pods' ports from it in the
 // same way. One that selects no pods does not count.
 func (v *Service) complete() bool {
 	if !v.isEntry() {
-		return v.Type != "ExternalName"
+		return !v.isExternal() || len(v.Selector) > 0
 	}
 	v.Selector = v.WorkloadSelector.Labels
 	for i, p := range v.Ports {
@@ -64,31 +67,11 @@ func (v *Service) selects(p *Pods) certain.Certainty {
 	return p.selects(v.Selector)
 }
 
-// Declared returns the protocols as which Services that certainly select the pods declare a port
-// of theirs, by Istio's rules; none if no Service does, so that Envoy looks at what is sent.
-func (s *Surroundings) Declared(pods *Pods, port int) (all []Protocol) {
-	services := Services.near(s)
-	for i := range services {
-		v := &services[i]
-		if v.selects(pods) < certain.Always {
-			continue
-		}
-		for _, p := range v.Ports {
-			declared := v.declared(&p)
-			if p.leadsTo(pods.Spec, port) &&
-				!slices.Contains(all, declared) {
-				all = append(all, declared)
-			}
-		}
-	}
-	return all
-}
-
 // HasServices reports whether Services of the namespace are among the manifests.
 func (s *Surroundings) HasServices() bool {
 	services := Services.near(s)
 	for i := range services {
-		if !services[i].isEntry() {
+		if !services[i].isEntry() && !services[i].isExternal() {
 			return true
 		}
 	}
@@ -128,7 +111,7 @@ func leading(
 		leads := func(p ServicePort) bool {
 			return p.leadsTo(pods.Spec, port) && counts(v, &p)
 		}
-		if v.selects(pods) >= demanded && slices.ContainsFunc(v.Ports, leads) {
+		if !v.isExternal() && v.selects(pods) >= demanded && slices.ContainsFunc(v.Ports, leads) {
 			return v
 		}
 	}
@@ -143,76 +126,42 @@ func (v *Service) words(condition string) string {
 	return v.Object.words(cmp.Or(v.Kind, "Service")) + condition
 }
 
+// leadsTo reports whether calls by TCP lead to a port of a pod.
 func (p *ServicePort) leadsTo(spec *pod.Spec, port int) bool {
-	protocol := cmp.Or(p.Protocol, "TCP")
+	return p.protocol() == "TCP" && p.target(spec) == port
+}
+
+func (p *ServicePort) protocol() string { return cmp.Or(p.Protocol, "TCP") }
+
+// target returns the port of a pod to which the port leads; 0 if there is none. Of several containers with a
+// port of that name the first counts, and native sidecars come last (FindPort in Kubernetes' pkg/api/v1/pod/util.go).
+func (p *ServicePort) target(spec *pod.Spec) int {
 	switch {
-	case protocol != "TCP":
-		return false
 	case p.TargetPort == field.IntOrString{}, p.TargetPort == field.IntOrString{IsString: true}:
-		return p.Port == port
+		return p.Port
 	case !p.TargetPort.IsString:
-		return p.TargetPort.Int == int64(port)
+		return int(p.TargetPort.Int)
 	}
-	named := func(x pod.ContainerPort) bool {
-		return x.Name == p.TargetPort.Str &&
-			x.ContainerPort == int64(port) &&
-			cmp.Or(x.Protocol, "TCP") == protocol
-	}
-	for at, c := range spec.All() {
-		if (!at.Init || pod.IsSidecar(at, c)) &&
-			slices.ContainsFunc(c.Ports, named) {
-			return true
+	for i := range spec.Containers {
+		if port := p.named(&spec.Containers[i]); port != 0 {
+			return port
 		}
 	}
-	return false
+	for i := range spec.InitContainers {
+		c := &spec.InitContainers[i]
+		if port := p.named(c); port != 0 && pod.IsSidecar(pod.Ref{Init: true, Index: i}, c) {
+			return port
+		}
+	}
+	return 0
 }
 
-// A Protocol is what Istio takes a port of a Service for, as far as it matters to a probe.
-type Protocol int
-
-const (
-	Sniffed Protocol = iota // Envoy looks at what is sent
-	HTTP1
-	HTTP2 // gRPC too
-	TCP   // and TLS
-)
-
-// serverSpeaksFirst are the ports of SMTP, DNS, MySQL and MongoDB. If a Service declares nothing of
-// them, Istio does not have Envoy wait for what the client sends.
-var serverSpeaksFirst = []int{25, 53, 3306, 27017}
-
-// declared returns the protocol of one of the Service's ports.
-func (v *Service) declared(p *ServicePort) Protocol {
-	declared := p.declared()
-	if declared == Sniffed &&
-		!v.isEntry() &&
-		slices.Contains(serverSpeaksFirst, p.Port) {
-		return TCP
+// named returns the first port of a container that has the name; 0 if none has.
+func (p *ServicePort) named(c *pod.Container) int {
+	for _, x := range c.Ports {
+		if x.Name == p.TargetPort.Str && cmp.Or(x.Protocol, "TCP") == p.protocol() {
+			return int(x.ContainerPort)
+		}
 	}
-	return declared
-}
-
-// declared returns the protocol of the port, by appProtocol, or else by what precedes the first
-// dash of the name (ConvertProtocol in Istio's pkg/config/kube/conversion.go, Parse in
-// pkg/config/protocol/instance.go). The protocol of a ServiceEntry is its appProtocol.
-func (p *ServicePort) declared() Protocol {
-	switch p.AppProtocol {
-	case "kubernetes.io/h2c":
-		return HTTP2
-	case "kubernetes.io/ws":
-		return HTTP1
-	case "kubernetes.io/wss":
-		return TCP
-	}
-	name := strings.ToLower(cmp.Or(p.AppProtocol, p.Name))
-	prefix, _, _ := strings.Cut(name, "-")
-	switch prefix {
-	case "http", "http_proxy":
-		return HTTP1
-	case "http2", "grpc":
-		return HTTP2
-	case "tcp", "tls", "https", "mongo", "redis", "mysql":
-		return TCP
-	}
-	return Sniffed
+	return 0
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 )
 
-// A name is that of a port of a container or a native sidecar, with the same protocol (FindPort in Kubernetes'
+// A name is that of the first port of a container, or else of a native sidecar, with the same protocol (FindPort in Kubernetes'
 // pkg/api/v1/pod/util.go). Envoy sees TCP alone.
 func TestAServicePortLeadsToAContainerPort(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(13, 9))
@@ -45,13 +45,16 @@ func TestAServicePortLeadsToAContainerPort(t *testing.T) {
 			case p.TargetPort.Str == "":
 				want = p.Port == port
 			default:
-				for _, c := range []*pod.Container{&spec.InitContainers[0], &spec.Containers[0], &spec.Containers[1]} {
+				var targets []int64 // the first counts
+				for _, c := range []*pod.Container{&spec.Containers[0], &spec.Containers[1], &spec.InitContainers[0]} {
 					for _, x := range c.Ports {
-						if x.Name == p.TargetPort.Str && x.Protocol != "UDP" && int(x.ContainerPort) == port {
-							want = true
-							named++
+						if x.Name == p.TargetPort.Str && x.Protocol != "UDP" {
+							targets = append(targets, x.ContainerPort)
 						}
 					}
+				}
+				if want = len(targets) > 0 && int(targets[0]) == port; want {
+					named++
 				}
 			}
 			if got := p.leadsTo(spec, port); got != want {
@@ -67,9 +70,9 @@ func TestAServicePortLeadsToAContainerPort(t *testing.T) {
 // The list is that of ConvertProtocol and Parse in Istio, and of the ports that it does not sniff.
 func TestAPortHasTheProtocolThatIstioTakesItFor(t *testing.T) {
 	names := map[string]Protocol{
-		"": Sniffed, "web": Sniffed, "udp": Sniffed, "httpx": Sniffed, "-http": Sniffed,
+		"": Sniffed, "web": Sniffed, "httpx": Sniffed, "-http": Sniffed,
 		"http": HTTP1, "http_proxy": HTTP1, "http2": HTTP2, "grpc": HTTP2,
-		"tcp": TCP, "tls": TCP, "https": TCP, "mongo": TCP, "redis": TCP, "mysql": TCP,
+		"tcp": TCP, "udp": TCP, "tls": TCP, "https": TCP, "mongo": TCP, "redis": TCP, "mysql": TCP,
 	}
 	apps := map[string]Protocol{"kubernetes.io/h2c": HTTP2, "kubernetes.io/ws": HTTP1, "kubernetes.io/wss": TCP}
 	for name, p := range names {
@@ -103,8 +106,18 @@ func TestAPortHasTheProtocolThatIstioTakesItFor(t *testing.T) {
 	}
 }
 
-// What a Service that is sure says of a port is declared once; one that may be about the pods exposes it.
-func TestOnlyASureServiceDeclaresAndAnyExposes(t *testing.T) {
+// protocols returns the protocols of the chains that port 8080 may have.
+func protocols(s *Surroundings, pods *Pods) string {
+	var all []Protocol
+	for _, c := range s.Chains("istio-system", pods, 8080) {
+		all = append(all, c.Protocol)
+	}
+	return fmt.Sprint(all)
+}
+
+// A Service declares the protocol of a port, and if it is not sure to be about the pods, perhaps. It exposes the port in
+// both cases.
+func TestASureServiceDeclaresAndAnyExposes(t *testing.T) {
 	web, other := field.KeyValues{{Key: "app", Value: "web"}}, field.KeyValues{{Key: "app", Value: "other"}}
 	later := field.KeyValues{{Key: "app", Value: "web"}, {Key: "istio.io/rev", Value: "canary"}}
 	of := func(name string, selector field.KeyValues, protocols ...string) Service {
@@ -116,6 +129,8 @@ func TestOnlyASureServiceDeclaresAndAnyExposes(t *testing.T) {
 	}
 	entry := of("entry", web, "grpc")
 	entry.Kind = "ServiceEntry"
+	external, nameless := of("external", web, "http"), of("nameless", nil, "http")
+	external.Type, nameless.Type = "ExternalName", "ExternalName"
 	anotherPort := of("another-port", web, "http")
 	anotherPort.Ports[0].TargetPort.Int = 9090
 	for _, c := range []struct {
@@ -124,20 +139,23 @@ func TestOnlyASureServiceDeclaresAndAnyExposes(t *testing.T) {
 		declared, exposed string
 		hasServices       bool
 	}{
-		{"none", nil, "[]", "", false},
+		{"none", nil, "[0]", "", false},
 		{"one", []Service{of("a", web, "http")}, "[1]", "Service shop/a", true},
 		{"one with two ports of one protocol", []Service{of("a", web, "http", "http")}, "[1]", "Service shop/a", true},
 		{"two that say the same", []Service{of("a", web, "http"), of("b", web, "tcp", "http")}, "[1 3]", "Service shop/a", true},
 		{"one of other pods", []Service{of("a", other, "http"), of("b", web, "grpc")}, "[2]", "Service shop/b", true},
-		{"one that may be about the pods", []Service{of("a", later, "http")}, "[]", "Service shop/a", true},
-		{"one without a selector", []Service{of("a", nil, "http")}, "[]", "Service shop/a (if kustomize gives it a selector)", true},
+		{"one that may be about the pods", []Service{of("a", later, "http")}, "[1 0]", "Service shop/a", true},
+		{"one without a selector", []Service{of("a", nil, "http")}, "[0]", "Service shop/a (if kustomize gives it a selector)", true},
 		{"a ServiceEntry", []Service{entry}, "[2]", "ServiceEntry shop/entry", false},
 		{"a ServiceEntry and a Service of other pods", []Service{entry, of("a", other, "http")}, "[2]", "ServiceEntry shop/entry", true},
-		{"another port", []Service{anotherPort}, "[]", "", true},
+		{"the first of two ports counts", []Service{of("a", web, "tcp", "http")}, "[3]", "Service shop/a", true},
+		{"one by another name", []Service{external}, "[1]", "", false},
+		{"one by another name without a selector", []Service{nameless}, "[0]", "", false},
+		{"another port", []Service{anotherPort}, "[0]", "", true},
 	} {
 		pods := &Pods{Namespace: "shop", Kind: "Deployment", Labels: web, Spec: new(pod.Spec)}
 		near := around(c.services...)
-		if got := fmt.Sprint(near.Declared(pods, 8080)); got != c.declared {
+		if got := protocols(near, pods); got != c.declared {
 			t.Errorf("%s: declared %s, want %s", c.name, got, c.declared)
 		}
 		if got := near.Exposed(pods, 8080); got != c.exposed {
@@ -151,7 +169,7 @@ func TestOnlyASureServiceDeclaresAndAnyExposes(t *testing.T) {
 			others[i].Far = true
 		}
 		far := around(others...)
-		if got := far.ExposedElsewhere(pods, 8080); got != c.exposed || far.Exposed(pods, 8080) != "" || len(far.Declared(pods, 8080)) > 0 {
+		if got := far.ExposedElsewhere(pods, 8080); got != c.exposed || far.Exposed(pods, 8080) != "" || protocols(far, pods) != "[0]" {
 			t.Errorf("%s, elsewhere: %q exposes the port, want %q", c.name, got, c.exposed)
 		}
 		unplaced := New(given{unplaced: pointers(c.services)})
@@ -167,7 +185,7 @@ func TestOnlyASureServiceDeclaresAndAnyExposes(t *testing.T) {
 			t.Errorf("%s, and one without a namespace: %q exposes the port", c.name, want)
 		}
 		unknown := &Pods{Spec: new(pod.Spec)} // its labels are
-		if isExposed := near.Exposed(unknown, 8080) != ""; isExposed != (c.exposed != "") || len(near.Declared(unknown, 8080)) > 0 {
+		if isExposed := near.Exposed(unknown, 8080) != ""; isExposed != (c.exposed != "") || protocols(near, unknown) != "[0]" {
 			t.Errorf("%s, of pods without known labels: exposed: %t", c.name, isExposed)
 		}
 	}

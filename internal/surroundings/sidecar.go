@@ -44,7 +44,8 @@ type InboundListener struct {
 
 // A ListenerPort is the port of an entry of a Sidecar's ingress.
 type ListenerPort struct {
-	Number int `json:"number"`
+	Number   int    `json:"number"`
+	Protocol string `json:"protocol"`
 }
 
 // The addresses of the loopback interface that a Sidecar may name.

@@ -11,7 +11,7 @@ func TestEnvoyListensWhereEverySidecarHasItListen(t *testing.T) {
 	const always, maybe, never = certain.Always, certain.Maybe, certain.Never
 	web, other := field.KeyValues{{Key: "app", Value: "web"}}, field.KeyValues{{Key: "app", Value: "other"}}
 	later := field.KeyValues{{Key: "istio.io/rev", Value: "canary"}}
-	binds := []InboundListener{{Port: ListenerPort{9090}}, {Port: ListenerPort{8080}, CaptureMode: "NONE"}}
+	binds := []InboundListener{{Port: ListenerPort{Number: 9090}}, {Port: ListenerPort{Number: 8080}, CaptureMode: "NONE"}}
 	of := func(namespace string, listeners ...InboundListener) Sidecar {
 		return Sidecar{Object: named(namespace, "x"), Ingress: listeners}
 	}
@@ -25,14 +25,14 @@ func TestEnvoyListensWhereEverySidecarHasItListen(t *testing.T) {
 		redirected, unredirected certain.Certainty
 	}{
 		{"there is none", nil, never, never},
-		{"it has none of the ports", []Sidecar{of("shop", InboundListener{Port: ListenerPort{80}, CaptureMode: "NONE"})}, never, never},
+		{"it has none of the ports", []Sidecar{of("shop", InboundListener{Port: ListenerPort{Number: 80}, CaptureMode: "NONE"})}, never, never},
 		{"one listens", []Sidecar{of("shop", binds...)}, always, always},
-		{"one listens by default", []Sidecar{of("shop", InboundListener{Port: ListenerPort{8080}})}, never, always},
-		{"one is for what is redirected", []Sidecar{of("shop", InboundListener{Port: ListenerPort{8080}, CaptureMode: "IPTABLES"})}, never, never},
-		{"one of its listeners of the port listens", []Sidecar{of("shop", InboundListener{Port: ListenerPort{8080}, CaptureMode: "NONE"}, InboundListener{Port: ListenerPort{8080}, CaptureMode: "IPTABLES"}, InboundListener{Port: ListenerPort{9090}})}, always, always},
-		{"one listens on the loopback interface", []Sidecar{of("shop", InboundListener{Port: ListenerPort{8080}, CaptureMode: "NONE", Bind: "127.0.0.1"})}, never, never},
-		{"one listens on that of IPv6", []Sidecar{of("shop", InboundListener{Port: ListenerPort{8080}, CaptureMode: "NONE", Bind: "::1"})}, never, never},
-		{"one listens everywhere", []Sidecar{of("shop", InboundListener{Port: ListenerPort{8080}, CaptureMode: "NONE", Bind: "0.0.0.0"})}, always, always},
+		{"one listens by default", []Sidecar{of("shop", InboundListener{Port: ListenerPort{Number: 8080}})}, never, always},
+		{"one is for what is redirected", []Sidecar{of("shop", InboundListener{Port: ListenerPort{Number: 8080}, CaptureMode: "IPTABLES"})}, never, never},
+		{"one of its listeners of the port listens", []Sidecar{of("shop", InboundListener{Port: ListenerPort{Number: 8080}, CaptureMode: "NONE"}, InboundListener{Port: ListenerPort{Number: 8080}, CaptureMode: "IPTABLES"}, InboundListener{Port: ListenerPort{Number: 9090}})}, always, always},
+		{"one listens on the loopback interface", []Sidecar{of("shop", InboundListener{Port: ListenerPort{Number: 8080}, CaptureMode: "NONE", Bind: "127.0.0.1"})}, never, never},
+		{"one listens on that of IPv6", []Sidecar{of("shop", InboundListener{Port: ListenerPort{Number: 8080}, CaptureMode: "NONE", Bind: "::1"})}, never, never},
+		{"one listens everywhere", []Sidecar{of("shop", InboundListener{Port: ListenerPort{Number: 8080}, CaptureMode: "NONE", Bind: "0.0.0.0"})}, always, always},
 		{"one of two listens", []Sidecar{of("shop", binds...), of("shop")}, maybe, maybe},
 		{"both listen", []Sidecar{of("shop", binds...), of("shop", binds...)}, always, always},
 		{"the one of the pod does not", []Sidecar{selecting(of("shop"), web), of("shop", binds...)}, never, never},
@@ -76,7 +76,7 @@ func TestASidecarSaysWhereTheAppListens(t *testing.T) {
 		{9080, "127.0.0.1:8080", "127.0.0.1", ""},
 		{9080, "10.0.0.1:8080", "", ""},
 	} {
-		sidecar := Sidecar{Object: named("", "x"), Ingress: []InboundListener{{Port: ListenerPort{c.port}, Endpoint: c.endpoint}}}
+		sidecar := Sidecar{Object: named("", "x"), Ingress: []InboundListener{{Port: ListenerPort{Number: c.port}, Endpoint: c.endpoint}}}
 		s := around(sidecar)
 		in := s.Inbound("istio-system", &Pods{}, 8080, true)
 		by := ""
@@ -127,9 +127,9 @@ func TestTheSurestSidecarSetAdds(t *testing.T) {
 // Of several that may be about the pods, the first that says something is named.
 func TestTheFirstSidecarThatSaysSomethingIsNamed(t *testing.T) {
 	of := func(name, endpoint string) Sidecar {
-		return Sidecar{Object: named("", name), Ingress: []InboundListener{{Port: ListenerPort{8080}, Endpoint: endpoint}}}
+		return Sidecar{Object: named("", name), Ingress: []InboundListener{{Port: ListenerPort{Number: 8080}, Endpoint: endpoint}}}
 	}
-	binds := Sidecar{Object: named("", "binds"), Ingress: []InboundListener{{Port: ListenerPort{8080}, CaptureMode: "NONE"}}}
+	binds := Sidecar{Object: named("", "binds"), Ingress: []InboundListener{{Port: ListenerPort{Number: 8080}, CaptureMode: "NONE"}}}
 	for _, c := range []struct {
 		sidecars []Sidecar
 		want     Inbound

@@ -24,7 +24,7 @@ func TestNothingIsKnownOfNoSurroundings(t *testing.T) {
 	route, _ := s.RoutedBy(pods, 80, "/")
 	set, _ := s.SidecarSet(pods)
 	v, _ := s.HealthCheckBy(pods, 80, "/", true)
-	if s.HasServices() || s.Exposed(pods, 80)+s.ExposedElsewhere(pods, 80)+route != "" || set != nil || v != nil || s.Declared(pods, 80) != nil {
+	if s.HasServices() || s.Exposed(pods, 80)+s.ExposedElsewhere(pods, 80)+route != "" || set != nil || v != nil {
 		t.Error("something is")
 	}
 	far := Namespace{named("", "shop")}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
+	"github.com/rewrite-probes/rewrite-probes/internal/inbound"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 )
 
@@ -111,8 +112,8 @@ type WorldFate struct {
 	// be about another cluster; "" if nothing does. Such a world counts only against a certain
 	// failure.
 	Elsewhere string
-	// Refused names the AuthorizationPolicy that refuses the probe; "" if none does.
-	Refused string
+	// Answer is that of Istio's sidecar to the probe; nil if it does not come so far.
+	Answer *inbound.Answer
 	// uncaptured is set if the probe comes through an interface that the mesh excludes.
 	Uncaptured bool
 	// Unbound is set if Envoy does not listen on the probe's port, since a Sidecar that may have it listen is
@@ -121,6 +122,14 @@ type WorldFate struct {
 	// Local is set if the app listens where a Sidecar says, on the loopback interface, and nowhere else.
 	Local bool
 	Fate
+}
+
+// Refusal returns why Istio's sidecar does not bring the probe to the app; "" if it does.
+func (w *WorldFate) Refusal() string {
+	if w.Answer == nil {
+		return ""
+	}
+	return w.Answer.Why
 }
 
 // VerdictOn returns what the fates of one probe come to: the outcome, why, and, if it
@@ -167,7 +176,8 @@ type question struct {
 }
 
 // questions are asked in this order.
-func (f *Facts) questions(mode string) []question {
+func (f *Facts) questions(mode string, fates []WorldFate) []question {
+	refusing, look := refusals(fates)
 	return []question{
 		{"Istio injects its sidecar", "Istio does not inject its sidecar", f.InjectionCure,
 			func(w WorldFate) bool { return w.Injected }},
@@ -193,11 +203,10 @@ func (f *Facts) questions(mode string) []question {
 			func(w WorldFate) bool { return w.Local }},
 		{"mTLS is strict for its port", "mTLS is not strict for its port", mode,
 			func(w WorldFate) bool { return w.MTLS.Mode == surroundings.MTLSStrict }},
-		{"the policy and its rule are about it", "", onlyTheCluster,
-			func(w WorldFate) bool { return w.Refused != "" }},
-		{"mTLS is strict for its port, or the policy is about it", "", onlyTheCluster,
+		{refusing, "", look, func(w WorldFate) bool { return w.Refusal() != "" }},
+		{"mTLS is strict for its port, or " + refusing, "", look,
 			func(w WorldFate) bool {
-				return w.Refused != "" || w.MTLS.Mode == surroundings.MTLSStrict
+				return w.Refusal() != "" || w.MTLS.Mode == surroundings.MTLSStrict
 			}},
 	}
 }
@@ -219,7 +228,7 @@ func (f *Facts) deciding(fates []WorldFate) string {
 	}
 	isSpared := func(w WorldFate) bool { return w.Outcome == Unaffected }
 	var words, fixes []string
-	for _, q := range f.questions(mode) {
+	for _, q := range f.questions(mode, fates) {
 		value, decides := agree(fates, q.of)
 		if !decides {
 			continue
@@ -247,6 +256,25 @@ func (f *Facts) deciding(fates []WorldFate) string {
 		return "the mesh is set up in one way and not in another"
 	}
 	return shorter.Replace(strings.Join(words, ", and ")) + " (unknown: " + inOrder(fixes) + ")"
+}
+
+// refusals words on what it depends that Istio's sidecar refuses the probe, and how to find out.
+func refusals(fates []WorldFate) (words, fix string) {
+	var all, fixes []string
+	for i := range fates {
+		a := fates[i].Answer
+		if a == nil || a.If == "" || slices.Contains(all, a.If) {
+			continue
+		}
+		all = append(all, a.If)
+		if !slices.Contains(fixes, a.Fix) {
+			fixes = append(fixes, a.Fix)
+		}
+	}
+	slices.Sort(all) // the worlds have no order
+	slices.Sort(fixes)
+	words = cmp.Or(strings.Join(all, ", or "), "the policy and its rule are about it")
+	return words, cmp.Or(strings.Join(fixes, "; "), onlyTheCluster)
 }
 
 // shorter has the words for facts that often come together.

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
+	"github.com/rewrite-probes/rewrite-probes/internal/inbound"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 )
 
@@ -89,6 +90,8 @@ func TestAFactMayHaveAValueUnlessTheOtherIsKnown(t *testing.T) {
 }
 
 func TestTheVerdictNamesTheFactThatDecides(t *testing.T) {
+	refused := inbound.Answer{Why: "x", If: "the policy and its rule are about it", Fix: "look in the cluster"}
+	another := inbound.Answer{Why: "y", If: "its token is not valid", Fix: "ask who issued it"}
 	var (
 		fails   = Fate{Fails, "so"}
 		falsely = Fate{FalselyPasses, "otherwise"}
@@ -150,10 +153,12 @@ func TestTheVerdictNamesTheFactThatDecides(t *testing.T) {
 		{"the kind of sidecar or the CNI plugin decides", []WorldFate{in(native, fails), {World: plain, Early: true, Fate: fails}, in(plain, Spared)}, fails,
 			"Istio's sidecar is native, or its CNI plugin redirects the pod's connections (unknown: look in the cluster)"},
 		{"the CNI plugin decides", []WorldFate{{World: plain, Early: true, Fate: fails}, in(plain, Spared)}, fails, "Istio's CNI plugin redirects the pod's connections (unknown: look in the cluster)"},
-		{"the mode or the policy decides", []WorldFate{mtls(surroundings.MTLSStrict, fails), {World: plain, Refused: "x", Fate: fails}, mtls(surroundings.MTLSPermissive, Spared)}, fails,
-			"mTLS is strict for its port, or the policy is about it (unknown: look in the cluster)"},
-		{"the policy decides", []WorldFate{{World: plain, Refused: "x", Fate: fails}, mtls(surroundings.MTLSPermissive, Spared)}, fails,
+		{"the mode or the policy decides", []WorldFate{mtls(surroundings.MTLSStrict, fails), {World: plain, Answer: &refused, Fate: fails}, mtls(surroundings.MTLSPermissive, Spared)}, fails,
+			"mTLS is strict for its port, or the policy and its rule are about it (unknown: look in the cluster)"},
+		{"the policy decides", []WorldFate{{World: plain, Answer: &refused, Fate: fails}, mtls(surroundings.MTLSPermissive, Spared)}, fails,
 			"the policy and its rule are about it (unknown: look in the cluster)"},
+		{"the policy or the token decides", []WorldFate{{World: plain, Answer: &refused, Fate: fails}, {World: plain, Answer: &another, Fate: fails}, in(plain, Spared)}, fails,
+			"its token is not valid, or the policy and its rule are about it (unknown: ask who issued it; look in the cluster)"},
 		{"the interface and the Sidecar decide together, and both are seen in the cluster", []WorldFate{in(plain, fails), {World: plain, Uncaptured: true, Fate: Spared}, {World: plain, Unbound: true, Fate: Spared}}, fails,
 			"the kubelet's connections come through no excluded interface, and the Sidecar is about the pod (unknown: look in the cluster)"},
 		{"the kind of sidecar and the mode of the options decide together", []WorldFate{in(native, Spared), {World: plain, MTLS: surroundings.MTLSMode{Mode: surroundings.MTLSStrict}, Fate: fails}, {World: plain, MTLS: surroundings.MTLSMode{Mode: surroundings.MTLSPermissive}, Fate: Spared}}, fails,

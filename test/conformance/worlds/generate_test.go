@@ -657,7 +657,7 @@ func (g *source) services(k *knowledge, w *generator.Workload) {
 				portName: pick(g, "", "http", "http-web", "https", "tcp", "httpx", "grpc"), appProtocol: pick(g, "", "", "", "http", "https", "tcp"),
 			})
 			if last := &k.services[len(k.services)-1]; k.isOpen(selector) {
-				last.portName, last.appProtocol = "", "" // Envoy takes the port for the same with and without it
+				last.portName, last.appProtocol, last.protocol = "", "", "" // Envoy takes the port for the same with and without it
 			}
 			return
 		}

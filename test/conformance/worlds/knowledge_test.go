@@ -27,6 +27,7 @@ type world struct {
 	matches                bool // what only the cluster knows of the kubelet is as a policy says
 	moved                  bool // the mesh has moved the status port, which a functionConfig must say
 	local                  bool // the app listens where a Sidecar says, and nowhere else
+	onlyHTTP1              bool // the app does not speak HTTP/2
 }
 
 func (w world) String() string {
@@ -38,7 +39,7 @@ func (w world) String() string {
 		words[1] = "native"
 	}
 	for word, on := range map[string]bool{"CNI": w.early, "held": w.hold, "injector rewrites": w.rewrites, "interface not captured": w.uncaptured, "the second PeerAuthentication is older": w.reversed,
-		"the app listens locally": w.local, "with the label": w.labelled, "as the policy asks": w.matches, "status port moved": w.moved} {
+		"the app listens locally": w.local, "with the label": w.labelled, "as the policy asks": w.matches, "status port moved": w.moved, "the app speaks HTTP/1.1 alone": w.onlyHTTP1} {
 		if on {
 			words = append(words, word)
 		}
@@ -103,12 +104,19 @@ func (k *knowledge) around(pod *corev1.Pod, w world) (all []world) {
 		for _, w.reversed = range mayBe(k.twice) {
 			for _, w.labelled = range mayBe(k.open) {
 				for _, w.matches = range mayBe(k.asked) {
-					all = append(all, w)
+					for _, w.onlyHTTP1 = range mayBe(k.hasHTTP2()) {
+						all = append(all, w)
+					}
 				}
 			}
 		}
 	}
 	return all
+}
+
+// hasHTTP2 reports whether Envoy may ask an app in HTTP/2 that the kubelet asks in HTTP/1.1.
+func (k *knowledge) hasHTTP2() bool {
+	return slices.ContainsFunc(k.services, func(s service) bool { return s.portName == "grpc" && s.appProtocol == "" })
 }
 
 // mayBe returns both values of what is open, and false for what does not matter.
@@ -233,11 +241,12 @@ func (k *knowledge) gateA(pod *corev1.Pod) (called, certain bool) {
 	case rev != "":
 		k.rule("the Namespace has istio.io/rev")
 		return true, true
+	case revised: // the webhooks by the pod's labels ask for a Namespace without the key
+		k.rule("the Namespace has an empty istio.io/rev")
+		return false, true
 	case byPod:
 		k.rule("a label of the pod has it injected")
 		return true, true
-	case revised:
-		k.rule("the Namespace has an empty istio.io/rev")
 	}
 	return false, false
 }
@@ -507,12 +516,23 @@ func (s service) leadsTo(pod *corev1.Pod, port int) bool {
 	return false
 }
 
-// protocol returns what a Service declares a port of the pod as: http, http2 or tcp, by
-// appProtocol, else by what its name begins with; "" if none does, and Envoy looks at what comes.
+// protocol returns what a port of the pod is declared as: http, http2 or tcp, by the ingress of the pod's Sidecar; if it
+// has none, by a Service's protocol, appProtocol, or what its name begins with; "" if none does, and Envoy looks at what comes.
 func (k *knowledge) protocol(pod *corev1.Pod) func(int) string {
 	of := map[string]string{"http": "http", "http2": "http2", "grpc": "http2", "tcp": "tcp", "https": "tcp"}
+	mine := k.sidecar()
 	return func(port int) string {
+		if slices.ContainsFunc(mine.listeners, func(l listener) bool { return l.port == port }) {
+			k.rule("a Sidecar declares a port http")
+			return "http"
+		} else if len(mine.listeners) > 0 {
+			return ""
+		}
 		for _, s := range k.services {
+			if s.protocol == "UDP" && s.target.IntValue() == port && k.selects(s.selector, world{}) {
+				k.rule("a Service declares a port by UDP")
+				return "tcp"
+			}
 			declared, by := s.appProtocol, "appProtocol"
 			if declared == "" {
 				declared, _, _ = strings.Cut(s.portName, "-")
@@ -532,6 +552,6 @@ func (k *knowledge) model(pod *corev1.Pod, namespace string, w world) model.Worl
 	return model.World{
 		MTLS: k.mtls(namespace, w), Protocol: k.protocol(pod), Denied: k.denied(pod, namespace, w),
 		Local: k.local(w), Bound: k.bound,
-		Early: w.early, Uncaptured: w.uncaptured,
+		Early: w.early, Uncaptured: w.uncaptured, OnlyHTTP1: w.onlyHTTP1,
 	}
 }

@@ -10,7 +10,7 @@ var rules = map[string]int{
 	"a warning depends on: Istio's sidecar is native, or its CNI plugin redirects the pod's connections": 197,
 	"a warning depends on: Istio's sidecar is not native":                                                219,
 	"a warning depends on: mTLS is strict for its port":                                                  56,
-	"a warning depends on: mTLS is strict for its port, or the policy is about it":                       1,
+	"a warning depends on: mTLS is strict for its port, or the policy and its rule are about it":         1,
 	"a warning depends on: the kubelet's connections come through no excluded interface":                 94,
 	"a warning depends on: other containers do not wait for istio-proxy":                                 73,
 	"a warning depends on: the policy and its rule are about it":                                         16,

@@ -8,6 +8,7 @@ import (
 	"k8s.io/endpointslice"
 
 	istio "istio.io/istio/pkg/config/kube"
+	"istio.io/istio/pkg/config/protocol"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
@@ -22,7 +23,7 @@ func protocolOf(p corev1.ServicePort) surroundings.Protocol {
 		return surroundings.HTTP2
 	case i.IsHTTP():
 		return surroundings.HTTP1
-	case i.IsTCP(), i.IsTLS():
+	case i.IsTCP(), i.IsTLS(), i == protocol.UDP:
 		return surroundings.TCP
 	}
 	return surroundings.Sniffed
@@ -31,7 +32,7 @@ func protocolOf(p corev1.ServicePort) surroundings.Protocol {
 func TestServices_declareWhatIstioReads(t *testing.T) {
 	g := newSource(31)
 	words := []string{
-		"", "http", "HTTP", "http_proxy", "http2", "grpc", "gRPC", "grpc-web", "grpc-webs", "Grpc-Web-x", "https", "tls", "tcp", "TCP", "mongo", "redis", "Redis", "mysql",
+		"", "http", "HTTP", "http_proxy", "http2", "grpc", "gRPC", "grpc-web", "grpc-webs", "Grpc-Web-x", "https", "tls", "tcp", "TCP", "mongo", "redis", "Redis", "mysql", "udp",
 		"web", "httpx", "xhttp", "h2c", "kubernetes.io/h2c", "kubernetes.io/ws", "kubernetes.io/wss", "Kubernetes.io/ws",
 	}
 	counts := make(map[surroundings.Protocol]int)
@@ -46,9 +47,9 @@ func TestServices_declareWhatIstioReads(t *testing.T) {
 		}
 		app := field.KeyValues{{Key: "app", Value: "web"}}
 		s := beside.Of(&surroundings.Service{Object: surroundings.Object{Name: "web"}, Selector: app, Ports: []surroundings.ServicePort{ours}})
-		got := s.Declared(&surroundings.Pods{Kind: "Deployment", Labels: app, Spec: new(pod.Spec)}, int(p.Port))
+		got := s.Chains("istio-system", &surroundings.Pods{Kind: "Deployment", Labels: app, Spec: new(pod.Spec)}, int(p.Port))
 		want := protocolOf(p)
-		if counts[want]++; len(got) != 1 || got[0] != want {
+		if counts[want]++; len(got) != 1 || got[0].Protocol != want {
 			t.Fatalf("port %d, name %q, appProtocol %q: %v, Istio reads %v", p.Port, p.Name, ours.AppProtocol, got, want)
 		}
 	}

@@ -94,7 +94,7 @@ func (s setting) values() []string {
 
 // arrive creates a pod in a world.
 func (c *cluster) arrive(pod *corev1.Pod, key string, w world) arrival {
-	w.early, w.uncaptured, w.reversed, w.labelled, w.matches, w.local = false, false, false, false, false, false // nothing to the injector
+	w.early, w.uncaptured, w.reversed, w.labelled, w.matches, w.local, w.onlyHTTP1 = false, false, false, false, false, false, false // nothing to the injector
 	key = fmt.Sprint(w, key)
 	if a, seen := c.injected[key]; seen {
 		return a
@@ -626,7 +626,13 @@ var deciding = []fact{
 	{"mTLS is strict for its port", func(w seen) bool { return w.isStrict }},
 	{"mTLS is not strict for its port", func(w seen) bool { return !w.isStrict }},
 	{"the policy and its rule are about it", func(w seen) bool { return w.isRefused }},
-	{"mTLS is strict for its port, or the policy is about it", func(w seen) bool { return w.isStrict || w.isRefused }},
+	{"the app does not speak HTTP/2 there", func(w seen) bool { return w.onlyHTTP1 }},
+	{"the app does not speak HTTP/2 there, or the policy and its rule are about it", func(w seen) bool { return w.onlyHTTP1 || w.isRefused }},
+	{"mTLS is strict for its port, or the app does not speak HTTP/2 there", func(w seen) bool { return w.isStrict || w.onlyHTTP1 }},
+	{"mTLS is strict for its port, or the app does not speak HTTP/2 there, or the policy and its rule are about it", func(w seen) bool {
+		return w.isStrict || w.onlyHTTP1 || w.isRefused
+	}},
+	{"mTLS is strict for its port, or the policy and its rule are about it", func(w seen) bool { return w.isStrict || w.isRefused }},
 }
 
 const rewritesNone = "Istio's injector rewrites no probes"

@@ -39,6 +39,7 @@ type World struct {
 	// Bound reports whether Envoy itself listens on the pod's IP and a port, in a pod with istio-init or without.
 	Bound      func(port int, redirects bool) bool
 	Early      bool // Istio's CNI plugin redirects, and no istio-init
+	OnlyHTTP1  bool // the app does not speak HTTP/2
 	Uncaptured bool // the kubelet comes over an interface that is not captured
 }
 
@@ -352,6 +353,8 @@ func (j *judge) throughEnvoy(at Site, h corev1.ProbeHandler, port int) (Fate, st
 		return Fails, mode + ", and a Service declares the port HTTP/1"
 	case j.Denied(port, h, at.isHook()): // Rule: what has no identity is let in by no rule about identities.
 		return Fails, mode + ", and an AuthorizationPolicy refuses"
+	case h.HTTPGet != nil && !isTLS && protocol == "http2" && j.OnlyHTTP1: // Rule: Envoy then asks the app in HTTP/2.
+		return Fails, mode + ", and a port is declared HTTP/2"
 	}
 	return Answered, mode
 }

@@ -1,0 +1,57 @@
+package surroundings
+
+import (
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// A RequestAuthentication is Istio's policy about tokens: a request that has one must have a valid one. The keys
+// are not read.
+type RequestAuthentication struct {
+	Object
+	Selector   WorkloadSelector `json:"selector"`
+	TargetRef  field.Map        `json:"targetRef"`
+	TargetRefs field.List       `json:"targetRefs"`
+	JWTRules   []JWTRule        `json:"jwtRules"`
+}
+
+// A JWTRule says where tokens of an issuer are.
+type JWTRule struct {
+	FromHeaders []struct {
+		Name   string `json:"name"`
+		Prefix string `json:"prefix"`
+	} `json:"fromHeaders"`
+	FromParams  []string `json:"fromParams"`
+	FromCookies []string `json:"fromCookies"`
+}
+
+// complete reports whether the policy is enforced in a sidecar.
+func (p *RequestAuthentication) complete() bool { return len(p.TargetRef)+len(p.TargetRefs) == 0 }
+
+// RequestAuthentications returns those that are near and may be about pods.
+func (s *Surroundings) RequestAuthentications(rootNamespace string, pods *Pods) (all []AboutPods) {
+	near := RequestAuthentications.near(s)
+	for i := range near {
+		p := &near[i]
+		if p.Namespace != rootNamespace && p.Namespace != pods.Namespace {
+			continue
+		}
+		applies := pods.selects(p.Selector.MatchLabels)
+		if p.Disputed || p.Namespace == "" {
+			applies = min(applies, certain.Maybe)
+		}
+		if applies > certain.Never {
+			all = append(all, AboutPods{p, applies})
+		}
+	}
+	return all
+}
+
+// An AboutPods is a RequestAuthentication with the certainty that it is about pods.
+type AboutPods struct {
+	*RequestAuthentication
+	Is certain.Certainty
+}
+
+// Words names the policy, and where it is.
+func (p *RequestAuthentication) Words() string { return p.words("RequestAuthentication") }
