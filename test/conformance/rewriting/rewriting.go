@@ -66,7 +66,7 @@ func RunIn(in Folder, input []byte, c *config.RewriteProbes, mode pipeline.Wants
 	}
 	r = pipeline.Run(streams, c, mode)
 	if s.IsResourceList() {
-		if err := s.AddResults(r.Results(true)); err != nil {
+		if err := s.AddResults(r.Results()); err != nil {
 			return nil, nil, err
 		}
 	}
