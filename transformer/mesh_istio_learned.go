@@ -39,7 +39,8 @@ func learnIstio(v *view, m *inspection) {
 
 func installedIstio(v *view) *surroundings.Istio {
 	ns, known := v.namespace()
-	return new(v.in.Around.Istio(v.pods(), ns.Labels.Unnoted(), known))
+	_, inject := istioInjectSwitch(v)
+	return new(v.in.Around.Istio(v.pods(), inject, ns.Labels.Unnoted(), known))
 }
 
 // learnFacts takes what is stated for the facts that are open.
@@ -65,7 +66,8 @@ func learnFacts(v *view, f *world.Facts) {
 func isForWebhooks(v *view) bool {
 	_, proxy := v.proxyOf(istioData.isProxy)
 	set, _ := v.in.Around.SidecarSet(v.pods())
-	isIgnored := v.in.Template.Spec.HostNetwork || slices.Contains(istioNeverInjected, v.in.NamespaceName)
+	_, inject := istioInjectSwitch(v)
+	isIgnored := inject == "false" || v.in.Template.Spec.HostNetwork || slices.Contains(istioNeverInjected, v.in.NamespaceName)
 	return proxy == nil && set == nil && !isIgnored && v.opts.Istio.InjectedNamespaces == nil
 }
 

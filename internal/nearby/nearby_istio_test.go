@@ -133,7 +133,7 @@ func TestObjectsOfAnInstallationStateFacts(t *testing.T) {
 			c.pod = field.KeyValues{}
 		}
 		pods := &surroundings.Pods{Namespace: "shop", Kind: "Deployment", Name: "web", Labels: c.pod, Spec: &pod.Spec{}}
-		x := s.Istio(pods, labels, c.namespace != "")
+		x := s.Istio(pods, c.pod.Get("sidecar.istio.io/inject"), labels, c.namespace != "")
 		got := ""
 		for i, fact := range []surroundings.Stated{x.Injected, x.Rewrites, x.Native, x.Holds(certain.Maybe)} {
 			word := stated(fact)
@@ -166,7 +166,7 @@ func TestAWholeClusterSaysWhatIsNotThere(t *testing.T) {
 			t.Error("a cluster is not near")
 		}
 		pods := &surroundings.Pods{Namespace: "shop", Labels: field.KeyValues{}}
-		x := s.Istio(pods, field.KeyValues{{Key: "istio-injection", Value: "enabled"}}, true)
+		x := s.Istio(pods, "", field.KeyValues{{Key: "istio-injection", Value: "enabled"}}, true)
 		want := surroundings.Stated{}
 		if whole {
 			want = surroundings.Stated{Is: certain.Never, At: "no webhook of Istio's selects the pod"}

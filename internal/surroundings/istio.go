@@ -178,7 +178,7 @@ func (d *istiod) complete() bool {
 func nativeByVersion(version string) (native certain.Certainty, auto bool) {
 	minor, known := minorOf(version)
 	switch {
-	case !known:
+	case !known || minor == 0: // a build of developers is 1.0
 		return certain.Maybe, false
 	case minor < 27:
 		return certain.Never, false
@@ -233,13 +233,14 @@ type Istio struct {
 	FarRewrites string
 }
 
-// Istio returns what the installations state for pods in a Namespace with these labels, if they are known.
-func (s *Surroundings) Istio(pods *Pods, namespace field.KeyValues, known bool) (x Istio) {
+// Istio returns what the installations state for pods in a Namespace with these labels, if they are known. inject is
+// the value of the pods' switch for injection, a label or else an annotation.
+func (s *Surroundings) Istio(pods *Pods, inject string, namespace field.KeyValues, known bool) (x Istio) {
 	x.Holds = func(certain.Certainty) Stated { return Stated{} }
 	if s.facts == nil {
 		return x
 	}
-	ask := asked{pods: pods, namespace: namespace, known: known}
+	ask := asked{pods: pods, inject: inject, namespace: namespace, known: known}
 	chosen := s.injecting(&ask, &x.Injected)
 	own := chosen.of(planes(s, near))
 	x.combine(s, own)
@@ -312,7 +313,7 @@ func (x *Istio) combine(s *Surroundings, all []*plane) {
 	x.Holds = func(annotation certain.Certainty) Stated {
 		mesh := meshHold
 		if annotation != certain.Maybe {
-			mesh = Stated{annotation, "the annotation"}
+			mesh = Stated{annotation, "the annotation `proxy.istio.io/config`"}
 		}
 		switch {
 		case hasLifecycle:

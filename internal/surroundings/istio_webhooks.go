@@ -40,6 +40,7 @@ func (w *istioWebhooks) complete() bool {
 // An asked is a pod that asks for injection.
 type asked struct {
 	pods      *Pods
+	inject    string // its switch; "" if it has none
 	namespace field.KeyValues
 	known     bool // whether the namespace's labels are
 }
@@ -213,7 +214,6 @@ func (a *asked) revision() (name string, asks bool) {
 // require says that a pod is not injected which a webhook sends to the injector, and the injector leaves
 // (injectRequired in pkg/kube/inject/inject.go).
 func (x *Istio) require(all []*plane, a *asked) {
-	inject, _ := a.pods.label(istioInject)
 	for _, p := range all {
 		if p.config == nil {
 			continue
@@ -222,7 +222,7 @@ func (x *Istio) require(all []*plane, a *asked) {
 		isOff := textOf(dig(p.config, "policy")) == "disabled"
 		isTaken := never == certain.Never && (!isOff || always == certain.Always)
 		switch {
-		case inject == "true", isTaken:
+		case a.inject == "true", isTaken:
 			continue
 		case never == certain.Always, isOff && never == certain.Never && always == certain.Never:
 			x.Injected = Stated{certain.Never, p.at()}

@@ -94,21 +94,40 @@ func start(settings []string) (*Injector, error) {
 	return &Injector{mux}, err
 }
 
-// rendered returns what istiod reads from its two ConfigMaps.
-func rendered(settings []string) (config, values, meshConfig string, err error) {
+// Render returns the objects of Istio's charts, as manifests, with settings as in [New].
+func Render(t testing.TB, settings ...string) []manifest.Manifest {
+	t.Helper()
+	all, err := objects(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func objects(settings []string) (all []manifest.Manifest, err error) {
 	sets, _, err := render.GenerateManifest(nil, append([]string{"profile=empty", "components.pilot.enabled=true"}, settings...), false, nil, nil)
 	if err != nil {
-		return "", "", "", fmt.Errorf("render Istio's charts: %w", err)
+		return nil, fmt.Errorf("render Istio's charts: %w", err)
 	}
 	for _, set := range sets {
-		for _, m := range set.Manifests {
-			switch {
-			case m.GetKind() != "ConfigMap":
-			case m.GetName() == "istio-sidecar-injector":
-				config, values = data(m, "config"), data(m, "values")
-			case m.GetName() == "istio":
-				meshConfig = data(m, "mesh")
-			}
+		all = append(all, set.Manifests...)
+	}
+	return all, nil
+}
+
+// rendered returns what istiod reads from its two ConfigMaps, of whichever revision.
+func rendered(settings []string) (config, values, meshConfig string, err error) {
+	all, err := objects(settings)
+	if err != nil {
+		return "", "", "", err
+	}
+	for _, m := range all {
+		switch {
+		case m.GetKind() != "ConfigMap":
+		case strings.HasPrefix(m.GetName(), "istio-sidecar-injector"):
+			config, values = data(m, "config"), data(m, "values")
+		case data(m, "mesh") != "":
+			meshConfig = data(m, "mesh")
 		}
 	}
 	if config == "" || values == "" || meshConfig == "" {
