@@ -14,6 +14,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil/jsonpatch"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
@@ -255,7 +256,7 @@ func TestAnyDifferenceBecomesWhatIsWanted(t *testing.T) {
 		have, want := mapping(3), mapping(3)
 		before := fmt.Sprint(have, want)
 		edits := diff(field.NewPath("c"), have, want, nil)
-		_, _, after, err := field.Operations(field.Map{{Key: "c", Value: have}}, edits)
+		after, err := jsonpatch.Edited(field.Map{{Key: "c", Value: have}}, edits)
 		if err != nil {
 			t.Fatalf("%v of %v to %v: %v", edits, have, want, err)
 		}

@@ -60,6 +60,7 @@ var layers = []struct {
 	{"internal/release", ""},
 	{"docs", ""},
 	{"internal/house", ""},
+	{"internal/testutil/jsonpatch", "internal/field"},
 	{"internal/testutil/yamljudge", "internal/field"},
 	{"internal/field", ""},
 	{"internal/spelling", ""},

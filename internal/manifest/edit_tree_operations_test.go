@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil/jsonpatch"
 )
 
 // A patch has the edits as operations, one after the other. They make the value that the editor makes, and so says
@@ -58,22 +59,17 @@ func TestEditsAndTheirOperationsMakeTheSame(t *testing.T) {
 		if again, _ := o.Value(nil); !field.Same(again, object) || o.Changed() || !bytes.Equal(o.source(), in) {
 			t.Fatalf("seed %d: %v of\n%s has become %v", seed, edits, in, again)
 		}
-		tests, changes, after, err := field.Operations(object, edits)
+		after, err := jsonpatch.Edited(object, edits)
 		if err != nil {
 			failed++
 			continue
 		}
 		if !field.Equal(after, want) {
-			t.Fatalf("seed %d: the operations of %v make of\n%s\n%s\nwant\n%s", seed, edits, in, field.AppendJSON(nil, after), field.AppendJSON(nil, want))
+			t.Fatalf("seed %d: on values %v make of\n%s\n%s\nwant\n%s", seed, edits, in, field.AppendJSON(nil, after), field.AppendJSON(nil, want))
 		}
-		var v field.Value = object
-		for _, op := range append(tests, changes...) {
-			if v, err = op.Apply(v); err != nil {
-				t.Fatalf("seed %d: %v of\n%s: %v", seed, edits, in, err)
-			}
-		}
-		if !field.Same(v, after) {
-			t.Fatalf("seed %d: %v of\n%s\n%s one by one, and %s", seed, edits, in, field.AppendJSON(nil, v), field.AppendJSON(nil, after))
+		tests, changes := field.Difference(object, want)
+		if v, err := jsonpatch.Apply(object, append(tests, changes...)...); err != nil || !field.Equal(v, want) {
+			t.Fatalf("seed %d: %v of\n%s\n%v give %s, and %v", seed, edits, in, changes, field.AppendJSON(nil, v), err)
 		}
 		if err := o.Apply(edits); err != nil {
 			t.Fatalf("seed %d: %v of\n%s: %v", seed, edits, in, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/patches"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil/jsonpatch"
 )
 
 // kustomize reads each number as a float64, which has 53 bits.
@@ -62,7 +63,7 @@ func TestTheItemsOfAListAreTestedByTheirNames(t *testing.T) {
 // applies reports whether all tests hold for a value.
 func applies(tests []field.Operation, v field.Value) bool {
 	for _, o := range tests {
-		if _, err := o.Apply(v); err != nil {
+		if _, err := jsonpatch.Apply(v, o); err != nil {
 			return false
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/patches"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil/jsonpatch"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -64,10 +65,8 @@ func build(t testing.TB, set *patches.Set, text []byte) (out []field.Value, err 
 				continue
 			}
 			v = patches.Built(v)
-			for _, op := range p.Operations {
-				if v, err = op.Apply(v); err != nil {
-					return nil, fmt.Errorf("%s: %w", o, err)
-				}
+			if v, err = jsonpatch.Apply(v, p.Operations...); err != nil {
+				return nil, fmt.Errorf("%s: %w", o, err)
 			}
 		}
 		out = append(out, v)

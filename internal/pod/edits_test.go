@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil/jsonpatch"
 )
 
 // httpGetOf returns the httpGet that fields in any form stand for.
@@ -61,7 +62,7 @@ func TestTheEditsOfARequestBringBackWhatWasWritten(t *testing.T) {
 			rewritten = with(rewritten, HeadersField, headerList([]HTTPHeader{{Name: "Port", Value: "1"}}))
 		}
 		have, want := &Handler{HTTPGet: httpGetOf(rewritten)}, &Handler{HTTPGet: httpGetOf(form)}
-		_, _, after, err := field.Operations(field.Map{{Key: "httpGet", Value: rewritten}}, HandlerEdits(nil, have, want, form))
+		after, err := jsonpatch.Edited(field.Map{{Key: "httpGet", Value: rewritten}}, HandlerEdits(nil, have, want, form))
 		if err != nil {
 			t.Fatalf("%v to %v: %v", rewritten, form, err)
 		}

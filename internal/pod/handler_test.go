@@ -11,6 +11,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil/jsonpatch"
 )
 
 // Another form of rewritten probes may say something in headers.
@@ -53,7 +54,7 @@ func TestTheEditsOfHeadersMakeThoseThatAreWanted(t *testing.T) {
 		have := &Handler{HTTPGet: &HTTPGet{Path: "/", Port: field.Number(80), HTTPHeaders: draw()}}
 		want := &Handler{HTTPGet: &HTTPGet{Path: "/", Port: field.Number(80), HTTPHeaders: draw()}}
 		probe := field.Map{{Key: "httpGet", Value: have.Value()}}
-		_, _, after, err := field.Operations(probe, HandlerEdits(nil, have, want, nil))
+		after, err := jsonpatch.Edited(probe, HandlerEdits(nil, have, want, nil))
 		if wanted := (field.Map{{Key: "httpGet", Value: want.Value()}}); err != nil || !field.Equal(after, wanted) {
 			t.Fatalf("%v to %v: %s %v", have.HTTPGet.HTTPHeaders, want.HTTPGet.HTTPHeaders, field.AppendJSON(nil, after), err)
 		}
