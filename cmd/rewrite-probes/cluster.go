@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -32,13 +33,18 @@ type clusterFlags struct {
 var kubectlFlags = []string{"context", "kubeconfig", "namespace", "as", "request-timeout"}
 
 func (c *clusterFlags) add(cmd *cobra.Command, usage string) {
+	cmd.Flags().BoolVar(&c.cluster, "cluster", false, usage)
+	c.addKubectl(cmd, "with --cluster: ", "the only `NAMESPACE` to read (default: all)")
+}
+
+// addKubectl adds the flags that are kubectl's own. Their words begin with when they count.
+func (c *clusterFlags) addKubectl(cmd *cobra.Command, when, namespace string) {
 	f := cmd.Flags()
-	f.BoolVar(&c.cluster, "cluster", false, usage)
-	f.StringVar(&c.Context, "context", "", "with --cluster: `NAME` of the context in the kubeconfig")
-	f.StringVar(&c.Kubeconfig, "kubeconfig", "", "with --cluster: `FILE` that kubectl reads instead of its own")
-	f.StringVarP(&c.Namespace, "namespace", "n", "", "with --cluster: the only `NAMESPACE` to read (default: all)")
-	f.StringVar(&c.As, "as", "", "with --cluster: `USER` to impersonate")
-	f.DurationVar(&c.timeout, "request-timeout", time.Minute, "with --cluster: the longest `TIME` for one request to the API server")
+	f.StringVar(&c.Context, "context", "", when+"`NAME` of the context in the kubeconfig")
+	f.StringVar(&c.Kubeconfig, "kubeconfig", "", when+"`FILE` that kubectl reads instead of its own")
+	f.StringVarP(&c.Namespace, "namespace", "n", "", when+namespace)
+	f.StringVar(&c.As, "as", "", when+"`USER` to impersonate")
+	f.DurationVar(&c.timeout, "request-timeout", time.Minute, when+"the longest `TIME` for one request to the API server")
 }
 
 // check refuses flags that do nothing, and values that kubectl would misread.
@@ -57,18 +63,23 @@ func (c *clusterFlags) check(cmd *cobra.Command) error {
 	return nil
 }
 
+// kubectl returns the user's kubectl with the flags. What it tells of a wait goes to stderr.
+func (c *clusterFlags) kubectl(cmd *cobra.Command, stderr io.Writer) (*kubectl.Kubectl, error) {
+	o := c.Options
+	o.Timeout = c.timeout.String()
+	o.Notify = func(words string) { fmt.Fprintln(stderr, cmd.CommandPath()+": "+words) }
+	return kubectl.New(o)
+}
+
 // readCluster reads the cluster, as far as a run needs it. With factsOnly it reads no workload.
 func (t *tool) readCluster(cmd *cobra.Command, c *config.RewriteProbes, factsOnly bool) (*cluster.Reading, error) {
-	o := t.cluster.Options
-	o.Timeout = t.cluster.timeout.String()
-	o.Notify = func(words string) { fmt.Fprintln(t.err, cmd.CommandPath()+": "+words) }
-	k, err := kubectl.New(o)
+	k, err := t.cluster.kubectl(cmd, t.err)
 	if err != nil {
 		return nil, err
 	}
 	ctx, stop := untilSignal()
 	defer stop()
-	wish := cluster.Wish{FactsOnly: factsOnly, Namespace: o.Namespace, RootNamespace: c.Spec.Istio.RootNamespace}
+	wish := cluster.Wish{FactsOnly: factsOnly, Namespace: k.Namespace, RootNamespace: c.Spec.Istio.RootNamespace}
 	for _, p := range c.Spec.PodTemplates {
 		wish.Custom = append(wish.Custom, surroundings.GroupKind{Group: p.Group, Kind: p.Kind})
 	}

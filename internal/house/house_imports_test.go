@@ -14,7 +14,7 @@ var layers = []struct {
 	pkg     string
 	imports string
 }{
-	{"cmd/rewrite-probes", "internal/cluster internal/config internal/field internal/kubectl internal/manifest internal/patches internal/pipeline internal/policy internal/reason internal/reason/example internal/release internal/report internal/spelling internal/surroundings internal/workload"},
+	{"cmd/rewrite-probes", "internal/cluster internal/config internal/field internal/kubectl internal/manifest internal/patches internal/pipeline internal/policy internal/reason internal/reason/example internal/release internal/report internal/spelling internal/surroundings internal/why internal/workload"},
 	{"cmd/probe-proxy", "internal/field internal/kubelet internal/prober internal/release internal/sidecar"},
 	{"cmd/probe-agent", "internal/agent/identity internal/agent/probe internal/agent/systemd internal/agent/xds internal/release internal/vmconfig"},
 	{"fn/krm", "fn/internal/nodes internal/field internal/pipeline internal/report"},
@@ -26,6 +26,7 @@ var layers = []struct {
 	{"internal/patches", "internal/field internal/manifest"},
 	{"internal/cluster", "internal/certain internal/field internal/kubectl internal/manifest internal/nearby internal/surroundings internal/workload"},
 	{"internal/kubectl", ""},
+	{"internal/why", "internal/prober"},
 	{"internal/envoy", "internal/prober"},
 	{"internal/nearby", "internal/field internal/manifest internal/surroundings"},
 	{"internal/policy", "internal/config internal/field internal/manifest internal/pod internal/prober internal/reason internal/vm transformer"},

@@ -1,10 +1,11 @@
 // Package kubectl is the only door to a cluster: it runs the user's kubectl, with the user's
-// kubeconfig and rights. It only lists, by `kubectl get --raw`, and reads no stdin. It knows
+// kubeconfig and rights. It only reads, by `kubectl get --raw`, and takes no stdin. It knows
 // nothing of what the objects mean.
 package kubectl
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,6 +66,27 @@ func (k *Kubectl) CurrentContext(ctx context.Context) (string, error) {
 		return "", nil
 	}
 	return strings.TrimSpace(string(out)), err
+}
+
+// CurrentNamespace returns the namespace of the options, else that of the context.
+func (k *Kubectl) CurrentNamespace(ctx context.Context) (string, error) {
+	if k.Namespace != "" {
+		return k.Namespace, nil
+	}
+	out, err := k.run(ctx, "config", "view", "--minify", "--output=jsonpath={..namespace}")
+	if e, ok := errors.AsType[*Error](err); ok && strings.Contains(e.Text, "current-context") {
+		err = nil // in a pod
+	}
+	return cmp.Or(strings.TrimSpace(string(out)), "default"), err
+}
+
+// Get returns the answer to a GET of a path.
+func (k *Kubectl) Get(ctx context.Context, path string) (answer []byte, err error) {
+	err = k.retry(ctx, path, func(text []byte) error {
+		answer = text
+		return nil
+	})
+	return answer, err
 }
 
 // raw returns the answer to a GET of a path.
