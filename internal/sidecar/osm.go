@@ -126,7 +126,8 @@ func (c *conn) passOn(first []byte) {
 	}
 	if err != nil {
 		reason := fmt.Sprintf("cannot pass TLS on to the app: %s", kubelet.OneLine(err.Error()))
-		e.record(c.server.log, &kubelet.Answer{Drop: true, Reason: reason}, time.Since(c.start), c.server.BodiesFrom)
+		a := &kubelet.Answer{Drop: true, Reason: reason}
+		e.record(c.server.log, a, time.Since(c.start), c.server.BodiesFrom)
 		return
 	}
 	_ = c.SetDeadline(end)

@@ -11,7 +11,8 @@ import (
 func (e *Evidence) Answer() (lines []string) {
 	causes := e.Causes()
 	for _, c := range causes {
-		lines = append(lines, e.Pod.String()+": "+c.What, "  why: "+c.Why+".", "  fix: "+c.Fix+".")
+		what := e.Pod.String() + ": " + c.What
+		lines = append(lines, what, "  why: "+c.Why+".", "  fix: "+c.Fix+".")
 	}
 	switch {
 	case len(causes) > 0:

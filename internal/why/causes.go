@@ -89,7 +89,13 @@ func (e *Evidence) proxyDown() []Cause {
 	if last == "" {
 		why = "Its log is empty" + inBrackets(s)
 	}
-	return []Cause{{what, why, "See `kubectl logs " + e.Pod.Metadata.Name + " -n " + e.Pod.Metadata.Namespace + " -c " + proxy.Name + " --previous`"}}
+	return []Cause{{what, why, "See " + e.previousLog(proxy.Name)}}
+}
+
+// previousLog returns the command that shows what a container said before its restart.
+func (e *Evidence) previousLog(container string) string {
+	m := e.Pod.Metadata
+	return fmt.Sprintf("`kubectl logs %s -n %s -c %s --previous`", m.Name, m.Namespace, container)
 }
 
 func inBrackets(s *Status) string {
@@ -118,13 +124,14 @@ func (e *Evidence) endedByItself() (all []Cause) {
 		if s.State.Terminated != nil {
 			end = s.State.Terminated
 		}
-		logs := "`kubectl logs " + e.Pod.Metadata.Name + " -n " + e.Pod.Metadata.Namespace + " -c " + c.Name + " --previous`"
+		what := "no probe ended container " + c.Name
 		switch {
 		case end == nil:
 		case end.Reason == "OOMKilled":
-			all = append(all, Cause{"no probe ended container " + c.Name, "It used more memory than its limit (OOMKilled)", "Raise its memory limit, or find the leak"})
+			all = append(all, Cause{what, "It used more memory than its limit (OOMKilled)", "Raise its memory limit, or find the leak"})
 		default:
-			all = append(all, Cause{"no probe ended container " + c.Name, fmt.Sprintf("Its process ended by itself with exit code %d", end.ExitCode), "See " + logs})
+			code := fmt.Sprintf("Its process ended by itself with exit code %d", end.ExitCode)
+			all = append(all, Cause{what, code, "See " + e.previousLog(c.Name)})
 		}
 	}
 	return all

@@ -18,12 +18,12 @@ type Cluster interface {
 }
 
 // owners are the kinds whose pods can be asked about, by the names that kubectl has for them.
-var owners = []struct{ names, path string }{
-	{"deploy deployment deployments deployments.apps", "/apis/apps/v1/namespaces/%s/deployments/%s"},
-	{"sts statefulset statefulsets statefulsets.apps", "/apis/apps/v1/namespaces/%s/statefulsets/%s"},
-	{"ds daemonset daemonsets daemonsets.apps", "/apis/apps/v1/namespaces/%s/daemonsets/%s"},
-	{"rs replicaset replicasets replicasets.apps", "/apis/apps/v1/namespaces/%s/replicasets/%s"},
-	{"job jobs jobs.batch", "/apis/batch/v1/namespaces/%s/jobs/%s"},
+var owners = map[string][]string{
+	"/apis/apps/v1/namespaces/%s/deployments/%s":  {"deploy", "deployment", "deployments"},
+	"/apis/apps/v1/namespaces/%s/statefulsets/%s": {"sts", "statefulset", "statefulsets"},
+	"/apis/apps/v1/namespaces/%s/daemonsets/%s":   {"ds", "daemonset", "daemonsets"},
+	"/apis/apps/v1/namespaces/%s/replicasets/%s":  {"rs", "replicaset", "replicasets"},
+	"/apis/batch/v1/namespaces/%s/jobs/%s":        {"job", "jobs"},
 }
 
 // ErrKind says which references there are.
@@ -63,42 +63,48 @@ func ask(ctx context.Context, c Cluster, path string, into any) error {
 
 // podOf returns the pod of an object that is worst off.
 func podOf(ctx context.Context, c Cluster, namespace, kind, name string) (Pod, error) {
-	for _, o := range owners {
-		if !slices.Contains(strings.Fields(o.names), kind) {
-			continue
+	for path, names := range owners {
+		if slices.Contains(names, kind) {
+			return worstOf(ctx, c, namespace, fmt.Sprintf(path, url.PathEscape(namespace), url.PathEscape(name)))
 		}
-		var owner struct {
-			Spec struct {
-				Selector struct{ MatchLabels map[string]string }
-			}
-		}
-		if err := ask(ctx, c, fmt.Sprintf(o.path, url.PathEscape(namespace), url.PathEscape(name)), &owner); err != nil {
-			return Pod{}, err
-		}
-		var labels []string
-		for key, value := range owner.Spec.Selector.MatchLabels {
-			labels = append(labels, key+"="+value)
-		}
-		slices.Sort(labels)
-		query := url.Values{"labelSelector": {strings.Join(labels, ",")}, "limit": {"500"}}
-		var pods struct{ Items []Pod }
-		if err := ask(ctx, c, "/api/v1/namespaces/"+url.PathEscape(namespace)+"/pods?"+query.Encode(), &pods); err != nil {
-			return Pod{}, err
-		}
-		if len(pods.Items) == 0 {
-			return Pod{}, ErrNoPods
-		}
-		return slices.MinFunc(pods.Items, func(a, b Pod) int { return a.health() - b.health() }), nil
 	}
 	return Pod{}, ErrKind
 }
 
+// worstOf returns the pod that is worst off of those that the object of a path selects.
+func worstOf(ctx context.Context, c Cluster, namespace, path string) (Pod, error) {
+	var owner struct {
+		Spec struct {
+			Selector struct{ MatchLabels map[string]string }
+		}
+	}
+	if err := ask(ctx, c, path, &owner); err != nil {
+		return Pod{}, err
+	}
+	var labels []string
+	for key, value := range owner.Spec.Selector.MatchLabels {
+		labels = append(labels, key+"="+value)
+	}
+	slices.Sort(labels)
+	query := url.Values{"labelSelector": {strings.Join(labels, ",")}, "limit": {"500"}}
+	all := "/api/v1/namespaces/" + url.PathEscape(namespace) + "/pods?" + query.Encode()
+	var pods struct{ Items []Pod }
+	if err := ask(ctx, c, all, &pods); err != nil {
+		return Pod{}, err
+	}
+	if len(pods.Items) == 0 {
+		return Pod{}, ErrNoPods
+	}
+	return slices.MinFunc(pods.Items, func(a, b Pod) int { return a.health() - b.health() }), nil
+}
+
 // gatherRest reads what is about the pod. Each is optional.
 func (e *Evidence) gatherRest(ctx context.Context, c Cluster) {
-	pod := "/api/v1/namespaces/" + url.PathEscape(e.Pod.Metadata.Namespace) + "/pods/" + url.PathEscape(e.Pod.Metadata.Name)
+	namespace := "/api/v1/namespaces/" + url.PathEscape(e.Pod.Metadata.Namespace)
+	pod := namespace + "/pods/" + url.PathEscape(e.Pod.Metadata.Name)
 	query := url.Values{"fieldSelector": {"involvedObject.name=" + e.Pod.Metadata.Name}, "limit": {"500"}}
 	var events struct{ Items []Event }
-	err := ask(ctx, c, "/api/v1/namespaces/"+url.PathEscape(e.Pod.Metadata.Namespace)+"/events?"+query.Encode(), &events)
+	err := ask(ctx, c, namespace+"/events?"+query.Encode(), &events)
 	e.Events = events.Items
 	e.noteUnseen("its events", err)
 	h := e.Pod.proxy()

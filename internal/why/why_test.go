@@ -91,7 +91,12 @@ func TestWhatMayNotBeReadIsSaid(t *testing.T) {
 		"note: not read: the log of probe-proxy (forbidden)",
 		"note: not read: the metrics of probe-proxy (forbidden)",
 	}
-	if d := cmp.Diff(want, gather(t, stub{web: aPod(`{"waiting": {"reason": "Completing"}}`)}, "web-1")); d != "" {
+	text := aPod(`{"waiting": {"reason": "Completing"}}`)
+	again := strings.Replace(text, `"started": true`, `"started": true, "restartCount": 1`, 1)
+	if got := gather(t, stub{web: again}, "web-1"); !slices.Contains(got, "note: not read: the log of probe-proxy before its restart (forbidden)") {
+		t.Errorf("%q", got)
+	}
+	if d := cmp.Diff(want, gather(t, stub{web: text}, "web-1")); d != "" {
 		t.Error(d)
 	}
 }
