@@ -162,13 +162,16 @@ func (r *reads) podSpec() {
 	if r.in.JobLike || !isNative { // only these pods may not wait for probe-proxy
 		r.add(r.spec.Key("restartPolicy"))
 	}
-	for _, key := range pod.WindowsLabels() {
+	for _, key := range pod.PlaceLabels() {
 		r.add(r.spec.Key("nodeSelector", key))
 	}
 	r.add(r.spec.Key("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"))
 	for at, c := range r.in.Template.Spec.All() {
 		if !r.isSpecial(c) {
 			r.add(r.spec.Item(at.List(), at.Index).Key("ports"))
+		}
+		if r.in.Shape.Declared { // without an image it may be a patch
+			r.add(r.spec.Item(at.List(), at.Index).Key("image"))
 		}
 	}
 }

@@ -20,12 +20,17 @@ func (v *view) optOut(own, byMesh *Finding) *Finding {
 	case v.in.Shape.ProbesMadeBy != "" && byMesh == nil:
 		return new(NewFinding(reason.ProbesMadeElsewhere, nil, "%s makes the pods' probes itself, so rewritten ones would break", v.in.Shape.ProbesMadeBy).
 			Why("Istio's injector rewrites the probes that the pods get"))
+	case v.in.Shape.IsPatch && byMesh == nil:
+		return new(NewFinding(reason.ProbesMadeElsewhere, nil, "a container has no image, so another program completes this pod template").
+			Why("A rewritten probe would get a second handler there, and the API server refuses that"))
 	case byMesh != nil:
 		return byMesh
 	case spec.HostNetwork:
 		return new(NewFinding(reason.HostNetwork, v.spec.Key("hostNetwork"), "the mesh does not capture a pod on the node's network"))
 	case pod.IsWindows(spec):
 		return new(NewFinding(reason.Windows, nil, "the pod runs on Windows, where no mesh has a sidecar"))
+	case pod.IsVirtual(spec):
+		return new(NewFinding(reason.VirtualNode, nil, "the pod runs on a virtual node, where no mesh has a sidecar"))
 	}
 	return nil
 }

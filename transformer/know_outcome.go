@@ -6,6 +6,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
@@ -22,14 +23,17 @@ func (k *knowledge) outcome(s *site) (f world.Fate, unless string) {
 		return world.Spared, ""
 	case s.isDangling():
 		return world.Failing("nothing in the pod has its original"), ""
+	case k.in.Shape.ProbesMadeBy != "" && s.name == prober.Readiness && s.holder == nil:
+		return world.Spared, "" // queue-proxy makes it inside the pod
 	case s.neverWorks(kind), s.dialed() == 0 && !k.injectorRewrites(): // it fails without a mesh too
 		return world.Spared, ""
 	}
 	if why := s.brokenReason(spec); why != "" {
 		return world.Failing(why), ""
 	}
+	hasNoProxy := pod.IsWindows(spec) || pod.IsVirtual(spec)
 	switch {
-	case pod.IsWindows(spec), (k.passesProbes() || spec.HostNetwork) && (s.holder == nil || !s.holder.proxy):
+	case hasNoProxy, (k.passesProbes() || spec.HostNetwork) && (s.holder == nil || !s.holder.proxy):
 		f = world.Spared
 	default:
 		f, unless = k.inspection.outcome(s)

@@ -54,6 +54,8 @@ func TestATemplateThatHasOptedOutIsLeftAlone(t *testing.T) {
 		{name: "windows nodes, by the older label", reason: "windows", outcome: world.Unaffected, yaml: podOf("", "nodeSelector: {beta.kubernetes.io/os: windows}\n"+app(httpProbe))},
 		{name: "windows nodes, by the runtime class", reason: "windows", outcome: world.Unaffected, yaml: podOf("", "runtimeClassName: windows-2019\n"+app(httpProbe))},
 		{name: "windows nodes of one build", reason: "windows", outcome: world.Unaffected, yaml: podOf("", "nodeSelector: {node.kubernetes.io/windows-build: 10.0.17763}\n"+app(httpProbe))},
+		{name: "virtual nodes", reason: "virtual-node", outcome: world.Unaffected, yaml: podOf("", "nodeSelector: {type: virtual-kubelet}\n"+app(httpProbe))},
+		{name: "virtual nodes, by affinity", reason: "virtual-node", outcome: world.Unaffected, yaml: podOf("", nodeAffinity("matchExpressions: [{key: type, operator: In, values: [virtual-kubelet]}]")+app(httpProbe))},
 		{name: "windows nodes", reason: "windows", outcome: world.Unaffected, yaml: podOf("", "nodeSelector: {kubernetes.io/os: windows}\n"+app(httpProbe))},
 		{name: "a gRPC application without a proxy", reason: "not-sidecar-template", outcome: world.Unaffected, yaml: podOf(injected+"\nannotations: {inject.istio.io/templates: \"grpc-simple\"}", app(httpProbe)),
 			field: "spec.template.metadata.annotations[inject.istio.io/templates]"},
@@ -75,6 +77,8 @@ func TestAPodThatMayRunOnLinuxIsRewritten(t *testing.T) {
 	const windows = "matchExpressions: [{key: kubernetes.io/os, operator: In, values: [windows]}]"
 	for _, affinity := range []string{
 		"runtimeClassName: kata-windows\n",
+		"tolerations: [{key: virtual-kubelet.io/provider, operator: Exists}]\n",
+		"nodeSelector: {type: fast}\n",
 		"affinity: {podAffinity: {}}\n",
 		"affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {" + windows + "}}]}}\n",
 		nodeAffinity(windows, "matchExpressions: [{key: pool, operator: Exists}]"),

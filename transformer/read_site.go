@@ -41,6 +41,7 @@ type site struct {
 	holder           *holder          // carries the original; nil if there is none
 	entry            *prober.Original // the original as the holder has it; nil without a holder
 	lost             bool             // a mesh's own tool has rewritten it, and the template does not have its original
+	made             int              // the port that the kind's controller gives the probe; 0 if it leaves it
 	port             int              // of original, resolved; 0 if it has none
 	portErr          error            // why it has none
 }
@@ -114,6 +115,9 @@ func sitesOf(spec field.Path, at pod.Ref, c *pod.Container) []*site {
 
 // dialed returns the port to which a probe goes as it was read; 0 if there is none.
 func (s *site) dialed() int {
+	if s.made != 0 {
+		return s.made
+	}
 	n, _ := s.current.Resolve(s.container)
 	return n
 }

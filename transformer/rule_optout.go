@@ -8,7 +8,7 @@ import (
 
 // probesMadeElsewhere leaves alone the probes of a template whose controller makes others of them.
 func probesMadeElsewhere(k *knowledge, s *site) leave {
-	if k.in.Shape.ProbesMadeBy == "" || s.isDangling() {
+	if k.in.Shape.ProbesMadeBy == "" && !k.in.Shape.IsPatch || s.isDangling() {
 		return leave{}
 	}
 	return leave{reason: k.off.Reason}

@@ -1,10 +1,12 @@
 package transformer
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 )
 
 // A sidecarWebhook adds a container to the pods that ask for it. The API server calls webhooks in
@@ -50,6 +52,13 @@ func checkWebhooks(d *decision) (found []Finding) {
 	if d.mesh.name != istioData.name || !d.turnsRewriterOff() {
 		return nil
 	}
+	if operator := d.in.Shape.AddsProbes; operator != "" {
+		found = append(found, NewFinding(reason.RewriterNeeded, d.spec,
+			"%s adds probes to these pods, so nothing in them is rewritten", operator).
+			Why(whyRewriterServes).
+			Fix("%s", leaveToIstio))
+	}
+	found = append(found, checkObjects(d)...)
 	for _, w := range sidecarWebhooks {
 		if !w.hasProbes {
 			continue
@@ -59,8 +68,36 @@ func checkWebhooks(d *decision) (found []Finding) {
 		}
 		found = append(found, d.annotationFinding(reason.RewriterNeeded, w.key,
 			"makes %s add the container %q, so nothing in this pod is rewritten", w.name, w.container).
-			Why("Rewriting would turn off Istio's rewriter, which may serve that container's probes").
-			Fix("%s. %s", reason.Capital(optOutFix), rewriterOffFix))
+			Why(whyRewriterServes).
+			Fix("%s", leaveToIstio))
+	}
+	return found
+}
+
+const whyRewriterServes = "Rewriting would turn off Istio's rewriter, which may serve those probes"
+
+// leaveToIstio is what to do about probes that are not in the pod template.
+var leaveToIstio = reason.Capital(optOutFix) + ". " + rewriterOffFix
+
+// otelInject is the annotation of a pod or its Namespace that asks for an OpenTelemetryCollector: "true", a name, or a
+// namespace and a name. Its webhook comes before Istio's if the operator's release has such a name.
+const otelInject = "sidecar.opentelemetry.io/inject"
+
+// checkObjects is checkWebhooks for the webhooks that objects near the pod tell what to add.
+func checkObjects(d *decision) (found []Finding) {
+	if a := surroundings.AuthProxyWorkloadOf(&d.in.Around, d.pods()); a != nil {
+		found = append(found, NewFinding(reason.RewriterNeeded, d.spec,
+			"%s adds a container with probes, so nothing in this pod is rewritten", a.Words()).
+			Why(whyRewriterServes).
+			Fix("%s", leaveToIstio))
+	}
+	ns, _ := d.namespace()
+	value := cmp.Or(d.annotations().Get(otelInject), ns.Annotations.Get(otelInject))
+	if value != "" && value != "false" && surroundings.CollectorMayProbe(&d.in.Around, value) {
+		found = append(found, NewFinding(reason.RewriterNeeded, d.spec,
+			"the annotation `%s: %q` adds a collector, so nothing in this pod is rewritten", otelInject, value).
+			Why("Rewriting would turn off Istio's rewriter, which may serve the collector's probe").
+			Fix("%s", leaveToIstio))
 	}
 	return found
 }

@@ -176,6 +176,7 @@ spec:
     spec:
       containers:
       - name: web
+        image: web
         readinessProbe:
           httpGet: {path: /ready, port: 8080}
 `,
@@ -187,6 +188,7 @@ spec:
   pod:
     containers:
     - name: web
+      image: web
       readinessProbe:
         httpGet: {path: /ready, port: 8080}
 `,

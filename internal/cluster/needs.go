@@ -40,6 +40,7 @@ var (
 
 // unknown has what is not known without a kind.
 var unknown = map[string]string{
+	"AuthProxyWorkload":            "which pods get Cloud SQL's proxy",
 	"AuthorizationPolicy":          "whether a policy denies probes",
 	"ConfigMap":                    "whether Istio's injector rewrites probes",
 	"HTTPRoute":                    "whether Linkerd admits a probe",
@@ -49,6 +50,7 @@ var unknown = map[string]string{
 	"Namespace":                    "in which namespaces a mesh injects",
 	"NetworkPolicy":                "whether a policy keeps the kubelet out",
 	"Node":                         "whether Istio's sidecars are native",
+	"OpenTelemetryCollector":       "which collectors have probes",
 	"PeerAuthentication":           "which mode of mTLS holds",
 	"RequestAuthentication":        "whether a policy refuses a probe's token",
 	"ResourceQuota":                "whether the namespace admits probe-proxy",

@@ -30,6 +30,11 @@ func (n Node) Missing() bool {
 	return n.t.IsNull(n.n)
 }
 
+// IsEmpty reports whether the value is null, absent or an empty string.
+func (n Node) IsEmpty() bool {
+	return n.Missing() || !n.First().Exists() && n.t.Str(n.n) == ""
+}
+
 // IsMapping reports whether the node is a mapping.
 func (n Node) IsMapping() bool {
 	return n.t.Nodes[n.n].Kind == yaml.Mapping

@@ -60,6 +60,9 @@ func (r *run) judge(t *report.Template) {
 		case p.If != "":
 			key, text = words.possible, possibleText(t, p, words.text)
 		}
+		if p.Reason == reason.ProbesMadeElsewhere {
+			text.Fix = p.Reason.Doc().Fix
+		}
 		text.What, text.Why = r.shares.text(text.What), r.shares.text(text.Why)
 		m := report.NewMessage(key, text)
 		m.Object, m.Line = t.Object, t.Line(i)

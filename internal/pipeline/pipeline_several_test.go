@@ -68,7 +68,7 @@ func TestTheCommandHasTheRepositoryOfTheRelease(t *testing.T) {
 	}
 }
 
-const readyPod = "{spec: {containers: [{name: web, readinessProbe: {httpGet: {port: 80}}}]}}"
+const readyPod = "{spec: {containers: [{name: web, image: web, readinessProbe: {httpGet: {port: 80}}}]}}"
 
 // Whichever of the templates has a probe: the checksum is over the whole object.
 func TestAnEncryptedObjectOfSeveralTemplatesStays(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 // or with two. Of three templates each, one or more are malformed, wherever they are. Patches, check and
 // the rewriting agree.
 func TestOneMalformedTemplateOfSeveralRefusesTheObject(t *testing.T) {
-	const good = "{spec: {containers: [{name: web, readinessProbe: {httpGet: {port: 80}}}]}}"
+	const good = "{spec: {containers: [{name: web, image: web, readinessProbe: {httpGet: {port: 80}}}]}}"
 	c := configOf(t, "  podTemplates: [{group: example.com, kind: Fleet, path: 'spec.groups[].jobs[].template'}]\n")
 	kinds := map[string]func(templates []string) string{
 		"JobSet": func(templates []string) string {

@@ -30,6 +30,12 @@ func (r *run) reportUnseen(s *subject, templates []workload.Template) {
 			return
 		}
 	}
+	if len(holders) > 0 && workload.IsOpenShiftTemplate(o.Group(), o.Kind()) {
+		r.addFinding(s, transformer.NewFinding(reason.HelmTemplate, nil,
+			"not checked: this is a template of OpenShift").
+			Fix("Run `oc process -f FILE --local -o yaml | rewrite-probes -`"))
+		return
+	}
 	if len(holders) > 0 &&
 		workload.IsRelease(o.Group(), o.Kind()) {
 		r.addFinding(s, releaseFinding(holders))
@@ -150,12 +156,23 @@ func unseenFinding(o *manifest.Object, h workload.Holder, known bool) transforme
 	}
 	spec := len(h.Spec)
 	n := len(at)
-	switch {
+	switch operator := workload.OperatorOf(o.Group()); {
 	case spec > 1 && h.Spec[spec-2].Key == "ephemeralContainers":
 		return transformer.NewFinding(key, at, "the API server refuses probes of ephemeral containers")
 	case o.Kind() == "":
 		return transformer.NewFinding(reason.UnknownKind, at, "not checked: it looks like a pod template, but the object has no `kind`").
 			Fix("Write `kind`, such as `kind: Deployment`")
+	case workload.IsRule(o.Group()):
+		return transformer.NewFinding(key, at, "not checked: it %s, in a rule that changes other objects", probeWords(at, h.Probes)).
+			Fix("Check the objects as the rule leaves them: `kubectl get deploy -A -o yaml | rewrite-probes check -`. Or exclude this one")
+	case h.IsPatch:
+		return transformer.NewFinding(key, at, "not checked: it %s, of a container without an image", probeWords(at, h.Probes)).
+			Why("Another program completes this pod template, and may change the probe").
+			Fix("Exclude the object, which leaves its pods to the mesh. Or write exec probes")
+	case h.Nameable && operator != "":
+		return transformer.NewFinding(key, at, "not checked: it looks like a pod template, to which %s adds probes", operator).
+			Why("Those need Istio's rewriter").
+			Fix("Exclude the object. If that rewriter is off, set `istio: {injectorRewrites: false}`, and add `%s` to spec.podTemplates", entryOf(o, h))
 	case h.Nameable:
 		return transformer.NewFinding(key, at, "not checked: it looks like a pod template, but %s", why).
 			Fix("Add `%s` to spec.podTemplates of the functionConfig, or exclude the object", entryOf(o, h))

@@ -17,4 +17,10 @@ type Shape struct {
 	// ProbesMadeBy names the controller that makes the pods' probes from those in
 	// the template; "" if the pods get them as they are.
 	ProbesMadeBy string
+	// Declared: the functionConfig has the kind, and no rule of the program knows it.
+	Declared bool
+	// IsPatch: a container has no image, so another program makes the pod template of this one.
+	IsPatch bool
+	// AddsProbes names the operator that adds probes over the network to the pods; "" if none is known.
+	AddsProbes string
 }

@@ -142,12 +142,16 @@ func (c *Container) EnvVars(name string) (at []int) {
 	return at
 }
 
-// allowsOthers reports whether the term matches nodes without Windows.
-func (t NodeSelectorTerm) allowsOthers() bool {
-	isOther := func(system string) bool { return system != osWindows }
-	return !slices.ContainsFunc(t.MatchExpressions, func(x NodeSelectorRequirement) bool {
-		return slices.Contains(osLabels, x.Key) &&
+// demands reports whether the pod runs on no other nodes than those where one of some labels has a value.
+func (s *Spec) demands(labels []string, value string) bool {
+	isOther := func(v string) bool { return v != value }
+	demanded := func(x NodeSelectorRequirement) bool {
+		return slices.Contains(labels, x.Key) &&
 			x.Operator == "In" &&
 			!slices.ContainsFunc(x.Values, isOther)
-	})
+	}
+	terms := s.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	allowsOthers := func(t NodeSelectorTerm) bool { return !slices.ContainsFunc(t.MatchExpressions, demanded) }
+	return slices.ContainsFunc(labels, func(key string) bool { return s.NodeSelector.Get(key) == value }) ||
+		len(terms) > 0 && !slices.ContainsFunc(terms, allowsOthers)
 }

@@ -1,21 +1,13 @@
 package pod
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // IsWindows reports whether the pod runs on no other nodes than those with Windows. That may
 // also be in its RuntimeClass, as Kubernetes' guide for Windows proposes; there it is named windows-2019.
 func IsWindows(spec *Spec) bool {
-	terms := spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 	return spec.OS != nil && spec.OS.Name == osWindows ||
 		spec.NodeSelector.Get(windowsBuild) != "" || strings.HasPrefix(spec.RuntimeClassName, osWindows) ||
-		slices.ContainsFunc(
-			osLabels,
-			func(key string) bool { return spec.NodeSelector.Get(key) == osWindows },
-		) ||
-		len(terms) > 0 && !slices.ContainsFunc(terms, NodeSelectorTerm.allowsOthers)
+		spec.demands(osLabels, osWindows)
 }
 
 const osWindows = "windows"

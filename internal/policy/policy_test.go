@@ -124,8 +124,9 @@ func TestAHandlerThatIsNotRewrittenIsNotFound(t *testing.T) {
 
 func TestThePolicyHasEveryReasonToLeaveProbesAlone(t *testing.T) {
 	leavesNoneAlone := []string{reason.ImageKept.String(), reason.ProbeEdited.String()}
+	notInCEL := reason.VirtualNode.String()
 	notInIstio := reason.MadeByKubelet.String() // and the policy is for pods of Istio
-	known := keySet(append(policy.Reasons(), append(leavesNoneAlone, notInIstio)...))
+	known := keySet(append(policy.Reasons(), append(leavesNoneAlone, notInIstio, notInCEL)...))
 	wantKnown(t, reason.Of(reason.Plan), reason.Info, "a reason to leave probes alone", known)
 }
 

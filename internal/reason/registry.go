@@ -114,6 +114,7 @@ const (
 	UnreleasedImage
 	UnseenProbe
 	Variable
+	VirtualNode
 	VMConfigInvalid
 	VMGRPCRefused
 	VMHeaderCase
@@ -581,9 +582,8 @@ var docs = [...]Doc{
 	},
 	ProbesMadeElsewhere: {
 		Name: "probes-made-elsewhere", Of: Plan, Severity: Info,
-		Cause:     "The kind's controller replaces the probes of the pod template. Knative Serving's queue-proxy makes readiness probes inside the pod, and liveness probes get the app's port.",
-		Fix:       "Let Istio's injector rewrite them: do not set `sidecar.istio.io/rewriteAppHTTPProbers: \"false\"` there.",
-		OnPurpose: true,
+		Cause: "The kind's controller replaces the probes of the pod template, or completes it: a container has no image. Knative Serving's queue-proxy makes readiness probes inside the pod, and liveness probes get the app's port.",
+		Fix:   "Let Istio's injector rewrite them: do not set `sidecar.istio.io/rewriteAppHTTPProbers: \"false\"` there.",
 	},
 	ProxyCannotAnswer: {
 		Name: "proxy-cannot-answer", Of: Plan, Severity: Warning,
@@ -704,6 +704,11 @@ var docs = [...]Doc{
 		Name: "variable", Of: Plan, Severity: Warning,
 		Cause: "The probe, or its container's name, has something that looks like a variable (`${NAME}`). Nothing would substitute it in the env var that stores the original.",
 		Fix:   "Run rewrite-probes after the substitution.",
+	},
+	VirtualNode: {
+		Name: "virtual-node", Of: Plan, Severity: Info,
+		Cause:      "The pod runs on a node of a virtual kubelet (`nodeSelector: {type: virtual-kubelet}`), such as in Azure Container Instances. No mesh has a sidecar there, and probe-proxy could not start.",
+		LetThrough: true,
 	},
 	VMConfigInvalid: {
 		Name: "vm-config-invalid", Of: Group, Severity: Error,

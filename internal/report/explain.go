@@ -79,6 +79,9 @@ func (r *Report) next() string {
 			if p.State != transformer.LeftAlone || p.StrictTLS == world.Unaffected {
 				continue
 			}
+			if p.Reason == reason.ProbesMadeElsewhere {
+				return fmt.Sprintf("leave the %s of %s to Istio's injector; \"rewrite-probes reasons %s\" says how", p.ProbeType.Field(), t.Object, p.Reason)
+			}
 			now := "now"
 			if p.If != "" {
 				now = "perhaps"

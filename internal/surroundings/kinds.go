@@ -23,6 +23,8 @@ var (
 	AuthorizationPolicies  = kind[AuthorizationPolicy](OfNamespaceAndRoot, "AuthorizationPolicy.security.istio.io")
 	RequestAuthentications = kind[RequestAuthentication](OfNamespaceAndRoot, "RequestAuthentication.security.istio.io")
 	LinkerdServers         = kind[LinkerdServer](OfNamespace, "Server.policy.linkerd.io")
+	AuthProxyWorkloads     = kind[AuthProxyWorkload](OfNamespace, "AuthProxyWorkload.cloudsql.cloud.google.com")
+	Collectors             = kind[Collector](OfNamespace, "OpenTelemetryCollector.opentelemetry.io")
 	HTTPRoutes             = kind[HTTPRoute](OfNamespace, "HTTPRoute.policy.linkerd.io", "HTTPRoute.gateway.networking.k8s.io")
 	istioConfigs           = kind[istioConfig](Anywhere, "ConfigMap").from("data").named("istio", "istio-*")
 	istiods                = kind[istiod](Anywhere, "Deployment.apps").named("istiod", "istiod-*")

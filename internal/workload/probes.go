@@ -125,7 +125,14 @@ func Unseen(o *manifest.Object, templates []Template) []Holder {
 			probes = append(probes, slices.Clone(path))
 		}
 	})
-	return group(probes)
+	holders := group(probes)
+	for i := range holders {
+		if h := &holders[i]; h.Nameable {
+			spec, _ := o.Mapping(h.Spec)
+			h.IsPatch = isPatch(spec)
+		}
+	}
+	return holders
 }
 
 // ProbeFields returns the names of a container's fields that hold a probe.
@@ -207,6 +214,8 @@ type Holder struct {
 	// key on the way cannot be written in a pattern.
 	Pattern  field.Path
 	Nameable bool
+	// IsPatch is set if a container there has no image, so that it is a part of another pod template.
+	IsPatch bool
 }
 
 // ProbesBeside returns the probes of holders that are in no container of a name.

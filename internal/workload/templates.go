@@ -98,15 +98,14 @@ func Templates(o *manifest.Object, customs []Custom) ([]Template, error) {
 			continue
 		}
 		err := expand(o, nil, c.Pattern, func(path field.Path, n manifest.Node) {
-			switch {
-			case n.Get("spec").IsMapping():
-				add(Template{Path: path})
+			shape := pod.Shape{Declared: true, AddsProbes: OperatorOf(group)}
+			switch spec := n.Get("spec"); {
+			case spec.IsMapping():
+				shape.IsPatch = IsRule(group) || isPatch(spec)
+				add(Template{Path: path, Shape: shape})
 			case n.Get("containers").IsList() || n.Get("initContainers").IsList():
-				add(Template{
-					Path:     path,
-					Metadata: withIndexesOf(c.Metadata, path),
-					Shape:    pod.Shape{BareSpec: true},
-				})
+				shape.IsPatch, shape.BareSpec = IsRule(group) || isPatch(n), true
+				add(Template{Path: path, Metadata: withIndexesOf(c.Metadata, path), Shape: shape})
 			}
 		})
 		if err != nil {
