@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -80,11 +81,13 @@ func (s *site) brokenReason(spec *pod.Spec) string {
 	if h == nil {
 		return ""
 	}
-	port, _ := s.original.Endpoint()
-	noted, _ := pod.HandlerOf(s.entry, &pod.HTTPGet{}).Endpoint()
-	switch why := h.cannotRun(spec); {
-	case why != "":
-		return why
+	return cmp.Or(h.cannotRun(spec), s.notReached(), s.asksAnother())
+}
+
+// notReached returns why the holder of a rewritten probe, which must answer it, does not hear it; "" if it does.
+func (s *site) notReached() string {
+	h := s.holder
+	switch {
 	case h.ours &&
 		!h.proxy &&
 		!s.inForm &&
@@ -97,6 +100,16 @@ func (s *site) brokenReason(spec *pod.Spec) string {
 		return h.name() + ", which must answer, starts later, when the probe or hook has passed"
 	case !s.inForm && s.current.HTTPGet.Scheme == "HTTPS":
 		return h.name() + ", which must answer, speaks plain HTTP"
+	}
+	return ""
+}
+
+// asksAnother returns why a rewritten probe is no longer its original in the holder; "" if it is.
+func (s *site) asksAnother() string {
+	h := s.holder
+	port, _ := s.original.Endpoint()
+	noted, _ := pod.HandlerOf(s.entry, &pod.HTTPGet{}).Endpoint()
+	switch {
 	case !port.IsString && *port != *noted: // edited since, which the next run takes for the app's
 		return fmt.Sprintf("it asks port %s, where %s does not answer", port, h.name())
 	case s.port != 0 && int64(s.port) != noted.Int:

@@ -102,20 +102,8 @@ func refineLinkerd(p passiveProxy, v *view, m *inspection) {
 		if !listed && slices.Contains(linkerdSkipped, s.dialed()) {
 			captures = fmt.Sprintf("Linkerd captures port %d, which it ignores by default (`proxyInit.ignoreInboundPorts`; unknown: set the annotation `%s`)", s.dialed(), p.excluded.key)
 		}
-		policy, _ := linkerdAnnotation(v, linkerdPolicy)
-		if letsIn &&
-			policy != "audit" &&
-			linkerdListed(v, linkerdStrict, s.dialed()) {
-			return linkerdFate(v, s, false, " (its port is in `"+linkerdStrict+"`)"), captures
-		}
-		if h := s.current.HTTPGet; h != nil && h.Scheme != "HTTPS" && !s.name.IsHook() {
-			path, _, _ := strings.Cut(cmp.Or(h.Path, "/"), "?")
-			if route, may := v.in.Around.RoutedBy(v.pods(), s.dialed(), path); route != "" {
-				if may {
-					captures = "no policy lets in the requests that the route matches (unknown: look in the cluster)"
-				}
-				return world.Failing(route + " is attached to the Server of its port, so Linkerd no longer lets in the paths of probes by itself"), captures
-			}
+		if f, unless, isSettled := linkerdSettled(v, s, letsIn); isSettled {
+			return f, cmp.Or(unless, captures)
 		}
 		f = linkerdFate(v, s, letsIn, "")
 		if captures == "" && s.current.Kind() != pod.KindTCPSocket { // which passes falsely under every policy
@@ -123,6 +111,28 @@ func refineLinkerd(p passiveProxy, v *view, m *inspection) {
 		}
 		return f, captures
 	})
+}
+
+// linkerdSettled returns the fate of a probe that the default policy does not decide, as far as the port or a route
+// does. unless words what would spare it.
+func linkerdSettled(v *view, s *site, letsIn bool) (f world.Fate, unless string, isSettled bool) {
+	policy, _ := linkerdAnnotation(v, linkerdPolicy)
+	if letsIn && policy != "audit" && linkerdListed(v, linkerdStrict, s.dialed()) {
+		return linkerdFate(v, s, false, " (its port is in `"+linkerdStrict+"`)"), "", true
+	}
+	h := s.current.HTTPGet
+	if h == nil || h.Scheme == "HTTPS" || s.name.IsHook() {
+		return f, "", false
+	}
+	path, _, _ := strings.Cut(cmp.Or(h.Path, "/"), "?")
+	route, may := v.in.Around.RoutedBy(v.pods(), s.dialed(), path)
+	if route == "" {
+		return f, "", false
+	}
+	if may {
+		unless = "no policy lets in the requests that the route matches (unknown: look in the cluster)"
+	}
+	return world.Failing(route + " is attached to the Server of its port, so Linkerd no longer lets in the paths of probes by itself"), unless, true
 }
 
 // linkerdLetsIn reports whether the default policy for what comes in, that of the pod or else

@@ -107,3 +107,34 @@ func TestWhatIsNoListHasNoItems(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkItems finds the metadata of each item of a list, as json.go and as encoding/json do.
+func BenchmarkItems(b *testing.B) {
+	pod := `{"metadata":{"name":"web","labels":{"app":"web"}},"spec":{"containers":[{"name":"app","image":"shop/web:1.0"}]},"status":{"a":[` +
+		strings.Repeat(`{"type":"Ready","reason":"a \"quoted\" one"},`, 40) + `{}]}}`
+	text := []byte(`{"kind":"PodList","items":[` + strings.Repeat(pod+",\n", 4000) + pod + `]}`)
+	b.Run("brackets", func(b *testing.B) {
+		b.SetBytes(int64(len(text)))
+		for b.Loop() {
+			all, _ := items(field(text, "items"))
+			for _, item := range all {
+				field(item, "metadata")
+			}
+		}
+	})
+	b.Run("encoding/json", func(b *testing.B) {
+		b.SetBytes(int64(len(text)))
+		for b.Loop() {
+			var list struct{ Items []json.RawMessage }
+			if err := json.Unmarshal(text, &list); err != nil {
+				b.Fatal(err)
+			}
+			for _, item := range list.Items {
+				var object struct{ Metadata json.RawMessage }
+				if err := json.Unmarshal(item, &object); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	})
+}

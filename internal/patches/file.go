@@ -20,7 +20,7 @@ type span struct {
 // Holds reports whether an object has patches that an earlier run wrote. A HelmRelease that has
 // them is as good as rendered.
 func Holds(o *manifest.Object) bool {
-	if FormOf(o) == "" || !o.MayMention("rewrite-probes.io~1seen") {
+	if FormOf(o) == "" || !o.MayMention(seenPath[2:].Pointer()) {
 		return false
 	}
 	_, found := find(o)

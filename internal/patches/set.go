@@ -9,6 +9,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 // A Target names one object.
@@ -53,7 +54,7 @@ func (s *Set) Changes() (n int) {
 }
 
 // seen marks the objects that a set knows, while kustomize builds.
-const seen = "rewrite-probes.io/seen" // transformer.SeenAnnotation
+const seen = transformer.SeenAnnotation
 
 var seenPath = field.NewPath("metadata", "annotations", seen)
 
