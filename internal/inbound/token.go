@@ -33,12 +33,13 @@ func (t *token) answer() Answer {
 func (l *Listener) token(c *Call) token {
 	t := token{is: certain.Never}
 	others := false
-	for _, p := range l.Around.RequestAuthentications(l.RootNamespace, l.Pods) {
+	for _, about := range l.Around.RequestAuthentications(l.RootNamespace, l.Pods) {
+		p := about.Object
 		for i := range p.JWTRules {
 			for _, sent := range c.tokens(&p.JWTRules[i]) {
 				malformed := isMalformed(sent)
 				others = others || malformed != certain.Always
-				if is := min(p.Is, malformed); t.by == "" || is > t.is {
+				if is := min(about.Is, malformed); t.by == "" || is > t.is {
 					t = token{max(is, certain.Maybe), p.Words(), malformed == certain.Always}
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 )
 
@@ -61,6 +62,18 @@ func (o *origin) String() string {
 		o.words = s.Name() + ":" + strconv.Itoa(o.Line())
 	}
 	return o.words
+}
+
+// Created returns when the API server made the object, if that is in the manifest; "" if it is not.
+func (o *origin) Created() string {
+	var m struct {
+		CreationTimestamp field.Value `json:"creationTimestamp"`
+	}
+	if _, err := o.Decode(field.NewPath("metadata"), &m); err != nil {
+		return ""
+	}
+	t, _ := m.CreationTimestamp.(string)
+	return t
 }
 
 // hears reports whether what an object at the other place says is certain for one at p: if

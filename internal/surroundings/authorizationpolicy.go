@@ -55,7 +55,7 @@ func (s *Surroundings) Refuses(rootNamespace string, pods *Pods, q *authz.Reques
 		if p.Namespace != rootNamespace && p.Namespace != pods.Namespace {
 			continue
 		}
-		applies := pods.selects(p.Selector.MatchLabels)
+		applies := min(pods.selects(p.Selector.MatchLabels), readBy(s, pods, &p.Object))
 		if p.Disputed || p.Namespace == "" {
 			applies = min(applies, certain.Maybe)
 		}

@@ -48,7 +48,7 @@ func (s *Surroundings) Chains(rootNamespace string, pods *Pods, port int) (all [
 	sidecars, isSure := s.sidecarsOf(rootNamespace, pods)
 	byServices := !isSure
 	for i := range sidecars {
-		c := &sidecars[i]
+		c := sidecars[i]
 		if len(c.Ingress) == 0 {
 			byServices = true
 		} else {
@@ -56,7 +56,7 @@ func (s *Surroundings) Chains(rootNamespace string, pods *Pods, port int) (all [
 		}
 	}
 	if byServices {
-		all = addServices(all, Services.near(s), pods, port)
+		all = addServices(s, all, pods, port)
 	}
 	return all
 }
@@ -79,15 +79,28 @@ func (c *Sidecar) chain(port int) Chain {
 }
 
 // addServices adds the chains that Services declare: first those that certainly select the pods.
-func addServices(all []Chain, services []Service, pods *Pods, port int) []Chain {
+func addServices(s *Surroundings, all []Chain, pods *Pods, port int) []Chain {
+	services := Services.near(s)
+	var leading []AboutPods[Service]
+	for i := range services {
+		v := &services[i]
+		if len(v.Selector) == 0 || pods.Labels == nil {
+			continue
+		}
+		selects := v.selects(pods)
+		if v.isEntry() {
+			selects = min(selects, readBy(s, pods, &v.Object))
+		}
+		if _, leads := v.chain(pods, port); leads && selects > certain.Never {
+			leading = append(leading, about(v, selects))
+		}
+	}
 	isSure := false
+	leading = oldest(leading)
 	for _, demanded := range [...]certain.Certainty{certain.Always, certain.Maybe} {
-		for i := range services {
-			v := &services[i]
-			if len(v.Selector) == 0 || pods.Labels == nil || v.selects(pods) != demanded {
-				continue
-			}
-			if c, leads := v.chain(pods, port); leads {
+		for _, a := range leading {
+			if a.Is == demanded {
+				c, _ := a.Object.chain(pods, port)
 				all = addChain(all, c)
 				isSure = isSure || demanded == certain.Always
 			}

@@ -263,3 +263,25 @@ func selectorOf(m field.Map) (l LabelSelector) {
 	}
 	return l
 }
+
+// readBy returns whether the control plane that injects pods reads an object: one that has the label istio.io/rev
+// is for this revision alone (LabelsInRevision in Istio's pkg/config/model.go). What the pods ask for may be a tag,
+// unless a webhook tells.
+func readBy(s *Surroundings, pods *Pods, o *Object) certain.Certainty {
+	label, isSet := o.Labels.Lookup(istioRev)
+	if !isSet {
+		return certain.Always
+	}
+	a := asked{pods: pods}
+	if n := s.namespace(); n != nil {
+		a.namespace, a.known = n.Labels, true
+	}
+	chosen := s.injecting(&a, new(Stated)).revisions
+	switch isOne := slices.Contains(chosen, revisionOf(label)); {
+	case isOne && len(chosen) == 1:
+		return certain.Always
+	case chosen == nil, isOne, len(istioHooks.near(s)) == 0:
+		return certain.Maybe
+	}
+	return certain.Never
+}

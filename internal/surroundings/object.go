@@ -1,8 +1,13 @@
 package surroundings
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
@@ -28,6 +33,51 @@ func (o *Object) note(keys *field.MetadataKeys) field.NotedMetadata {
 	return m.Note(keys)
 }
 
+// about returns an object with the certainty that it is about pods.
+func about[T any](v *T, is certain.Certainty) AboutPods[T] { return AboutPods[T]{v, is} }
+
+// An AboutPods is an object that may be about pods, and whether it is.
+type AboutPods[T any] struct {
+	Object *T
+	Is     certain.Certainty
+}
+
+// oldest leaves of objects, of which Istio takes the oldest that is about the pods, those that it may take
+// (configCompareByCreationTime in Istio's pilot/pkg/model/config.go). These are all, if it is not known when one was made.
+func oldest[T any](all []AboutPods[T]) []AboutPods[T] {
+	if len(all) < 2 {
+		return all
+	}
+	made := make([]time.Time, len(all))
+	order := make([]int, len(all))
+	for i, a := range all {
+		at, ok := objectOf(a.Object).At.(interface{ Created() string })
+		if !ok {
+			return all
+		}
+		t, err := time.Parse(time.RFC3339, at.Created())
+		if err != nil {
+			return all
+		}
+		made[i], order[i] = t, i
+	}
+	slices.SortFunc(order, func(i, j int) int {
+		a, b := objectOf(all[i].Object), objectOf(all[j].Object)
+		byName := cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Namespace, b.Namespace))
+		return cmp.Or(made[i].Compare(made[j]), byName)
+	})
+	var left []AboutPods[T]
+	for _, i := range order {
+		left = append(left, all[i])
+		if all[i].Is == certain.Always {
+			break
+		}
+	}
+	return left
+}
+
+func objectOf(v any) *Object { return v.(interface{ object() *Object }).object() }
+
 // A Found is an object that was found, as a pointer to a value of its kind's type, and how it lies.
 type Found struct {
 	Value         any
@@ -39,7 +89,7 @@ func listOf[T any](found []Found) any {
 	list := make([]T, len(found))
 	for i, f := range found {
 		list[i] = *f.Value.(*T)
-		o := any(&list[i]).(interface{ object() *Object }).object()
+		o := objectOf(&list[i])
 		o.Far, o.Disputed = f.Far, f.Disputed
 	}
 	return list

@@ -96,60 +96,58 @@ func (s *Surroundings) MTLS(rootNamespace string, pods *Pods, port int, byDefaul
 
 // modes returns the modes that may hold for a port by what is near, and also by what is far.
 func (s *Surroundings) modes(far bool, rootNamespace string, pods *Pods, port int, byDefault string) []MTLSMode {
-	var mesh, wide, workload []PeerAuthentication
-	sure := false // a policy with matchLabels selects the pod
+	var mesh, wide, workload []AboutPods[PeerAuthentication]
 	policies := PeerAuthentications.near(s)
 	if far {
 		policies = PeerAuthentications.all(s)
 	}
-	for _, p := range policies {
-		fits := pods.selects(p.Selector.MatchLabels)
-		switch {
+	for i := range policies {
+		p := &policies[i]
+		fits := min(pods.selects(p.Selector.MatchLabels), readBy(s, pods, &p.Object))
+		isWide := len(p.Selector.MatchLabels) == 0
+		if pods.Namespace == "" && p.Namespace != rootNamespace {
+			fits = min(fits, certain.Maybe)
+		}
+		switch a := about(p, fits); {
+		case fits == certain.Never:
 		case p.Namespace == rootNamespace:
-			if p.inherits() {
-				p.MTLS.Mode = MTLSPermissive // Istio's own default: there is nothing to inherit
+			if isWide { // Istio ignores the others
+				mesh = append(mesh, a)
 			}
-			if len(p.Selector.MatchLabels) == 0 { // Istio ignores the others
-				mesh = append(mesh, p)
-			}
-		case p.Namespace != pods.Namespace || fits == certain.Never:
-		case len(p.Selector.MatchLabels) == 0:
-			wide = append(wide, p)
+		case p.Namespace != pods.Namespace:
+		case isWide:
+			wide = append(wide, a)
 		default:
-			workload = append(workload, p)
-			sure = sure || fits == certain.Always
+			workload = append(workload, a)
 		}
 	}
-	hasNamespace := pods.Namespace != ""
-	modes := narrow([]MTLSMode{{Mode: byDefault}}, mesh, true, port)
-	modes = narrow(modes, wide, hasNamespace, port)
-	return mergeModes(narrow(modes, workload, sure && hasNamespace, port))
+	modes := narrow([]MTLSMode{{Mode: byDefault}}, mesh, rootNamespace, port)
+	modes = narrow(modes, wide, rootNamespace, port)
+	return mergeModes(narrow(modes, workload, rootNamespace, port))
 }
 
-// inherits reports whether the policy leaves the mode to the wider scope.
-func (p *PeerAuthentication) inherits() bool {
-	return p.MTLS.Mode == "" || p.MTLS.Mode == mtlsUnset
-}
-
-// narrow returns the modes that the policies of a scope leave of those of the wider
-// scope. Istio takes the scope's oldest policy, which may be any. Unless it is certain that one is about
-// the pod, the wider scope's modes stay.
-func narrow(wider []MTLSMode, scope []PeerAuthentication, sure bool, port int) []MTLSMode {
-	if len(scope) == 0 {
-		return wider
-	}
-	var modes []MTLSMode
-	if !sure {
+// narrow returns the modes that the policies of a scope leave of those of the wider scope. Unless it is certain
+// that one is about the pod, the wider scope's modes stay.
+func narrow(wider []MTLSMode, scope []AboutPods[PeerAuthentication], root string, port int) (modes []MTLSMode) {
+	scope = oldest(scope)
+	isSure := slices.ContainsFunc(scope, func(a AboutPods[PeerAuthentication]) bool { return a.Is == certain.Always })
+	if !isSure {
 		modes = slices.Clone(wider)
 	}
-	for _, p := range scope {
+	for _, a := range scope {
+		p := a.Object
+		mode := p.MTLS.Mode
 		if m := p.ports[port]; len(p.Selector.MatchLabels) > 0 && m != "" && m != mtlsUnset {
-			p.MTLS.Mode = m
+			mode = m
 		}
-		if p.inherits() {
+		inherits := mode == "" || mode == mtlsUnset
+		if inherits && p.Namespace == root { // there is nothing to inherit but Istio's own default
+			mode, inherits = MTLSPermissive, false
+		}
+		if inherits {
 			modes = append(modes, wider...)
 		} else {
-			modes = append(modes, MTLSMode{Mode: p.MTLS.Mode, At: p.words("PeerAuthentication")})
+			modes = append(modes, MTLSMode{Mode: mode, At: p.words("PeerAuthentication")})
 		}
 	}
 	return modes

@@ -29,28 +29,22 @@ type JWTRule struct {
 func (p *RequestAuthentication) complete() bool { return len(p.TargetRef)+len(p.TargetRefs) == 0 }
 
 // RequestAuthentications returns those that are near and may be about pods.
-func (s *Surroundings) RequestAuthentications(rootNamespace string, pods *Pods) (all []AboutPods) {
+func (s *Surroundings) RequestAuthentications(root string, pods *Pods) (all []AboutPods[RequestAuthentication]) {
 	near := RequestAuthentications.near(s)
 	for i := range near {
 		p := &near[i]
-		if p.Namespace != rootNamespace && p.Namespace != pods.Namespace {
+		if p.Namespace != root && p.Namespace != pods.Namespace {
 			continue
 		}
-		applies := pods.selects(p.Selector.MatchLabels)
+		applies := min(pods.selects(p.Selector.MatchLabels), readBy(s, pods, &p.Object))
 		if p.Disputed || p.Namespace == "" {
 			applies = min(applies, certain.Maybe)
 		}
 		if applies > certain.Never {
-			all = append(all, AboutPods{p, applies})
+			all = append(all, about(p, applies))
 		}
 	}
 	return all
-}
-
-// An AboutPods is a RequestAuthentication with the certainty that it is about pods.
-type AboutPods struct {
-	*RequestAuthentication
-	Is certain.Certainty
 }
 
 // Words names the policy, and where it is.

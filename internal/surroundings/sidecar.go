@@ -82,15 +82,15 @@ func (s *Surroundings) Inbound(rootNamespace string, pods *Pods, port int, redir
 			host, target := l.target()
 			switch {
 			case l.Port.Number == port && target != port && host != "":
-				in.elsewhere(l.Endpoint, &applying[i])
+				in.elsewhere(l.Endpoint, applying[i])
 			case target == port && (host == loopback4 || host == loopback6):
-				in.local(host, &applying[i])
+				in.local(host, applying[i])
 			}
 			isBound = isBound || l.Port.Number == port && l.isBound(redirects)
 		}
 		if isBound {
 			binding++
-			in.by(&applying[i])
+			in.by(applying[i])
 		}
 	}
 	switch {
@@ -146,7 +146,7 @@ func (l *InboundListener) isBound(redirects bool) bool {
 
 // sidecarsOf returns the Sidecars of which one is about the pods: those of the first rank that has a
 // certain one, and all that may come before it. Without a certain one it may be that none is, and isSure is false.
-func (s *Surroundings) sidecarsOf(rootNamespace string, pods *Pods) (applying []Sidecar, isSure bool) {
+func (s *Surroundings) sidecarsOf(rootNamespace string, pods *Pods) (applying []*Sidecar, isSure bool) {
 	ranks := []func(*Sidecar) bool{
 		func(c *Sidecar) bool {
 			return c.Namespace == pods.Namespace && c.hasSelector()
@@ -158,12 +158,19 @@ func (s *Surroundings) sidecarsOf(rootNamespace string, pods *Pods) (applying []
 			return c.Namespace == rootNamespace && !c.hasSelector()
 		},
 	}
+	all := Sidecars.near(s)
 	for _, isOf := range ranks {
-		for _, c := range Sidecars.near(s) {
-			if selects := c.selects(pods); isOf(&c) && selects != certain.Never {
-				applying = append(applying, c)
-				isSure = isSure || selects == certain.Always
+		var rank []AboutPods[Sidecar]
+		for i := range all {
+			c := &all[i]
+			selects := min(c.selects(pods), readBy(s, pods, &c.Object))
+			if isOf(c) && selects != certain.Never {
+				rank = append(rank, about(c, selects))
 			}
+		}
+		for _, c := range oldest(rank) {
+			applying = append(applying, c.Object)
+			isSure = isSure || c.Is == certain.Always
 		}
 		if isSure {
 			break
