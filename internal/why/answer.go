@@ -45,7 +45,8 @@ func (e *Evidence) seen() (lines []string) {
 		lines = append(lines, fmt.Sprintf("  container %s: %s, ready %t, restarts %d", s.Name, state, s.Ready, s.RestartCount))
 	}
 	const most = 5
-	for _, v := range e.Events[max(0, len(e.Events)-most):] {
+	events := e.lastFirst()
+	for _, v := range events[:min(most, len(events))] {
 		lines = append(lines, "  event "+v.Reason+": "+v.Message)
 	}
 	return lines

@@ -17,12 +17,13 @@ type Cause struct{ What, Why, Fix string }
 // Causes returns why the pod is not healthy, the decisive first; none if nothing says it. The rows are those of the table
 // in docs/operations.md.
 func (e *Evidence) Causes() []Cause {
-	for _, find := range []func() []Cause{e.notScheduled, e.notStarted, e.proxyDown} {
+	byEvents := func() []Cause { return slices.Concat(e.endedByItself(), e.probesThatFail()) }
+	for _, find := range []func() []Cause{e.notScheduled, e.notStarted, e.proxyDown, byEvents, e.probesInLog} {
 		if all := find(); len(all) > 0 {
 			return all // the rest follows from it
 		}
 	}
-	return slices.Concat(e.endedByItself(), e.probesThatFail())
+	return nil
 }
 
 func (e *Evidence) notScheduled() (all []Cause) {
@@ -76,12 +77,15 @@ func (e *Evidence) proxyDown() []Cause {
 		return nil
 	}
 	what := proxy.Name + " is not up, so it answers no probe"
-	last := lastLine(cmp.Or(strings.TrimSpace(e.Log), e.Previous))
-	for _, end := range proxyEnds {
-		if strings.Contains(last, end.says) {
-			return []Cause{{what, "Its log ends with: " + last, end.fix}}
+	log := cmp.Or(strings.TrimSpace(e.Log), e.Previous)
+	for text := range strings.Lines(log) { // Go writes more below what it says
+		for _, end := range proxyEnds {
+			if strings.Contains(text, end.says) {
+				return []Cause{{what, "Its log has: " + strings.TrimSpace(text), end.fix}}
+			}
 		}
 	}
+	last := lastLine(log)
 	if s.State.Waiting == nil && s.RestartCount == 0 || s.State.Waiting != nil && s.State.Waiting.Reason == "PodInitializing" {
 		return nil // its turn has not come
 	}
@@ -140,19 +144,47 @@ func (e *Evidence) endedByItself() (all []Cause) {
 // isKilled reports whether the kubelet ended a container for a probe or hook.
 func (e *Evidence) isKilled(container string) bool {
 	return slices.ContainsFunc(e.Events, func(v Event) bool {
-		return v.Reason == "Killing" && v.container() == container && strings.Contains(v.Message, "probe")
+		byProbe := v.Reason == "Killing" && strings.Contains(v.Message, "probe")
+		return v.container() == container && (byProbe || v.Reason == "FailedPostStartHook")
 	})
 }
 
 // probeFails finds the type and the text of an event of a probe.
 var probeFails = regexp.MustCompile(`(?s)^(Liveness|Readiness|Startup) probe (?:failed|errored)[^:]*: (.*)`)
 
+// lastFirst returns the events, the last one first.
+func (e *Evidence) lastFirst() []Event {
+	return slices.SortedStableFunc(slices.Values(e.Events), func(a, b Event) int {
+		return strings.Compare(b.LastTimestamp, a.LastTimestamp)
+	})
+}
+
+// probesInLog explains the probes that fail by the log of probe-proxy alone: the kubelet does not send every event.
+func (e *Evidence) probesInLog() (all []Cause) {
+	for _, c := range e.Pod.containers() {
+		s := e.Pod.status(c.Name)
+		for _, p := range []struct {
+			name  string
+			probe *Probe
+		}{{"Startup", c.StartupProbe}, {"Liveness", c.LivenessProbe}, {"Readiness", c.ReadinessProbe}} {
+			key, ours := p.probe.isOurs()
+			if !ours || s == nil || s.passes(p.name) {
+				continue
+			}
+			if l := failing(e.Log, key); l != nil {
+				cause := e.fromLog(l, p.probe, key)
+				cause.What = "the " + strings.ToLower(p.name) + " probe of " + c.Name + " fails"
+				all = append(all, cause)
+			}
+		}
+	}
+	return all
+}
+
 // probesThatFail explains the last event of each probe and hook that fails now.
 func (e *Evidence) probesThatFail() (all []Cause) {
-	events := slices.Clone(e.Events)
-	slices.SortStableFunc(events, func(a, b Event) int { return strings.Compare(b.LastTimestamp, a.LastTimestamp) })
 	var seen []string
-	for _, v := range events {
+	for _, v := range e.lastFirst() {
 		c, s := e.Pod.container(v.container()), e.Pod.status(v.container())
 		if c == nil || s == nil {
 			continue

@@ -179,6 +179,8 @@ func TestEachCause(t *testing.T) {
 			[]Cause{{readiness, "The app answers 404", "See the app's log, or correct the path of the original probe"}}},
 		{"nothing listens", logs(502, "dial tcp 127.0.0.1:80: connect: connection refused", ""),
 			[]Cause{{readiness, "Nothing listens where the probe asks: dial tcp 127.0.0.1:80: connect: connection refused", "Correct the port of the original probe, or add a startupProbe if the app still starts"}}},
+		{"an event is missing", both(logs(502, "app speaks no HTTP", ""), func(e *Evidence) { e.Events = nil }),
+			[]Cause{{readiness, "probe-proxy says: app speaks no HTTP", "Correct the app, or the original probe"}}},
 		{"another failure", logs(502, "app speaks no HTTP", ""), []Cause{{readiness, "probe-proxy says: app speaks no HTTP", "Correct the app, or the original probe"}}},
 		{"too slow", both(logs(504, "too late", ""), func(e *Evidence) {
 			e.Metrics = `probe_proxy_probe_duration_seconds_bucket{probe="/app-health/web/readyz",le="1"} 1` + "\n" +
@@ -234,13 +236,15 @@ func TestEachCause(t *testing.T) {
 		{"no injector", both(waits(theApp, "InvalidImageName", "auto"), func(e *Evidence) { e.Pod.Spec.Containers[0].Image = "auto" }),
 			[]Cause{{"container web does not start: InvalidImageName", "auto", "Turn on the mesh's injection, which completes this container, or set `answeredBy: probe-proxy`"}}},
 		{"the port is taken", both(waits(theProxy, "CrashLoopBackOff", ""), func(e *Evidence) { e.Previous = "probe-proxy: port 15099 is taken\n" }), []Cause{{
-			"probe-proxy is not up, so it answers no probe", "Its log ends with: probe-proxy: port 15099 is taken", "Set another `port` in the functionConfig, and render again"}}},
+			"probe-proxy is not up, so it answers no probe", "Its log has: probe-proxy: port 15099 is taken", "Set another `port` in the functionConfig, and render again"}}},
 		{"a bad GOMEMLIMIT", both(waits(theProxy, "CrashLoopBackOff", ""), func(e *Evidence) { e.Log = "malformed GOMEMLIMIT; see `go doc runtime/debug.SetMemoryLimit`" }), []Cause{{
-			"probe-proxy is not up, so it answers no probe", "Its log ends with: malformed GOMEMLIMIT; see `go doc runtime/debug.SetMemoryLimit`", "Correct the env var `GOMEMLIMIT`, or leave probe-proxy out of what adds it"}}},
+			"probe-proxy is not up, so it answers no probe", "Its log has: malformed GOMEMLIMIT; see `go doc runtime/debug.SetMemoryLimit`", "Correct the env var `GOMEMLIMIT`, or leave probe-proxy out of what adds it"}}},
 		{"a damaged env var", both(waits(theProxy, "CrashLoopBackOff", ""), func(e *Evidence) { e.Log = "must be a JSON object" }), []Cause{{
-			"probe-proxy is not up, so it answers no probe", "Its log ends with: must be a JSON object", "Render again: the env var `ISTIO_KUBE_APP_PROBERS` is damaged"}}},
+			"probe-proxy is not up, so it answers no probe", "Its log has: must be a JSON object", "Render again: the env var `ISTIO_KUBE_APP_PROBERS` is damaged"}}},
 		{"no POD_IP", both(waits(theProxy, "CrashLoopBackOff", ""), func(e *Evidence) { e.Log = "must be the pod's IP" }), []Cause{{
-			"probe-proxy is not up, so it answers no probe", "Its log ends with: must be the pod's IP", "Render again: the env var `POD_IP` is gone"}}},
+			"probe-proxy is not up, so it answers no probe", "Its log has: must be the pod's IP", "Render again: the env var `POD_IP` is gone"}}},
+		{"probe-proxy says something else", both(waits(theProxy, "CrashLoopBackOff", ""), func(e *Evidence) { e.Log = "first\nlast\n" }), []Cause{{
+			"probe-proxy is not up, so it answers no probe", "Its log ends with: last", "See `kubectl logs web-1 -n shop -c probe-proxy --previous`"}}},
 		{"probe-proxy says nothing", waits(theProxy, "PostStartHookError", ""), []Cause{{
 			"probe-proxy is not up, so it answers no probe", "Its log is empty (PostStartHookError)", "See `kubectl logs web-1 -n shop -c probe-proxy --previous`"}}},
 		{"its turn has not come", both(waits(theProxy, "PodInitializing", ""), func(e *Evidence) { e.Events = nil }), nil},
