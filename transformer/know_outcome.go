@@ -15,18 +15,13 @@ import (
 // outcome returns what becomes of a probe, as it was read, in the mesh, and if that is
 // not so in every world, the fact that decides.
 func (k *knowledge) outcome(s *site) (f world.Fate, unless string) {
-	kind := s.current.Kind()
 	spec := &k.in.Template.Spec
 	switch {
-	case kind == "" ||
-		!s.current.Dials() ||
-		k.mesh.isProxy(s.container):
+	case s.current.Kind() == "" || !s.current.Dials() || k.mesh.isProxy(s.container):
 		return world.Spared, ""
 	case s.isDangling():
 		return world.Failing("nothing in the pod has its original"), ""
-	case k.in.Shape.ProbesMadeBy != "" && s.name == prober.Readiness && s.holder == nil:
-		return world.Spared, "" // queue-proxy makes it inside the pod
-	case s.neverWorks(kind), s.dialed() == 0 && !k.injectorRewrites(): // it fails without a mesh too
+	case k.isApart(s):
 		return world.Spared, ""
 	}
 	if why := s.brokenReason(spec); why != "" {
@@ -43,6 +38,15 @@ func (k *knowledge) outcome(s *site) (f world.Fate, unless string) {
 		return s.timeoutMismatch()
 	}
 	return f, unless
+}
+
+// isApart reports whether the mesh changes nothing for a probe that dials: queue-proxy makes it inside the pod, or it
+// fails without a mesh too.
+func (k *knowledge) isApart(s *site) bool {
+	if k.in.Shape.ProbesMadeBy != "" && s.name == prober.Readiness && s.holder == nil {
+		return true
+	}
+	return s.neverWorks(s.current.Kind()) || s.dialed() == 0 && !k.injectorRewrites()
 }
 
 // injectorRewrites reports whether Istio's injector certainly rewrites the pod's probes.

@@ -23,9 +23,6 @@ func (o *Object) Notices() []Notice {
 	return o.stream.notices[o]
 }
 
-// Changed reports whether an Apply has changed the object's text.
-func (o *Object) Changed() bool { return o.changed }
-
 // Apply makes the edits. After an error the object is as it was before.
 //
 // Lines that no edit names keep every byte. Where that is impossible, Notices
@@ -47,14 +44,14 @@ func (o *Object) Apply(edits []field.Edit) error {
 		return nil
 	}
 	text := o.source()
-	if err := o.canBeEdited(); err != nil {
+	if err := canBeEdited(o); err != nil {
 		return err
 	}
 	eol := lineBreak(text, s.eol)
 	a := attempt{tree: t, edits: edits, eol: eol, mem: &s.scratch, check: &s.check}
 	changes, notices, ok := a.rewrite()
 	if !ok {
-		return o.tooUnusual(t)
+		return tooUnusual(o, t)
 	}
 	o.planned = maphash.Bytes(textSeed, s.scratch.text)
 	last := s.check.Nodes[len(s.check.Nodes)-1].Style
@@ -154,7 +151,7 @@ func (a *attempt) with(texts []*field.KeyValue) (changes []splice, notices []Not
 }
 
 // tooUnusual returns the error of an object that cannot be edited because of its form.
-func (o *Object) tooUnusual(t *yaml.Tree) error {
+func tooUnusual(o *Object, t *yaml.Tree) error {
 	if t.ReadOnly.Why == "" || o.changed {
 		return o.error(nil, o.Line(), errors.New("cannot be edited: its form of YAML is too unusual; write it in block style, without anchors and merge keys"))
 	}
@@ -163,7 +160,7 @@ func (o *Object) tooUnusual(t *yaml.Tree) error {
 }
 
 // canBeEdited returns an error if the object is written in a form that is only read.
-func (o *Object) canBeEdited() error {
+func canBeEdited(o *Object) error {
 	switch s := o.stream; {
 	case s.shared[o] != "":
 		return o.error(
@@ -193,12 +190,4 @@ func lineBreak(text []byte, around string) string {
 		return "\r\n"
 	}
 	return "\n"
-}
-
-// replaceWith puts a text in the place of the object's part of the input. It is read again
-// in the output.
-func (o *Object) replaceWith(text []byte) {
-	o.patch = []splice{{0, o.end - o.start, yaml.View(text)}}
-	o.changed = true
-	o.endsPlainly = false
 }

@@ -11,13 +11,13 @@ import (
 // CommentLine returns the line, in the stream, of the first comment that begins with a prefix
 // such as "#@", in the object or between it and the object before it; 0 if there is none.
 func (o *Object) CommentLine(prefix string) int {
-	return o.commentLine(prefix, func(_, _ []byte) bool { return true })
+	return lineOfComment(o, prefix, func(_, _ []byte) bool { return true })
 }
 
 // TokenLine returns the line of the first comment #{NAME} that is in the place of a value, which YAML
 // reads as null: a token that a deployment with Azure DevOps or Octopus replaces; 0 if there is none.
 func (o *Object) TokenLine() int {
-	return o.commentLine("#{", func(before, comment []byte) bool {
+	return lineOfComment(o, "#{", func(before, comment []byte) bool {
 		line := bytes.TrimRight(before[bytes.LastIndexByte(before, '\n')+1:], " \t")
 		name, _, closed := bytes.Cut(comment[len("#{"):], []byte("}"))
 		isPlace := bytes.HasSuffix(line, []byte(":")) || bytes.HasSuffix(line, []byte("-"))
@@ -25,8 +25,8 @@ func (o *Object) TokenLine() int {
 	})
 }
 
-// commentLine is CommentLine for a comment that is accepted, by the text before it and the one from it on.
-func (o *Object) commentLine(prefix string, accept func(before, comment []byte) bool) int {
+// lineOfComment is CommentLine for a comment that is accepted, by the text before it and the one from it on.
+func lineOfComment(o *Object, prefix string, accept func(before, comment []byte) bool) int {
 	s := o.stream
 	start := 0
 	byStart := func(a, b *Object) int {

@@ -119,25 +119,25 @@ func (o *Object) CheckKeys(path field.Path) error {
 	if err != nil {
 		return err
 	}
-	return o.locate(t, t.CheckKeys(path))
+	return located(o, t, t.CheckKeys(path))
 }
 
 // Mapping returns the mapping at path, a Node that does not exist if it is missing. A
 // value of another type, there or on the way, is an *Error.
 func (o *Object) Mapping(path field.Path) (Node, error) {
-	return o.find(path, yaml.Mapping)
+	return find(o, path, yaml.Mapping)
 }
 
 // List returns the list at path, as Mapping does.
 func (o *Object) List(path field.Path) (Node, error) {
-	return o.find(path, yaml.Sequence)
+	return find(o, path, yaml.Sequence)
 }
 
-func (o *Object) find(path field.Path, want yaml.Kind) (Node, error) {
+func find(o *Object, path field.Path, want yaml.Kind) (Node, error) {
 	t, err := o.load()
 	if err != nil {
 		return Node{}, err
 	}
 	n, errs := t.FindKind(path, want)
-	return Node{t, n}, o.locate(t, errs)
+	return Node{t, n}, located(o, t, errs)
 }

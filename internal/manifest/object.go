@@ -16,27 +16,17 @@ import (
 // stream share memory: use them from one goroutine and, for speed, one after
 // the other.
 type Object struct {
-	stream           *Stream
-	start, end       int   // in the input
-	col              int32 // the column in which it starts
-	isPair           bool  // in brackets, without braces
-	apiVersion, kind string
-	changed          bool
-	endsPlainly      bool     // the edited text does not end in a block scalar
-	planned          uint64   // the hash of the edited object's text, which has been read again
-	patch            []splice // the changes to its part of the input
-	meta             *field.Metadata
+	part
+	identity
+	meta *field.Metadata
 }
 
-// Stream returns the stream that has the object.
-func (o *Object) Stream() *Stream { return o.stream }
-
 // APIVersion returns the object's apiVersion, or "".
-func (o *Object) APIVersion() string { return o.apiVersion }
+func (id *identity) APIVersion() string { return id.apiVersion }
 
 // Group returns the API group of the apiVersion; "" is the core group.
-func (o *Object) Group() string {
-	group, _, found := strings.Cut(o.apiVersion, "/")
+func (id *identity) Group() string {
+	group, _, found := strings.Cut(id.apiVersion, "/")
 	if !found {
 		return ""
 	}
@@ -44,7 +34,7 @@ func (o *Object) Group() string {
 }
 
 // Kind returns the object's kind, or "".
-func (o *Object) Kind() string { return o.kind }
+func (id *identity) Kind() string { return id.kind }
 
 var metadataPath = field.NewPath("metadata")
 
@@ -135,12 +125,6 @@ func (o *Object) File() (path string, index int) {
 	return path, index
 }
 
-// Line returns the line of the input on which the object starts, counted from
-// 1.
-func (o *Object) Line() int {
-	return o.stream.line(o.start)
-}
-
 // FieldLine returns the line of the input on which the field starts, counted
 // from 1. If the field does not exist, it is the line of the deepest field on
 // the way to it.
@@ -176,17 +160,6 @@ func (o *Object) error(path field.Path, line int, err error) *Error {
 		}
 	}
 	return e
-}
-
-func (o *Object) unchanged() []byte {
-	return o.stream.in[o.start:o.end]
-}
-
-func (o *Object) source() []byte {
-	if !o.changed {
-		return o.unchanged()
-	}
-	return applySplices(nil, o.unchanged(), o.patch)
 }
 
 // load returns the object's tree, which is valid until another object is
@@ -248,15 +221,15 @@ func (o *Object) decode(path field.Path, into any, strict bool) (found bool, err
 		return false, err
 	}
 	found, errs := t.Decode(path, into, strict)
-	return found, o.locate(t, errs)
+	return found, located(o, t, errs)
 }
 
-// locate adds file, object and line to a decoder's errors.
-func (o *Object) locate(t *yaml.Tree, errs []yaml.DecodeError) error {
-	var located []error
+// located adds file, object and line to a decoder's errors.
+func located(o *Object, t *yaml.Tree, errs []yaml.DecodeError) error {
+	var all []error
 	for _, e := range errs {
 		err := o.error(t.Path(e.Node), o.nodeLine(t, e.Node), errors.New(e.Msg))
-		located = append(located, err)
+		all = append(all, err)
 	}
-	return errors.Join(located...)
+	return errors.Join(all...)
 }

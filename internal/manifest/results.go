@@ -127,7 +127,7 @@ func fingerprint(v field.Value) string {
 // in braces lacks becomes its first one: before its closing brace there may be a comment or a comma.
 func (s *Stream) resultsObject() *Object {
 	r := &s.results
-	o := &Object{stream: s, start: r.key, end: r.end, col: r.root.Col}
+	o := &Object{part: part{stream: s, start: r.key, end: r.end, col: r.root.Col}}
 	switch {
 	case r.end == 0:
 		o.start = int(r.root.Start) + yaml.ContentStart(s.in[r.root.Start:]) + 1

@@ -365,10 +365,8 @@ func (s *Stream) newObject(v *yaml.Node, end int, id identity) Object {
 	if isPair {
 		isPair = s.in[start+yaml.ContentStart(s.in[start:])] != '{'
 	}
-	return Object{
-		stream: s, start: start, end: end, col: int32(s.text.ColumnOf(v)),
-		isPair: isPair, apiVersion: id.apiVersion, kind: id.kind,
-	}
+	at := part{stream: s, start: start, end: end, col: int32(s.text.ColumnOf(v)), isPair: isPair}
+	return Object{part: at, identity: id}
 }
 
 func (s *Stream) configObject(t *yaml.Tree, n int32) (*Object, error) {

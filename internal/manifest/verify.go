@@ -90,28 +90,20 @@ func (v *verifier) object(o *Object) error {
 		err = errors.New("its text differs, and it was not to be touched")
 	}
 	if err != nil {
-		return o.stream.unplanned(o.asRead(), err)
+		return o.stream.unplanned(nameAsRead(o), err)
 	}
 	return nil
 }
 
-// asRead returns the name that the object came with: its text may be broken now.
-func (o *Object) asRead() string {
-	as := Object{stream: o.stream, start: o.start, end: o.end, col: o.col, kind: o.kind}
+// nameAsRead returns the name that the object came with: its text may be broken now.
+func nameAsRead(o *Object) string {
+	at := part{stream: o.stream, start: o.start, end: o.end, col: o.col}
+	as := Object{part: at, identity: identity{kind: o.kind}}
 	return as.String()
 }
 
 // textSeed is the seed of the hashes of edited texts.
 var textSeed = maphash.MakeSeed()
-
-// length returns the length of the object's text as it is now.
-func (o *Object) length() int {
-	n := o.end - o.start
-	for _, p := range o.patch {
-		n += len(p.text) - (p.end - p.start)
-	}
-	return n
-}
 
 // end checks what comes behind the last object, and what roots of ResourceLists have
 // besides their items: its text is compared, and has the value that was to be added.
@@ -124,7 +116,7 @@ func (v *verifier) end(streams []*Stream) error {
 	case last.added && v.again.results.end == 0:
 		return last.unplanned("", errors.New("the results are missing"))
 	case v.next < len(v.again.objects):
-		return last.unplanned(v.again.objects[v.next].asRead(), errors.New("nothing like it was planned"))
+		return last.unplanned(nameAsRead(v.again.objects[v.next]), errors.New("nothing like it was planned"))
 	case v.differs ||
 		v.at != len(v.text) ||
 		v.again.addedEnd > 0:

@@ -61,7 +61,7 @@ func main() {
 	wide := flag.Int("wide", 0, "how many lines may have more than 120 columns")
 	complex := flag.Int("complex", 6, "how many functions may have a cyclomatic number over 15")
 	long := flag.Int("long", 2, "how many functions may have more than 60 lines")
-	methods := flag.Int("methods", 1, "how many types may have more than 30 methods")
+	methods := flag.Int("methods", 0, "how many types may have more than 30 methods")
 	spreads := flag.Int("spread", 0, "how many calls and literals over several lines may fit in one")
 	flag.Parse()
 	c, err := readFolders(flag.Args(), *fix)
