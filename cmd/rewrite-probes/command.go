@@ -74,7 +74,7 @@ Exit codes:
 	}
 	t.edits(root, pipeline.Rewrite)
 	root.AddCommand(readers...)
-	root.AddCommand(policy, reasonsCommand(std), copyCommand(std), whyCommand(std),
+	root.AddCommand(policy, t.configCommand(), reasonsCommand(std), copyCommand(std), whyCommand(std),
 		printCommand(std, "schema", "Print the JSON Schema of the functionConfig", config.Schema),
 		printCommand(
 			std,

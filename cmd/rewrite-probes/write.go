@@ -55,6 +55,19 @@ func writeFile(name string, text, old []byte) error {
 	return overwrite(f, text, old, done)
 }
 
+// createFile writes a file that is not there; after an error there is none.
+func createFile(name string, text []byte) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return reasonOf(err)
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		err = errors.Join(err, os.Remove(name))
+	}
+	return reasonOf(err)
+}
+
 // replace replaces the file in one step, so that a reader sees the old text or
 // the new one. If the old file has other names, or an owner or extended attributes that the new
 // one does not get, or is a mount point, done is false and nothing has changed.

@@ -22,7 +22,7 @@ var layers = []struct {
 	{"fn/internal/nodes", "internal/config internal/manifest internal/pipeline internal/report"},
 	{"fn", "fn/findings internal/config internal/field internal/manifest internal/pipeline internal/report internal/workload internal/world transformer"},
 	{"fn/findings", "internal/reason internal/report transformer"},
-	{"internal/pipeline", "internal/config internal/envoy internal/field internal/manifest internal/nearby internal/patches internal/pod internal/reason internal/release internal/report internal/spelling internal/surroundings internal/vm internal/vmconfig internal/workload internal/world transformer"},
+	{"internal/pipeline", "internal/certain internal/config internal/envoy internal/field internal/manifest internal/nearby internal/patches internal/pod internal/reason internal/release internal/report internal/spelling internal/surroundings internal/vm internal/vmconfig internal/workload internal/world transformer"},
 	{"internal/patches", "internal/field internal/manifest transformer"},
 	{"internal/cluster", "internal/certain internal/field internal/kubectl internal/manifest internal/nearby internal/surroundings internal/workload"},
 	{"internal/kubectl", ""},

@@ -34,6 +34,7 @@ type plane struct {
 	uncaptured                             int  // the port that the redirection leaves; 0 is not stated
 	sendsTo                                int  // the port where probes are sent, and where istio-proxy listens
 	interception                           string
+	root                                   string    // its root namespace; "" is not stated
 	config                                 field.Map // of the injector: who gets a sidecar
 }
 
@@ -111,6 +112,7 @@ func (p *plane) readMesh(m field.Map) {
 	}
 	p.sendsTo = cmp.Or(c.StatusPort, 15020)
 	p.interception = cmp.Or(c.Interception, "REDIRECT")
+	p.root = textOf(dig(m, "rootNamespace"))
 }
 
 // nativeOf reads the env var ENABLE_NATIVE_SIDECARS of istiod (pilot/pkg/features/experimental.go): a word that
@@ -260,6 +262,8 @@ func (s *Surroundings) Istio(pods *Pods, inject string, namespace field.KeyValue
 type Revision struct {
 	Name string // "" is the default one
 	Istio
+	// Root is the root namespace of its mesh, and RootAt who says so; "" is not stated.
+	Root, RootAt string
 }
 
 // Revisions returns the revisions of which an object states something, by name, wherever it lies, and whether the
@@ -272,6 +276,11 @@ func (s *Surroundings) Revisions() (all []Revision, noWebhook bool) {
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		r := Revision{Name: name}
 		r.combine(s, byName[name])
+		for _, p := range byName[name] {
+			if p.root != "" {
+				r.Root, r.RootAt = p.root, p.at()
+			}
+		}
 		all = append(all, r)
 	}
 	return all, s.complete(istioHooks.Kind) && len(istioHooks.near(s)) == 0
