@@ -139,37 +139,44 @@ func (c choice) of(all []*plane) []*plane {
 	return slices.DeleteFunc(slices.Clone(all), isOther)
 }
 
-// injecting returns the revisions that may inject a pod, and says whether one does, by the webhooks that are near.
-func (s *Surroundings) injecting(a *asked, injected *Stated) choice {
-	var always, maybe []string
-	at := ""
-	all := istioHooks.near(s)
-	ofAny := false
+// A match is which configurations of webhooks select a pod, by the revisions that they lead to.
+type match struct {
+	always, maybe []string
+	at            string // one that certainly does
+	ofAny         bool   // one leads to a revision that it does not name
+}
+
+// matching returns which of some configurations select a pod.
+func (a *asked) matching(all []istioWebhooks) (m match) {
 	for i := range all {
 		w := &all[i]
 		label := w.Labels.Get(istioRev)
-		revision := revisionOf(label)
 		found := w.matches(a)
-		ofAny = ofAny || label == "" && found != certain.Never
+		m.ofAny = m.ofAny || label == "" && found != certain.Never
 		switch found {
 		case certain.Always:
-			always = append(always, revision)
-			at = w.words("MutatingWebhookConfiguration")
+			m.always = append(m.always, revisionOf(label))
+			m.at = w.words("MutatingWebhookConfiguration")
 		case certain.Maybe:
-			maybe = append(maybe, revision)
+			m.maybe = append(m.maybe, revisionOf(label))
 		}
 	}
-	if len(always) > 0 {
-		*injected = Stated{certain.Always, at}
+	return m
+}
+
+// injecting returns the revisions that may inject a pod, and says whether one does, by the webhooks that are near.
+func (s *Surroundings) injecting(a *asked, injected *Stated) choice {
+	all := istioHooks.near(s)
+	m := a.matching(all)
+	if len(m.always) > 0 {
+		*injected = Stated{certain.Always, m.at}
 	}
 	wanted, asks := a.revision()
 	switch {
-	case ofAny:
+	case m.ofAny:
 		return choice{}
-	case len(always) > 0:
-		return choice{append(always, maybe...)}
-	case len(maybe) > 0:
-		return choice{maybe}
+	case len(m.always)+len(m.maybe) > 0:
+		return choice{append(m.always, m.maybe...)}
 	case len(all) > 0 && !asks || s.complete(istioHooks.Kind):
 		*injected = Stated{certain.Never, "no webhook of Istio's selects the pod"}
 		if len(all) > 0 {
