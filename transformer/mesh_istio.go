@@ -19,6 +19,10 @@ type istio struct{}
 // excluded then do not matter.
 var istioIncluded = portList{key: istioIncludePorts, full: true}
 
+// istioTunnel is the port of ambient mode's tunnel, which Istio's redirection leaves alone whatever ports are listed
+// (tools/istio-iptables/pkg/capture/run.go, and the same in its nftables).
+const istioTunnel = 15008
+
 // istioNeverCaptured are the ports that the mesh never captures, besides that of
 // the status server, unless they are listed.
 var istioNeverCaptured = []int{15021, 15090}

@@ -30,7 +30,7 @@ func istioRedirects(v *view, annotations field.Noted) func(int) bool {
 	status := istioStatusIn(v, annotations)
 	mode, _ := istioMode(annotations)
 	return func(port int) bool {
-		if mode == "NONE" {
+		if mode == "NONE" || port == istioTunnel {
 			return false
 		}
 		if listed {

@@ -55,6 +55,7 @@ var kuma = passiveProxy{
 	serves: func(s *site) bool {
 		return !s.name.IsHook()
 	},
+	excludedAddresses:    "traffic.kuma.io/exclude-inbound-ips",
 	uninjectedNamespaces: []string{"kube-system"},
 	switched:             kumaSwitched,
 	refine:               refineKuma,

@@ -3,6 +3,7 @@ package transformer
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
@@ -41,6 +43,7 @@ var linkerd = passiveProxy{
 		reserved: []int{4140, 4143, 4190, 4191},
 		excluded: portList{key: "config.linkerd.io/skip-inbound-ports", ranges: true},
 	},
+	excludedAddresses:       "config.linkerd.io/skip-subnets",
 	uncapturedPorts:         []int{4190, 4191},
 	inherits:                true,
 	uninjectedNamespaces:    []string{"kube-system", "cert-manager"},
@@ -113,19 +116,21 @@ func refineLinkerd(p passiveProxy, v *view, m *inspection) {
 	})
 }
 
-// linkerdSettled returns the fate of a probe that the default policy does not decide, as far as the port or a route
-// does. unless words what would spare it.
+// linkerdSettled returns the fate of a probe that the default policy does not decide, as far as the port, a Server or a
+// route does. unless words what would spare it.
 func linkerdSettled(v *view, s *site, letsIn bool) (f world.Fate, unless string, isSettled bool) {
+	route, may := v.routed(s)
+	server, selects := surroundings.LinkerdServerOf(&v.in.Around, v.pods(), s.dialed())
+	if selects != certain.Never {
+		f, unless = linkerdServerFate(v, s, server, selects == certain.Always)
+		if route == "" || f.Outcome == world.Fails {
+			return f, unless, true
+		}
+	}
 	policy, _ := linkerdAnnotation(v, linkerdPolicy)
 	if letsIn && policy != "audit" && linkerdListed(v, linkerdStrict, s.dialed()) {
 		return linkerdFate(v, s, false, " (its port is in `"+linkerdStrict+"`)"), "", true
 	}
-	h := s.current.HTTPGet
-	if h == nil || h.Scheme == "HTTPS" || s.name.IsHook() {
-		return f, "", false
-	}
-	path, _, _ := strings.Cut(cmp.Or(h.Path, "/"), "?")
-	route, may := v.in.Around.RoutedBy(v.pods(), s.dialed(), path)
 	if route == "" {
 		return f, "", false
 	}
@@ -133,6 +138,43 @@ func linkerdSettled(v *view, s *site, letsIn bool) (f world.Fate, unless string,
 		unless = "no policy lets in the requests that the route matches (unknown: look in the cluster)"
 	}
 	return world.Failing(route + " is attached to the Server of its port, so Linkerd no longer lets in the paths of probes by itself"), unless, true
+}
+
+// routed returns an HTTPRoute that is attached to the Server of a probe's port; "" if there is none, or the probe has no
+// path that Linkerd sees.
+func (v *view) routed(s *site) (route string, may bool) {
+	h := s.current.HTTPGet
+	if h == nil || h.Scheme == "HTTPS" || s.name.IsHook() {
+		return "", false
+	}
+	path, _, _ := strings.Cut(cmp.Or(h.Path, "/"), "?")
+	return v.in.Around.RoutedBy(v.pods(), s.dialed(), path)
+}
+
+// linkerdServerFate returns what becomes of a probe at a Server, which replaces the default policy, and if that is not
+// certain, what decides.
+func linkerdServerFate(v *view, s *site, at *surroundings.LinkerdServer, isSure bool) (f world.Fate, unless string) {
+	lets := at.LetsIn(&v.in.Around)
+	if !isSure {
+		lets = certain.Never
+		unless = at.Words() + ", or another, keeps it out (unknown: look in the cluster)"
+	}
+	f = linkerdFate(v, s, lets == certain.Always, ", by "+at.Words())
+	if f == world.Spared && lets != certain.Always && s.current.Kind() == pod.KindHTTPGet && !linkerdSeesPaths(at) {
+		f = world.Failing("Linkerd's policy lets in no request from the kubelet, since it sees no path (`proxyProtocol: " + at.ProxyProtocol + "` of " + at.Words() + ")")
+	}
+	switch {
+	case f.Outcome != world.Fails: // tcpSocket passes falsely under every policy
+		return f, ""
+	case lets == certain.Maybe:
+		unless = "no authorization of " + at.Words() + " has the kubelet's address (unknown: look at the cluster's nodes)"
+	}
+	return f, unless
+}
+
+// linkerdSeesPaths reports whether the proxy reads the paths of requests in HTTP/1.1 to a Server.
+func linkerdSeesPaths(server *surroundings.LinkerdServer) bool {
+	return slices.Contains([]string{"", "unknown", "HTTP/1", "HTTP/2"}, server.ProxyProtocol)
 }
 
 // linkerdLetsIn reports whether the default policy for what comes in, that of the pod or else
@@ -191,10 +233,47 @@ func linkerdFate(v *view, s *site, letsIn bool, unless string) world.Fate {
 		return world.Failing("Linkerd's policy lets in no gRPC from the kubelet" + unless)
 	case kind == pod.KindHTTPGet && s.current.HTTPGet.Scheme == "HTTPS":
 		return world.Failing("Linkerd's policy lets in no TLS from the kubelet, since it cannot see the path" + unless)
-	case kind == pod.KindHTTPGet &&
-		s.current.HTTPGet.Path != "" &&
-		!strings.HasPrefix(s.current.HTTPGet.Path, "/"):
-		return world.Failing("Linkerd's policy lets in only paths that begin with a slash" + unless)
+	case kind == pod.KindHTTPGet && !linkerdHasPath(s.current.HTTPGet.Path):
+		return world.Failing("Linkerd's policy lets in only the path as it reads the field, and the kubelet asks another" + unless)
 	}
 	return world.Spared
+}
+
+// linkerdHasPath reports whether the policy lets in the path for which the kubelet asks: it takes that of the field
+// as http::Uri reads it (container_http_probe_paths in policy-controller/k8s/index/src/inbound/workload.rs).
+func linkerdHasPath(path string) bool {
+	read, ok := rustPath(cmp.Or(path, "/"))
+	return ok && read == askedPath(path)
+}
+
+// rustPath returns the path of a text that http::Uri can read: an absolute URL, a path, or "*".
+func rustPath(text string) (path string, ok bool) {
+	path = text
+	if scheme, rest, isURL := strings.Cut(text, "://"); isURL && !strings.Contains(scheme, "/") {
+		authority := rest[:max(strings.IndexAny(rest+"/", "/?#"), 0)]
+		if scheme == "" || authority == "" {
+			return "", false
+		}
+		path = rest[len(authority):]
+		if path == "" || path[0] != '/' {
+			path = "/" + path
+		}
+	}
+	path, _, _ = strings.Cut(path, "#")
+	path, _, _ = strings.Cut(path, "?")
+	isBad := func(c rune) bool { return c <= ' ' || strings.ContainsRune("<>`", c) || c == 0x7f }
+	return path, strings.HasPrefix(path, "/") && !strings.ContainsFunc(path, isBad)
+}
+
+// askedPath returns the path for which the kubelet asks (formatURL in pkg/probe/http/request.go, and net/http).
+func askedPath(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		u = &url.URL{Path: text}
+	}
+	u.Scheme, u.Host = "http", "pod"
+	if u, err = url.Parse(u.String()); err != nil {
+		return ""
+	}
+	return cmp.Or(u.EscapedPath(), "/")
 }

@@ -17,6 +17,7 @@ import (
 // leave the probes alone.
 type passiveProxy struct {
 	meshData
+	excludedAddresses       string                 // the annotation of addresses from which nothing is captured; "" if there is none
 	uncapturedPorts         []int                  // the ports that are never captured
 	inherits                bool                   // a pod without the annotation of excluded ports has its Namespace's
 	uninjectedNamespaces    []string               // the namespaces into which the mesh injects nothing, whatever its switches say there
@@ -70,6 +71,7 @@ func (p passiveProxy) inspect(v *view) inspection {
 			item,
 		))
 	}
+	m.kubelet = p.capturesKubelet(v)
 	if m.optOut = said.off; said.off == nil && said.injected != certain.Always {
 		m.optOut = p.neverInjects(v)
 	}
@@ -80,6 +82,19 @@ func (p passiveProxy) inspect(v *view) inspection {
 		p.refine(p, v, &m)
 	}
 	return m
+}
+
+// capturesKubelet words what must hold for the mesh to capture what comes from the kubelet, if an annotation excludes addresses:
+// that of the node is not known; "" if it does.
+func (p passiveProxy) capturesKubelet(v *view) string {
+	value := v.annotations().Get(p.excludedAddresses)
+	if ns, _ := v.namespace(); value == "" && p.inherits {
+		value = ns.Annotations.Get(p.excludedAddresses)
+	}
+	if p.excludedAddresses == "" || value == "" {
+		return ""
+	}
+	return fmt.Sprintf("`%s: %s` does not have the kubelet's address (unknown: look at the cluster's nodes)", p.excludedAddresses, value)
 }
 
 // inheritedList returns the list of excluded ports of a Namespace for pods that have none.
@@ -149,7 +164,10 @@ func (m *inspection) capturedOutcome(v *view, captured outcomeOf) outcomeOf {
 		switch {
 		case f == world.Spared:
 			return f, ""
-		case s.alreadyRewritten: // the annotation was edited
+		case unless == "":
+			unless = m.kubelet
+		}
+		if s.alreadyRewritten { // the annotation was edited
 			f.Why = fmt.Sprintf("the mesh captures port %d, where it is answered, and %s", port, f.Why)
 		}
 		return f, unless

@@ -47,6 +47,7 @@ type membership struct {
 
 // An inspection is what a mesh found out about one template.
 type inspection struct {
+	kubelet  string // what must hold for the mesh to capture what comes from the kubelet; "" if it does
 	answerer answerer
 	// optOut is the reason to leave the whole template alone; nil if there is none.
 	optOut *Finding

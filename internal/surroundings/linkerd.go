@@ -12,8 +12,10 @@ import (
 // A LinkerdServer is Linkerd's name for a port of pods (policy.linkerd.io).
 type LinkerdServer struct {
 	Object
-	PodSelector *LabelSelector    `json:"podSelector"` // or it has an externalWorkloadSelector
-	Port        field.IntOrString `json:"port"`
+	PodSelector   *LabelSelector    `json:"podSelector"` // or it has an externalWorkloadSelector
+	Port          field.IntOrString `json:"port"`
+	ProxyProtocol string            `json:"proxyProtocol"` // "" is unknown: Linkerd detects it
+	AccessPolicy  string            `json:"accessPolicy"`  // "" is deny
 }
 
 func (v *LinkerdServer) complete() bool { return v.PodSelector != nil }
