@@ -9,6 +9,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
@@ -47,6 +48,46 @@ func (k *knowledge) isApart(s *site) bool {
 		return true
 	}
 	return s.neverWorks(s.current.Kind()) || s.dialed() == 0 && !k.injectorRewrites()
+}
+
+// whyNever says why a probe or hook fails with and without a mesh; "" if it does not.
+func (k *knowledge) whyNever(s *site) string {
+	kind := s.original.Kind()
+	port, _ := s.original.Endpoint()
+	unknown, named := s.portErr.(pod.UnknownPort)
+	switch {
+	case kind == "", !s.original.Dials(), s.holder != nil, s.isTCPHook() && k.mayBeRewritten():
+		return ""
+	case s.neverWorks(kind) && s.name.IsHook():
+		return "the kubelet has no " + kind + " hooks"
+	case s.neverWorks(kind):
+		return "an init container that ends has no probes"
+	case s.portErr == nil, pod.IsVariable(port.Str), pod.IsPortPlaceholder(port.Str):
+		return ""
+	case named && !unknown.Refused:
+		return "the port name does not exist"
+	}
+	return s.portErr.Error()
+}
+
+// whyWorks says why the mesh does not affect a probe that is rewritten all the same; "" if that is not known.
+func (k *knowledge) whyWorks(s *site) string {
+	switch {
+	case s.holder != nil:
+		return "rewritten before"
+	case k.injectorRewrites():
+		return "Istio's injector rewrites it"
+	case !k.inspection.captures(s.dialed()):
+		return "the mesh does not capture its port"
+	case k.mesh.name != istioData.name:
+		return ""
+	}
+	for _, m := range k.mtls(s.dialed()) {
+		if m.Mode != surroundings.MTLSStrict {
+			return "mTLS is " + m.Mode + " (" + cmp.Or(m.At, "the default") + ")"
+		}
+	}
+	return ""
 }
 
 // injectorRewrites reports whether Istio's injector certainly rewrites the pod's probes.

@@ -168,6 +168,10 @@ type Verdict struct {
 	// Why says what the mesh does to the probe, in words that complete "fails, since ...";
 	// "" if it is unaffected.
 	Why string
+	// Works says why a probe works today that is rewritten all the same; "" if that is not known.
+	Works string
+	// NeverWorks says why it fails with and without a mesh, as it is written; "" if it does not.
+	NeverWorks string
 	// MayBeServed is set if the probe is left alone, and the mesh's own rewriter may serve it.
 	MayBeServed bool
 	// If is set if StrictTLS depends on something that is not known, in words that

@@ -70,6 +70,13 @@ func (s *site) neverWorks(kind string) bool {
 		s.name.IsHook() && kind != pod.KindHTTPGet
 }
 
+// isTCPHook reports whether s is a tcpSocket hook, which the kubelet does not run. Istio's injector
+// makes an httpGet hook of it (since Istio 1.25, pkg/kube/inject/app_probe.go).
+func (s *site) isTCPHook() bool {
+	isRun := !s.at.Init || pod.IsSidecar(s.at, s.container)
+	return s.name.IsHook() && s.original.TCPSocket != nil && isRun
+}
+
 // containers returns the containers of the template that we did not add.
 func (t *template) containers() iter.Seq2[pod.Ref, *pod.Container] {
 	return func(yield func(pod.Ref, *pod.Container) bool) {

@@ -213,13 +213,6 @@ func (k *knowledge) needsIstiosRewriter(s *site) bool {
 	return s.dropsHost() || k.isCaptured(s)
 }
 
-// isTCPHook reports whether s is a tcpSocket hook, which the kubelet does not run. Istio's injector
-// makes an httpGet hook of it (since Istio 1.25, pkg/kube/inject/app_probe.go).
-func (s *site) isTCPHook() bool {
-	isRun := !s.at.Init || pod.IsSidecar(s.at, s.container)
-	return s.name.IsHook() && s.original.TCPSocket != nil && isRun
-}
-
 // isCaptured reports whether a probe goes to a port of the pod that the mesh captures, or may.
 func (k *knowledge) isCaptured(s *site) bool {
 	port, host := s.original.Endpoint()

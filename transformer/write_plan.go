@@ -73,6 +73,10 @@ func (d *decision) verdict(s *ruling, failed, changes bool) Verdict {
 			v.RewritesDisputed = d.inspection.learned.Rewrites.At
 		}
 		v.MayBeServed = s.reason != reason.None && d.servedByRewriter(s.site)
+		v.NeverWorks = d.whyNever(s.site)
+		if f == world.Spared && s.target != nil {
+			v.Works = d.whyWorks(s.site)
+		}
 	}
 	switch {
 	case failed && (s.target != nil || s.alreadyRewritten):

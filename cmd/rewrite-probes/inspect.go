@@ -77,16 +77,19 @@ func (t *tool) explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain [PATH... | -]",
 		Short: "Show what happens to every probe, and why",
-		Long: `explain changes nothing. It lists every pod template with its probes and hooks. For each
+		Long: `explain changes nothing. It says first how many probes and hooks fail today, why, and how
+many fail after the change. Then it shows each pod template, the worst first. For each
 probe it shows:
 
   - the probe, and whether it works today
-  - the cause, if it fails today
-  - the rewritten probe, or why rewrite-probes does not rewrite it
-  - who answers, and the added container and annotations
+  - the rewritten probe and who answers it, or why rewrite-probes does not rewrite it
+
+What works or is not affected is folded if something fails. -v shows everything: also what
+is known of the mesh, and notes.
 
 "rewrite-probes reasons KEY" shows the cause and the fix. -o html makes a page for a browser,
-to attach to a review. -o markdown makes tables for a pull request's comment.
+with the change as a diff, to attach to a review. -o markdown makes tables for a pull
+request's comment.
 
 --cluster asks a cluster through your kubectl, as check does. What it tells changes what
 happens to probes today, not what rewrite-probes would write.
@@ -106,7 +109,7 @@ kustomizations that are not built. --allow-empty accepts them.`,
 		case "markdown":
 			return r.Markdown(t.out)
 		}
-		return r.Explain(t.out, t.verbose, t.colorOf(t.out))
+		return r.Explain(t.out, report.Screen{Verbose: t.verbose, Color: t.colorOf(t.out), Width: widthOf(t.out)})
 	}
 	t.inspects(cmd, inspection{
 		wants:   func(string) pipeline.Wants { return pipeline.Inspect },

@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"os"
+	"strconv"
 
 	"golang.org/x/term"
 
@@ -21,11 +22,34 @@ func (l logged) Write(text []byte) (int, error) {
 }
 
 func isTerminal(stream any) bool {
+	_, ok := terminalOf(stream)
+	return ok
+}
+
+// terminalOf returns the file descriptor of a stream that is a terminal.
+func terminalOf(stream any) (fd int, ok bool) {
 	if l, ok := stream.(logged); ok {
 		stream = l.Writer
 	}
 	f, ok := stream.(interface{ Fd() uintptr })
-	return ok && term.IsTerminal(int(f.Fd()))
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0, false
+	}
+	return int(f.Fd()), true
+}
+
+// widthOf returns how many columns a stream has: those of a terminal, or what COLUMNS says; 0 if neither is
+// known, and lines may be of any length.
+func widthOf(stream any) int {
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	if fd, ok := terminalOf(stream); ok {
+		if width, _, err := term.GetSize(fd); err == nil {
+			return width
+		}
+	}
+	return 0
 }
 
 // colorOf returns whether to write to a stream in colour: to a terminal, unless the environment

@@ -43,15 +43,9 @@ func (o *Object) Apply(edits []field.Edit) error {
 	if !root.differs() {
 		return nil
 	}
-	text := o.source()
-	if err := canBeEdited(o); err != nil {
+	changes, notices, err := rewrite(o, t, edits)
+	if err != nil {
 		return err
-	}
-	eol := lineBreak(text, s.eol)
-	a := attempt{tree: t, edits: edits, eol: eol, mem: &s.scratch, check: &s.check}
-	changes, notices, ok := a.rewrite()
-	if !ok {
-		return tooUnusual(o, t)
 	}
 	o.planned = maphash.Bytes(textSeed, s.scratch.text)
 	last := s.check.Nodes[len(s.check.Nodes)-1].Style
@@ -72,6 +66,34 @@ func (o *Object) Apply(edits []field.Edit) error {
 	delete(s.unread, o)
 	s.treeOf = nil
 	return nil
+}
+
+// rewrite makes edits in the text of the object with a tree. The whole edited text is in the stream's scratch.
+func rewrite(o *Object, t *yaml.Tree, edits []field.Edit) ([]splice, []Notice, error) {
+	if err := canBeEdited(o); err != nil {
+		return nil, nil, err
+	}
+	s := o.stream
+	eol := lineBreak(o.source(), s.eol)
+	a := attempt{tree: t, edits: edits, eol: eol, mem: &s.scratch, check: &s.check}
+	changes, notices, ok := a.rewrite()
+	if !ok {
+		return nil, nil, tooUnusual(o, t)
+	}
+	return changes, notices, nil
+}
+
+// PreviewText returns the object's text, and the text that it would have with the edits. The object stays
+// as it is.
+func (o *Object) PreviewText(edits []field.Edit) (before, after []byte, err error) {
+	t, err := o.load()
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, _, err := rewrite(o, t, edits); err != nil {
+		return nil, nil, err
+	}
+	return o.source(), bytes.Clone(o.stream.scratch.text), nil
 }
 
 // Preview returns the value that the object would have with the edits. The object stays as it is.

@@ -16,7 +16,10 @@ import (
 type OutOfRange int64
 
 // UnknownPort is a port that has no number: why, and what to do.
-type UnknownPort struct{ Why, Fix string }
+type UnknownPort struct {
+	Why, Fix string
+	Refused  bool // the API server refuses such a text, whatever ports there are
+}
 
 func (u UnknownPort) Error() string { return u.Why }
 
@@ -82,24 +85,26 @@ func (h *Handler) Resolve(c *Container) (int, error) {
 				return 0, UnknownPort{
 					fmt.Sprintf("the API server refuses the port name %q in a grpc probe", port.Str),
 					fmt.Sprintf("Write the number, %d", n),
+					true,
 				}
 			}
 			return n, err
 		}
 	}
 	if port.Str != "" && strings.Trim(port.Str, "0123456789") == "" {
-		return 0, UnknownPort{fmt.Sprintf("the API server refuses the string %q as a port", port.Str), "Write the number without quotes"}
+		return 0, UnknownPort{fmt.Sprintf("the API server refuses the string %q as a port", port.Str), "Write the number without quotes", true}
 	}
 	if IsVariable(port.Str) {
-		return 0, UnknownPort{fmt.Sprintf("the port %q looks like it has a variable", port.Str), "Run rewrite-probes after the substitution"}
+		return 0, UnknownPort{fmt.Sprintf("the port %q looks like it has a variable", port.Str), "Run rewrite-probes after the substitution", true}
 	}
 	if IsPortPlaceholder(port.Str) {
 		return 0, UnknownPort{
 			fmt.Sprintf("the port %q cannot be a name, so it looks like a placeholder", port.Str),
 			"Run rewrite-probes after the substitution. If it is a name, write a-z, 0-9 and `-`, 15 at most",
+			true,
 		}
 	}
-	return 0, UnknownPort{fmt.Sprintf("container %q has no port %q", c.Name, port.Str), fixOfPort(c, port.Str)}
+	return 0, UnknownPort{fmt.Sprintf("container %q has no port %q", c.Name, port.Str), fixOfPort(c, port.Str), false}
 }
 
 // fixOfPort says what to write for a port name that a container does not declare.

@@ -57,7 +57,7 @@ type Doc struct {
 	// Fix is what to do, in full sentences; "" if there is nothing to do. A message that names
 	// no fix of its own has this one.
 	Fix string
-	// Words are for the table of explain, if the probe has no finding; "" if the key reads well.
+	// Words are for the table of explain; "" if the first sentence of Cause will do.
 	Words string
 
 	// OnPurpose: somebody asked to leave the probe as it is, so check does not report it.
@@ -74,6 +74,19 @@ type Doc struct {
 	// Gate is the reason under which check and explain report this one, since they must not
 	// pass if they did not look; [None] if it is the same.
 	Gate Key
+}
+
+// InWords says for a table why a probe is not rewritten: in the middle of a sentence, without its full stop.
+func (d *Doc) InWords() string {
+	if d.Words != "" {
+		return d.Words
+	}
+	first, _, _ := strings.Cut(d.Cause, ". ")
+	word, rest, _ := strings.Cut(strings.TrimSuffix(first, "."), " ")
+	if slices.Contains([]string{"A", "An", "By", "Nothing", "The", "This"}, word) {
+		word = strings.ToLower(word)
+	}
+	return strings.TrimSpace(word + " " + rest)
 }
 
 // FixOrNothing returns the fix for people who asked for it.

@@ -139,12 +139,14 @@ var docs = [...]Doc{
 		Name: "aims-at-probe-port", Of: Plan, Severity: Warning,
 		Cause: "The probe asks the port where probe-proxy answers, but it is not a rewritten probe.",
 		Fix:   "Write the app's port, or set another `port` in the functionConfig.",
+		Words: "it asks the port that probe-proxy has",
 	},
 	Ambient: {
 		Name: "ambient", Of: Plan, Severity: Info,
 		Cause:      "The pod is in Istio's ambient mode, without a sidecar. On the node, Istio's CNI agent gives the kubelet's connections the source address 169.254.7.127. ztunnel lets them through.",
 		Fix:        "Allow 169.254.7.127 (IPv6: fd16:9254:7127:1337:ffff:ffff:ffff:ffff) in NetworkPolicies. With Calico's eBPF mode, use Calico 3.29 or later.",
 		LetThrough: true,
+		Words:      "the pod is in ambient mode, without a sidecar",
 	},
 	AmbientNetworkPolicy: {
 		Name: "ambient-network-policy", Of: Plan, Severity: Warning,
@@ -175,6 +177,7 @@ var docs = [...]Doc{
 		Name: "app-elsewhere", Of: Plan, Severity: Error,
 		Cause: "By a Sidecar of Istio, the app does not listen where the probe would ask. Envoy sends what comes to the port to another port or to a socket. Or the app listens on 127.0.0.1, or Envoy on the port, and with `answeredBy: app` the kubelet asks the pod's IP. Or the pod has apps on 127.0.0.1 and on [::1].",
 		Fix:   "Set the port of the probe to the app's own, or set `answeredBy: probe-proxy`.",
+		Words: "the app may not listen on its port",
 	},
 	ClusterFactUnread: {
 		Name: "cluster-fact-unread", Of: Run, Severity: Info,
@@ -206,6 +209,7 @@ var docs = [...]Doc{
 		Name: "dangling", Of: Plan, Severity: Warning,
 		Cause: "The probe looks rewritten, but no container of the pod stores its original.",
 		Fix:   "Write the original probe back. Also delete `sidecar.istio.io/rewriteAppHTTPProbers: \"false\"` if a run added it: it opts the pod out.",
+		Words: "nothing in the pod has its original",
 	},
 	EmptyList: {
 		Name: "empty-list", Of: Run, Severity: Warning,
@@ -216,6 +220,7 @@ var docs = [...]Doc{
 		Name: "encrypted", Of: Run, Severity: Warning,
 		Cause: "SOPS has encrypted the manifest. Its checksum covers all values, the readable ones too. After an edit, the manifest could not be decrypted.",
 		Fix:   "Run rewrite-probes on the decrypted manifest, such as the output of `sops decrypt`.",
+		Words: "SOPS has encrypted the manifest",
 	},
 	EnvUnreadable: {
 		Name: "env-unreadable", Of: Plan, Severity: Error,
@@ -225,6 +230,7 @@ var docs = [...]Doc{
 	ExcludedPort: {
 		Name: "excluded-port", Of: Plan, Severity: Info,
 		Cause: "The app answers the probe itself (`answeredBy: app`). An annotation keeps the port out of the mesh.",
+		Words: "the app answers it, outside of the mesh",
 	},
 	ExecWorkaround: {
 		Name: "exec-workaround", Of: Plan, Severity: Info,
@@ -240,6 +246,7 @@ var docs = [...]Doc{
 		Name: "handler-unknown", Of: Plan, Severity: Warning,
 		Cause: "This version does not know a field or value of the probe or hook, so it could not preserve it.",
 		Fix:   "Correct the name, remove the field, or use a newer version.",
+		Words: "it has a field or value that this version does not know",
 	},
 	HelmTemplate: {
 		Name: "helm-template", Of: Run, Severity: Warning,
@@ -251,16 +258,19 @@ var docs = [...]Doc{
 		Name: "hook-never-works", Of: Plan, Severity: Warning,
 		Cause: "The kubelet runs httpGet, exec and sleep hooks only. Any other hook fails, with or without a mesh.",
 		Fix:   "Make it an httpGet or exec hook.",
+		Words: "the kubelet has no such hooks",
 	},
 	HostNetwork: {
 		Name: "host-network", Of: Plan, Severity: Info,
 		Cause:      "The pod uses the node's network, which no mesh captures.",
 		LetThrough: true,
+		Words:      "the pod uses the node's network",
 	},
 	HostSet: {
 		Name: "host-set", Of: Plan, Severity: Warning,
 		Cause: "The probe asks the `host` that it names, not the pod. So no container of the pod can answer for it.",
 		Fix:   "Remove `host`. Pod Security refuses it too.",
+		Words: "it asks another host",
 	},
 	ImageKept: {
 		Name: "image-kept", Of: Plan, Severity: Info,
@@ -276,6 +286,7 @@ var docs = [...]Doc{
 		Name: "init-container", Of: Plan, Severity: Warning,
 		Cause: "An init container that is not a native sidecar has probes or hooks. The API server refuses that.",
 		Fix:   "Remove them, or set `restartPolicy: Always`.",
+		Words: "an init container that ends has no probes",
 	},
 	InjectUnclear: {
 		Name: "inject-unclear", Of: Plan, Severity: Warning,
@@ -286,6 +297,7 @@ var docs = [...]Doc{
 		Name: "injection-off", Of: Plan, Severity: Info,
 		Cause:      "The pod template turns off the injection of the mesh proxy, so the mesh captures nothing.",
 		LetThrough: true,
+		Words:      "injection is off for the pod",
 	},
 	InjectorRewrites: {
 		Name: "injector-rewrites", Of: Plan, Severity: Info,
@@ -302,6 +314,7 @@ var docs = [...]Doc{
 		Name: "interception-none", Of: Plan, Severity: Info,
 		Cause:      "Istio does not redirect the connections of this pod (`interceptionMode: NONE`). So the kubelet reaches the app.",
 		LetThrough: true,
+		Words:      "Istio does not redirect connections of the pod",
 	},
 	InternalError: {
 		Name: "internal-error", Of: Run, Severity: Error,
@@ -318,6 +331,7 @@ var docs = [...]Doc{
 		Cause:     "The pod template has `sidecar.istio.io/rewriteAppHTTPProbers: \"false\"`.",
 		Fix:       "Remove the annotation to rewrite the probes.",
 		OnPurpose: true,
+		Words:     "the annotation sidecar.istio.io/rewriteAppHTTPProbers opts the pod out",
 	},
 	JobExitCodes: {
 		Name: "job-exit-codes", Of: Plan, Severity: Info,
@@ -343,6 +357,7 @@ var docs = [...]Doc{
 		Name: "kuma-host", Of: Plan, Severity: Warning,
 		Cause: "Kuma 2.13 and 2.14 redirect the kubelet to the host of the probe's Host header. The kubelet counts a redirect to another host as success.",
 		Fix:   "Remove the header, make the probe exec, or use another version of Kuma.",
+		Words: "its Host header leads Kuma's proxy elsewhere",
 	},
 	Link: {
 		Name: "link", Of: Run, Severity: Info,
@@ -360,6 +375,7 @@ var docs = [...]Doc{
 		Cause:      "The pod or its Namespace has a label where the mesh reads an annotation, or the reverse. So the mesh injects nothing.",
 		Fix:        "Move it to where the mesh reads it. If the pod is in Istio, set `mesh: istio`.",
 		LetThrough: true,
+		Words:      "its mark for the mesh is in the wrong place",
 	},
 	MayFail: {
 		Name: "may-fail", Of: Run, Severity: Warning,
@@ -393,6 +409,7 @@ var docs = [...]Doc{
 		Name: "namespace-not-injected", Of: Plan, Severity: Info,
 		Cause:      "The mesh injects no proxy in this namespace, so nothing captures the probes.",
 		LetThrough: true,
+		Words:      "the mesh does not inject this namespace",
 	},
 	NewerProbe: {
 		Name: "newer-probe", Of: Plan, Severity: Warning,
@@ -425,6 +442,7 @@ var docs = [...]Doc{
 		Name: "not-one-handler", Of: Plan, Severity: Warning,
 		Cause: "The probe or hook has no handler, or several. The API server refuses that.",
 		Fix:   "Write one handler.",
+		Words: "it does not have exactly one handler",
 	},
 	NotPatchable: {
 		Name: "not-patchable", Of: Run, Severity: Error,
@@ -446,12 +464,14 @@ var docs = [...]Doc{
 		Name: "not-selected", Of: Plan, Severity: Info,
 		Cause:     "The functionConfig's `rewrite` does not name this kind of handler.",
 		Fix:       "Add it to `rewrite`.",
-		OnPurpose: true, Words: "the functionConfig's rewrite does not name it",
+		OnPurpose: true,
+		Words:     "`rewrite` of the functionConfig does not name its handler",
 	},
 	NotSidecarTemplate: {
 		Name: "not-sidecar-template", Of: Plan, Severity: Info,
 		Cause:      "`inject.istio.io/templates` makes Istio inject a template that captures no connections, such as grpc-agent or a gateway. So the probes work.",
 		LetThrough: true,
+		Words:      "Istio injects a template that captures nothing",
 	},
 	NothingSeen: {
 		Name: "nothing-seen", Of: Run, Severity: Error,
@@ -468,6 +488,7 @@ var docs = [...]Doc{
 		Cause:     "The pod template, the workload or its Namespace has `rewrite-probes.io/rewrite: \"false\"`.",
 		Fix:       "Remove the annotation to rewrite the probes.",
 		OnPurpose: true,
+		Words:     "the annotation rewrite-probes.io/rewrite opts the pod out",
 	},
 	OptedOut: {
 		Name: "opted-out", Of: Run, Severity: Warning,
@@ -493,6 +514,7 @@ var docs = [...]Doc{
 		Name: "osm-injector", Of: Plan, Severity: Warning,
 		Cause: "The injector of Open Service Mesh rewrites the probes of this pod itself. It would send rewritten probes to themselves. It rewrites no grpc probes and no hooks, so they fail.",
 		Fix:   "Make grpc probes and hooks exec. Or set `openservicemesh.io/sidecar-injection: disabled`, and declare the proxy.",
+		Words: "Open Service Mesh's injector rewrites it",
 	},
 	OtherMesh: {
 		Name: "other-mesh", Of: Plan, Severity: Warning,
@@ -534,6 +556,7 @@ var docs = [...]Doc{
 		Name: "port-invalid", Of: Plan, Severity: Warning,
 		Cause: "The probe's port is missing, or is not between 1 and 65535.",
 		Fix:   "Write the app's port.",
+		Words: "the port is missing or out of range",
 	},
 	PortListInvalid: {
 		Name: "port-list-invalid", Of: Plan, Severity: Warning,
@@ -549,6 +572,7 @@ var docs = [...]Doc{
 		Name: "port-not-captured", Of: Plan, Severity: Info,
 		Cause:      "The mesh does not capture the probe's port, so the probe works.",
 		LetThrough: true,
+		Words:      "the mesh does not capture its port",
 	},
 	PortTaken: {
 		Name: "port-taken", Of: Plan, Severity: Error,
@@ -559,6 +583,7 @@ var docs = [...]Doc{
 		Name: "port-unresolved", Of: Plan, Severity: Warning,
 		Cause: "The probe names a port that its container does not have, or is a grpc probe with a port name. The kubelet refuses the probe before it makes it, and counts no failure. Istio's injector turns it into a probe that gets 400.",
 		Fix:   "Write a number, or declare the name under `ports` of the container.",
+		Words: "the port name does not exist",
 	},
 	PostStartOrder: {
 		Name: "post-start-order", Of: Plan, Severity: Error,
@@ -584,16 +609,18 @@ var docs = [...]Doc{
 		Name: "probes-made-elsewhere", Of: Plan, Severity: Info,
 		Cause: "The kind's controller replaces the probes of the pod template, or completes it: a container has no image. Knative Serving's queue-proxy makes readiness probes inside the pod, and liveness probes get the app's port.",
 		Fix:   "Let Istio's injector rewrite them: do not set `sidecar.istio.io/rewriteAppHTTPProbers: \"false\"` there.",
+		Words: "the kind's controller makes the probes",
 	},
 	ProxyCannotAnswer: {
 		Name: "proxy-cannot-answer", Of: Plan, Severity: Warning,
 		Cause: "The probe is gRPC over TLS, or HTTP/2 without TLS (Kubernetes 1.37). Istio's sidecar cannot make that probe. An Envoy (`answeredBy: envoy`) answers only `httpGet` probes, and no hooks. All HTTPS probes of a type must ask one port of the app. Or the app listens on 127.0.0.1, by a Sidecar of Istio: Istio's sidecar asks the pod's IP.",
 		Fix:   "Set `answeredBy: probe-proxy`.",
+		Words: "the answering container cannot make such a probe",
 	},
 	ProxyContainer: {
 		Name: "proxy-container", Of: Plan, Severity: Info,
 		Cause: "The container is the mesh proxy, whose ports the mesh does not capture.",
-		Words: "the mesh's own proxy",
+		Words: "it is the mesh proxy's own",
 	},
 	ProxyInInitContainers: {
 		Name: "proxy-in-init-containers", Of: Plan, Severity: Warning,
@@ -634,6 +661,7 @@ var docs = [...]Doc{
 		Name: "rewriter-needed", Of: Plan, Severity: Error,
 		Cause: "The other probes of the pod need the mesh's rewriter off, but that rewriter may serve this unchanged probe today. Then the probe would begin to fail.",
 		Fix:   "Rewrite this probe too, or opt out the pod (`rewrite-probes.io/rewrite: \"false\"`).",
+		Words: "another probe of the pod must stay as it is",
 	},
 	Rewritten: {
 		Name: "rewritten", Of: Run, Severity: Info,
@@ -649,11 +677,13 @@ var docs = [...]Doc{
 		Cause:     "The annotation `rewrite-probes.io/skip-containers` names the container.",
 		Fix:       "Remove the name from the annotation to rewrite the probes.",
 		OnPurpose: true,
+		Words:     "the annotation rewrite-probes.io/skip-containers names the container",
 	},
 	StartsBeforeAnswerer: {
 		Name: "starts-before-answerer", Of: Plan, Severity: Warning,
 		Cause: "The native sidecar starts before the container that answers its rewritten probes. So the pod would never start.",
 		Fix:   "Set `probeProxy.placement: native`, with `answeredBy: probe-proxy`: it starts first.",
+		Words: "its container starts before the answering one",
 	},
 	StatusPortInvalid: {
 		Name: "status-port-invalid", Of: Plan, Severity: Error,
@@ -704,11 +734,13 @@ var docs = [...]Doc{
 		Name: "variable", Of: Plan, Severity: Warning,
 		Cause: "The probe, or its container's name, has something that looks like a variable (`${NAME}`). Nothing would substitute it in the env var that stores the original.",
 		Fix:   "Run rewrite-probes after the substitution.",
+		Words: "it has a variable",
 	},
 	VirtualNode: {
 		Name: "virtual-node", Of: Plan, Severity: Info,
 		Cause:      "The pod runs on a node of a virtual kubelet (`nodeSelector: {type: virtual-kubelet}`), such as in Azure Container Instances. No mesh has a sidecar there, and probe-proxy could not start.",
 		LetThrough: true,
+		Words:      "the pod runs on a virtual node",
 	},
 	VMConfigInvalid: {
 		Name: "vm-config-invalid", Of: Group, Severity: Error,

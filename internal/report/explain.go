@@ -3,9 +3,8 @@ package report
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
-	"text/tabwriter"
+	"unicode/utf8"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
@@ -37,31 +36,273 @@ func (c Color) paint(code, text string) string {
 	return code + text + colorOff
 }
 
-// Explain writes the report for people: the functionConfig; for every pod template a heading,
-// who answers, an aligned line for each probe (what it does today, what it becomes, why), and
-// what was found; then what was found elsewhere, as Print does, a summary and what to do next.
-func (r *Report) Explain(w io.Writer, verbose bool, color Color) error {
-	var b strings.Builder
-	if r.Config != "" {
-		fmt.Fprintf(&b, "functionConfig: %s\n\n", field.Printable(r.Config))
+// A Screen is what a text is written for.
+type Screen struct {
+	Verbose bool // everything is shown, also what needs no attention
+	Color   Color
+	Width   int // in columns; 0 if lines may be of any length
+}
+
+// An explanation is the text of explain as it is written.
+type explanation struct {
+	Screen
+	b     strings.Builder
+	fixes *fixes
+}
+
+// Explain writes the report for people: the verdict and its causes; what failed elsewhere; the pod templates
+// that fail today, then those that may, each with a line for every probe; the rest, folded unless everything
+// is shown; and what to do next.
+func (r *Report) Explain(w io.Writer, on Screen) error {
+	v := r.view(on.Verbose)
+	x := &explanation{Screen: on}
+	x.collectFixes(v)
+	x.line(bold, "", v.Verdict)
+	x.causes(&v.Bad)
+	x.messages(v.First)
+	x.groups(&v.Bad)
+	if len(v.Then) > 0 {
+		x.b.WriteByte('\n')
 	}
-	elsewhere := folded(r.elsewhere(), verbose)
-	fixes := newFixes(elsewhere)
-	for i := range r.Templates {
-		for _, f := range r.Templates[i].Findings {
-			fixes.add(new(messageOf(f)))
+	x.messages(v.Then)
+	x.rest(v)
+	var shared strings.Builder
+	x.fixes.printShared(&shared)
+	x.lines(shared.String())
+	x.line(dim, "", "next: "+r.next())
+	_, err := io.WriteString(w, field.WithoutCommands(x.b.String(), field.EscapedSign))
+	return err
+}
+
+func (x *explanation) collectFixes(v *view) {
+	x.fixes = newFixes(append(folded(v.First, x.Verbose), folded(v.Then, x.Verbose)...))
+	for _, s := range []*section{&v.Bad, &v.Rest} {
+		for _, g := range s.Groups {
+			for _, w := range g.Workloads {
+				for i := range w.Found {
+					x.fixes.add(&w.Found[i])
+				}
+			}
 		}
 	}
-	for i := range r.Templates {
-		explainTemplate(&b, &r.Templates[i], fixes, color)
-		b.WriteByte('\n')
+}
+
+// rest writes what needs no attention: in full if everything is asked for, or if there is nothing else.
+func (x *explanation) rest(v *view) {
+	n := v.Rest.Tally.Sum()
+	isFolded := !x.Verbose && v.Bad.Tally[failsToday]+v.Bad.Tally[mayFail] > 0
+	if n > 0 {
+		title := agree(n, "1 probe works or is not affected", fmt.Sprintf("%d probes work or are not affected", n))
+		if isFolded {
+			title += " (-v lists them)"
+		}
+		x.b.WriteByte('\n')
+		x.line("", "", title)
+		x.causes(&v.Rest)
 	}
-	fixes.print(&b, elsewhere, color)
-	fixes.printShared(&b)
-	fmt.Fprintln(&b, r.Summary(false))
-	fmt.Fprintln(&b, color.paint(dim, "next: "+r.next()))
-	_, err := io.WriteString(w, field.WithoutCommands(b.String(), field.EscapedSign))
-	return err
+	if !isFolded {
+		x.groups(&v.Rest)
+	}
+	for _, t := range v.Bare {
+		if x.Verbose || n+len(v.Bad.Groups) == 0 {
+			x.title(t.Object)
+			x.line("", "", "  no probes and no hooks")
+		}
+	}
+	x.messages(v.Infos)
+}
+
+func (x *explanation) messages(all []Message) {
+	var b strings.Builder
+	x.fixes.print(&b, folded(all, x.Verbose), x.Color)
+	x.lines(b.String())
+}
+
+// causes writes what the probes of a section do, and why, each once.
+func (x *explanation) causes(s *section) {
+	for i, c := range s.Causes {
+		number := ""
+		if len(s.Causes) > 1 {
+			number = fmt.Sprintf("(%d) ", i+1)
+		}
+		x.line("", "    ", fmt.Sprintf("  %s%d %s%s", number, c.Count, c.Today, field.Printable(c.Why)))
+	}
+}
+
+func (x *explanation) groups(s *section) {
+	x.notes(s.Notes)
+	for _, g := range s.Groups {
+		x.b.WriteByte('\n')
+		x.notes(g.Notes)
+		for _, w := range g.Workloads {
+			x.workload(w)
+		}
+	}
+}
+
+func (x *explanation) notes(all []string) {
+	if len(all) > 0 {
+		x.line(dim, "    ", "  "+field.Printable(strings.Join(all, "; ")))
+	}
+}
+
+func (x *explanation) workload(w *workload) {
+	x.title(w.Object)
+	x.notes(w.Notes)
+	x.table(w)
+	for i := range w.Found {
+		m := &w.Found[i]
+		x.line("", "    ", "  "+m.prefix()+m.headline())
+		var b strings.Builder
+		x.fixes.printBelow(&b, m, "    ")
+		x.lines(b.String())
+	}
+}
+
+// A cell is a text of a table, and how it is painted.
+type cell struct{ text, color string }
+
+// title names a workload and where it is, which stands below if it does not fit.
+func (x *explanation) title(o *Object) {
+	name, at := o.String(), place(o.File, o.Line)
+	between := "  "
+	if x.Width > 0 && utf8.RuneCountInString(name+between+at) > x.Width {
+		between = "\n    "
+	}
+	fmt.Fprintln(&x.b, strings.TrimRight(x.Color.paint(bold, name)+between+at, " "))
+}
+
+// table writes the probes of a workload, a line for each. If lines are too long, they first lose the path of
+// rewritten probes, which container and type tell, then what the list of causes says, and then who answers.
+func (x *explanation) table(w *workload) {
+	rows := make([][]cell, len(w.Rows))
+	var all widths
+	for _, shortened := range []int{0, 1, 2, 3} {
+		for i, row := range w.Rows {
+			rows[i] = cells(row, shortened)
+		}
+		if all = widthsOf(rows); x.Width <= 0 || all.line() <= x.Width {
+			break
+		}
+	}
+	for _, row := range rows {
+		x.row(row, all)
+	}
+}
+
+// cells returns the columns of a probe, shortened in as many steps.
+func cells(r row, shortened int) []cell {
+	does, after := r.Today, r.After
+	if r.isListed && shortened > 1 {
+		does = ""
+	}
+	isPath := r.State == transformer.WouldRewrite || r.State == transformer.Rewritten
+	if at := strings.Index(after, "/app-"); at > 0 && isPath && shortened > 0 {
+		after = after[:at]
+	}
+	if at := strings.Index(after, " :"); at > 0 && isPath && shortened > 2 {
+		after = after[:3] + after[at+1:]
+	}
+	switch why := strings.TrimLeft(r.Why, ": "); {
+	case why == "":
+	case after == "":
+		after = why
+	default:
+		after += " (" + why + ")"
+	}
+	return []cell{
+		{field.Printable(r.Container), ""},
+		{r.Probe, ""},
+		{r.Class.Sign() + " " + strings.TrimSpace(does+r.Ref), classes[r.Class.rank()].color},
+		{field.Printable(r.Before), ""},
+		{field.Printable(after), stateColors[r.State]},
+	}
+}
+
+type widths []int
+
+func widthsOf(rows [][]cell) widths {
+	var all widths
+	for _, row := range rows {
+		for i, c := range row {
+			if len(all) <= i {
+				all = append(all, 0)
+			}
+			all[i] = max(all[i], utf8.RuneCountInString(c.text))
+		}
+	}
+	return all
+}
+
+// line returns how long the longest line of a table is.
+func (w widths) line() (n int) {
+	for _, width := range w {
+		n += 2 + width
+	}
+	return n
+}
+
+// row writes a line of a table. Its last column stands below if it does not fit.
+func (x *explanation) row(cells []cell, w widths) {
+	var b strings.Builder
+	last := len(cells) - 1
+	for i, c := range cells[:last] {
+		b.WriteString("  " + x.Color.paint(c.color, c.text))
+		b.WriteString(strings.Repeat(" ", w[i]-utf8.RuneCountInString(c.text)))
+	}
+	const indent = "      "
+	parts := []string{cells[last].text}
+	if x.Width > 0 && w[:last].line()+2+utf8.RuneCountInString(parts[0]) > x.Width {
+		fmt.Fprintln(&x.b, strings.TrimRight(b.String(), " "))
+		b.Reset()
+		b.WriteString(indent[2:])
+		parts = wrapped(parts[0], x.Width-len(indent), x.Width-len(indent))
+	}
+	for i, part := range parts {
+		if i > 0 {
+			b.WriteString("\n" + indent[2:])
+		}
+		b.WriteString("  " + x.Color.paint(cells[last].color, part))
+	}
+	fmt.Fprintln(&x.b, strings.TrimRight(b.String(), " "))
+}
+
+// lines writes lines, each as line does. What continues is indented more.
+func (x *explanation) lines(text string) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+		x.line("", indent+"  ", line)
+	}
+}
+
+// line writes a line, of which what does not fit stands indented below.
+func (x *explanation) line(color, indent, line string) {
+	for i, part := range wrapped(line, x.Width, x.Width-len(indent)) {
+		if i > 0 {
+			part = indent + part
+		}
+		fmt.Fprintln(&x.b, x.Color.paint(color, part))
+	}
+}
+
+// wrapped returns a text in lines of some columns, the first of which may have another width. A word that is
+// longer has a line for itself. If the width is not positive, there is one line.
+func wrapped(text string, first, others int) (lines []string) {
+	if others <= 0 || utf8.RuneCountInString(text) <= first {
+		return []string{text}
+	}
+	width := first
+	line := text[:len(text)-len(strings.TrimLeft(text, " "))]
+	between := ""
+	for word := range strings.FieldsSeq(text) {
+		if between != "" && utf8.RuneCountInString(line+between+word) > width {
+			lines, line, between, width = append(lines, line), "", "", others
+		}
+		line += between + word
+		between = " "
+	}
+	return append(lines, line)
 }
 
 // next says what to do after having read the report.
@@ -79,21 +320,11 @@ func (r *Report) next() string {
 			if p.State != transformer.LeftAlone || p.StrictTLS == world.Unaffected {
 				continue
 			}
+			format := "unless it is on purpose, have the %s of %s rewritten; \"rewrite-probes reasons %s\" says how"
 			if p.Reason == reason.ProbesMadeElsewhere {
-				return fmt.Sprintf("leave the %s of %s to Istio's injector; \"rewrite-probes reasons %s\" says how", p.ProbeType.Field(), t.Object, p.Reason)
+				format = "leave the %s of %s to Istio's injector; \"rewrite-probes reasons %s\" says how"
 			}
-			now := "now"
-			if p.If != "" {
-				now = "perhaps"
-			}
-			return fmt.Sprintf(
-				"unless it is on purpose, have the %s of %s rewritten, which %s %s; \"rewrite-probes reasons %s\" says how",
-				p.ProbeType.Field(),
-				t.Object,
-				now,
-				p.StrictTLS,
-				p.Reason,
-			)
+			return fmt.Sprintf(format, p.ProbeType.Field(), t.Object, p.Reason)
 		}
 	}
 	for _, m := range r.Messages {
@@ -104,113 +335,19 @@ func (r *Report) next() string {
 	return "nothing to do"
 }
 
-func explainTemplate(w io.Writer, t *Template, fixes *fixes, color Color) {
-	title := color.paint(bold, t.Object.String()) + "  " + place(t.Object.File, t.Object.Line)
-	fmt.Fprintln(w, strings.TrimRight(title, " "))
-	for _, note := range t.notes() {
-		fmt.Fprintln(w, color.paint(dim, "  "+note))
+// notes returns what else a reader should know of who answers; and, if all is asked for, what is known of the mesh
+// around a template, each fact by itself. What is not known is among the causes.
+func (t *Template) notes(all bool) (notes []string) {
+	if known, isKnown := strings.CutPrefix(t.Known, "known: "); isKnown && all {
+		notes = strings.Split(known, "; ")
 	}
-	explainProbes(w, t.Probes, color)
-	if len(t.Probes) == 0 && len(t.Findings) == 0 {
-		fmt.Fprintln(w, "  no probes and no hooks")
+	if a := &t.Answer; a.By != "" && (a.Because != "" || all && a.Mesh != "" && t.Known == "") {
+		notes = append(notes, t.who())
 	}
-	for _, f := range t.Findings {
-		m := messageOf(f)
-		fmt.Fprintln(w, "  "+m.prefix()+m.headline())
-		fixes.printBelow(w, &m, "    ")
-	}
-}
-
-// notes returns what is known of the mesh, and, if a probe is rewritten, who answers and what
-// is added for it.
-func (t *Template) notes() (notes []string) {
-	if t.Known != "" {
-		notes = append(notes, field.Printable(t.Known))
-	}
-	if s := t.answers(); s != "" {
-		notes = append(notes, field.Printable(s))
+	if t.Answer.AppWouldDo {
+		notes = append(notes, appWouldDo)
 	}
 	return notes
 }
 
-// answers says who answers the rewritten probes, and what is added for it; "" if none is rewritten.
-func (t *Template) answers() string {
-	a := t.Answer
-	if a.By == "" {
-		return ""
-	}
-	s := a.By + " answers"
-	if a.Port != 0 {
-		s += fmt.Sprintf(" on port %d", a.Port)
-	}
-	if a.Mesh != "" {
-		s += " in " + a.Mesh
-	}
-	var adds []string
-	if a.AddsContainer != "" {
-		adds = append(adds, "container "+a.AddsContainer)
-	}
-	for _, p := range a.AddsAnnotations {
-		adds = append(adds, "annotation "+p.Key)
-	}
-	if len(adds) > 0 {
-		s += "; added: " + field.Enumerate(adds, "and")
-	}
-	if a.Because != "" {
-		s += "; " + a.Because
-	}
-	if a.AppWouldDo {
-		s += "; `answeredBy: app` would do with one annotation, since no Service here leads to the probes' ports"
-	}
-	return s
-}
-
-// explainProbes writes the table of a template. Why comes last, since it is longer than all the rest.
-func explainProbes(w io.Writer, probes []transformer.Verdict, color Color) {
-	var b strings.Builder
-	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	for i := range probes {
-		v := viewOf(&probes[i])
-		sign, paint := v.Class.sign()
-		columns := []string{
-			field.Printable(v.Container),
-			v.Probe,
-			field.Printable(v.Before),
-			color.paint(paint, sign+" "+v.Today),
-			color.paint(stateColors[v.State], field.Printable(v.After)),
-			field.Printable(v.Why),
-		}
-		fmt.Fprintln(table, "  "+strings.Join(columns, "\t"))
-	}
-	table.Flush()
-	for line := range strings.Lines(b.String()) {
-		fmt.Fprintln(w, strings.TrimRight(line, " \n"))
-	}
-}
-
-func explainAfter(p *transformer.Verdict) string {
-	switch p.State {
-	case transformer.Rewritten:
-		return "=  " + p.After
-	case transformer.WouldRewrite, transformer.WouldRestore:
-		return "-> " + p.After
-	case transformer.Refused:
-		return "refused: " + inWords(p.Reason)
-	default:
-		return "left alone: " + inWords(p.Reason)
-	}
-}
-
-// inWords words a reason. Its key is in the finding below the table, or in brackets if there
-// is no finding.
-func inWords(key reason.Key) string {
-	if words := key.Doc().Words; words != "" {
-		return words + " [" + key.String() + "]"
-	}
-	return strings.ReplaceAll(key.String(), "-", " ")
-}
-
-// elsewhere returns the messages that are not shown with a pod template.
-func (r *Report) elsewhere() []Message {
-	return slices.DeleteFunc(slices.Clone(r.Messages), func(m Message) bool { return m.InPlan })
-}
+const appWouldDo = "you may not need probe-proxy: no Service uses these ports. Set `answeredBy: app` (one annotation)"

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -23,4 +24,43 @@ func Line(templates []Template) string {
 		}
 	}
 	return field.Printable(strings.Join(parts, "; "))
+}
+
+// who says who answers the rewritten probes, where, and why it does.
+func (t *Template) who() string {
+	a := t.Answer
+	s := a.By + " answers"
+	if a.Port != 0 {
+		s += fmt.Sprintf(" on port %d", a.Port)
+	}
+	if a.Mesh != "" {
+		s += " in " + a.Mesh
+	}
+	if a.Because != "" {
+		s += ": " + a.Because
+	}
+	return s
+}
+
+// answers says who answers the rewritten probes, and what is added for it; "" if none is rewritten.
+func (t *Template) answers() string {
+	a := t.Answer
+	if a.By == "" {
+		return ""
+	}
+	s := t.who()
+	var adds []string
+	if a.AddsContainer != "" {
+		adds = append(adds, "container "+a.AddsContainer)
+	}
+	for _, p := range a.AddsAnnotations {
+		adds = append(adds, "annotation "+p.Key)
+	}
+	if len(adds) > 0 {
+		s += "; added: " + field.Enumerate(adds, "and")
+	}
+	if a.AppWouldDo {
+		s += "; " + appWouldDo
+	}
+	return s
 }

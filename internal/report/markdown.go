@@ -8,88 +8,105 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// Markdown writes the report for the comment on a pull request: what the classes of probes
-// amount to, a table for each namespace, and what was found. Whatever manifests say is escaped:
-// it makes no link, no heading, and mentions nobody.
+// Markdown writes the report for the comment on a pull request: the verdict and its causes, a table of what fails
+// or may, what was found, and the rest folded. Whatever manifests say is escaped: it makes no link, no heading, and
+// mentions nobody.
 func (r *Report) Markdown(w io.Writer) error {
 	var b strings.Builder
-	spaces, bare := r.spaces()
-	fmt.Fprintf(&b, "### rewrite-probes explain\n\n%s\n", prose(r.Summary(false)))
-	if len(spaces) > 0 {
-		b.WriteString("\n" + tallyWords(total(spaces)) + "\n")
+	v := r.view(true)
+	fmt.Fprintf(&b, "### %s\n", prose(v.Verdict))
+	if r.Config != "" {
+		fmt.Fprintf(&b, "\nfunctionConfig: %s\n", code(r.Config))
 	}
-	for _, s := range spaces {
-		markdownSpace(&b, s)
+	markdownMessages(&b, v.First)
+	markdownSection(&b, &v.Bad)
+	markdownMessages(&b, append(v.Bad.found(), v.Then...))
+	if n := v.Rest.Tally.Sum(); n > 0 {
+		fmt.Fprintf(&b, "\n<details><summary>%d work or are not affected</summary>\n", n)
+		markdownSection(&b, &v.Rest)
+		b.WriteString("\n</details>\n")
 	}
-	messages := r.elsewhere()
-	for _, s := range spaces {
-		for _, t := range s.Templates {
-			for _, f := range t.Findings {
-				m := messageOf(f)
-				m.Object = t.Object
-				messages = append(messages, m)
-			}
-		}
+	if len(v.Infos) > 0 {
+		fmt.Fprintf(&b, "\n<details><summary>%s</summary>\n", Plural(len(v.Infos), "note"))
+		markdownMessages(&b, v.Infos)
+		b.WriteString("\n</details>\n")
 	}
-	Sort(messages)
-	markdownMessages(&b, messages)
-	if len(bare) > 0 {
-		fmt.Fprintf(&b, "\n%s without probes or hooks.\n", Plural(len(bare), "pod template"))
+	if len(v.Bare) > 0 {
+		fmt.Fprintf(&b, "\n%s without probes or hooks.\n", Plural(len(v.Bare), "pod template"))
 	}
 	_, err := io.WriteString(w, field.WithoutCommands(b.String(), field.EscapedSign))
 	return err
 }
 
-// tallyWords words how many probes are in each class.
-func tallyWords(t tally) string {
-	var parts []string
-	for _, row := range classes {
-		words := string(row.class)
-		if row.class == failsToday {
-			words += " today"
+// found returns the errors and warnings of the section's plans, each with its object.
+func (s *section) found() (all []Message) {
+	for _, g := range s.Groups {
+		for _, w := range g.Workloads {
+			for _, m := range w.Found {
+				m.Object = w.Object
+				all = append(all, m)
+			}
 		}
-		parts = append(parts, fmt.Sprintf("%s %d %s", row.sign, t[row.class], words))
 	}
-	return strings.Join(parts, " · ")
+	return all
 }
 
-func markdownSpace(b *strings.Builder, s *space) {
-	b.WriteString("\n#### ")
-	if s.Name == "" {
-		b.WriteString("No namespace")
-	} else {
-		b.WriteString("Namespace " + code(s.Name))
-	}
-	if s.Known != "" {
-		b.WriteString("\n\n" + prose(s.Known))
-	}
-	b.WriteString("\n\n| workload | probe | today | why, or if what | after |\n|---|---|---|---|---|\n")
-	notes := s.notes()
-	for _, t := range s.Templates {
-		for i := range t.Probes {
-			v := viewOf(&t.Probes[i])
-			sign, _ := v.Class.sign()
-			cells := []string{
-				code(t.Object.Kind + " " + t.Object.Name),
-				v.Probe + " " + code(v.Container),
-				code(v.Before) + " " + sign + " " + v.Today,
-				prose(noted(v.Why, notes)),
-				prose(strings.Replace(v.After, "-> ", "→ ", 1)),
+func markdownSection(b *strings.Builder, s *section) {
+	markdownList(b, s.causes())
+	markdownNotes(b, s.Notes)
+	for _, g := range s.Groups {
+		if g.Name != "" {
+			b.WriteString("\n#### Namespace " + code(g.Name) + "\n")
+		}
+		markdownNotes(b, g.Notes)
+		b.WriteString("\n| workload | probe | today | after |\n|---|---|---|---|\n")
+		for _, w := range g.Workloads {
+			for _, row := range w.Rows {
+				markdownRow(b, w.Object, row)
 			}
-			b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
 		}
 	}
-	for i, note := range notes {
-		fmt.Fprintf(b, "\n(%d) %s\n", i+1, prose(note))
+}
+
+func markdownRow(b *strings.Builder, o *Object, r row) {
+	does := r.Class.Sign() + " " + r.Today + r.Ref + prose(r.Why)
+	cells := []string{
+		code(o.Kind + " " + o.Name),
+		r.Probe + " " + code(r.Container),
+		code(r.Before) + " " + does,
+		prose(strings.Replace(r.After, "-> ", "→ ", 1)),
+	}
+	b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+}
+
+// causes returns the causes of a section, each in words.
+func (s *section) causes() (all []string) {
+	for _, c := range s.Causes {
+		all = append(all, fmt.Sprintf("%d %s%s", c.Count, c.Today, c.Why))
+	}
+	return all
+}
+
+func markdownList(b *strings.Builder, all []string) {
+	for i, words := range all {
+		if i == 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(b, "%d. %s\n", i+1, prose(words))
+	}
+}
+
+func markdownNotes(b *strings.Builder, notes []string) {
+	if len(notes) > 0 {
+		b.WriteString("\n" + prose(strings.Join(notes, "; ")) + "\n")
 	}
 }
 
 func markdownMessages(b *strings.Builder, messages []Message) {
-	if len(messages) == 0 {
-		return
-	}
-	b.WriteString("\n#### What was found\n\n")
-	for _, m := range folded(messages, false) {
+	for i, m := range alikeOnce(folded(messages, true)) {
+		if i == 0 {
+			b.WriteByte('\n')
+		}
 		at := place(m.about().File, m.Line)
 		if at != "" {
 			at = code(at) + ": "

@@ -51,6 +51,11 @@ func folded(messages []Message, verbose bool) (all []*Message) {
 	if verbose {
 		return shown
 	}
+	return alikeOnce(shown)
+}
+
+// alikeOnce returns of messages that are alike the first, and how many more there are.
+func alikeOnce(shown []*Message) (all []*Message) {
 	count := make(map[string]int)
 	for _, m := range shown {
 		count[m.alike()]++

@@ -105,6 +105,8 @@ type Template struct {
 	transformer.Plan
 	Lines           []int // of the probes in the file; nil if unknown
 	IsWorkloadGroup bool  // it is a group of virtual machines, not a pod template
+	// Text returns the text of the object, and what the plan makes of it; nil if it changes nothing.
+	Text func() (before, after []byte, err error)
 }
 
 // Line returns the line of a probe in the file; 0 if unknown.

@@ -217,15 +217,16 @@ func TestThePageOfExplainEscapesWhatTheManifestsSay(t *testing.T) {
 				Probes:   []transformer.Verdict{{Container: "<i>", ProbeType: "livez", Before: "httpGet :80/<x>", State: transformer.LeftAlone, Reason: reason.HostNetwork, StrictTLS: world.Fails, Why: "no <certificate> `<y>`"}},
 				Findings: []transformer.Finding{{Severity: transformer.Info, Reason: reason.HostNetwork, Text: reason.Text{What: "<u>"}}},
 			},
+			Text: func() (before, after []byte, err error) { return []byte("<old\n"), []byte("  <new\n"), nil },
 		}},
-		Messages: []Message{{Severity: transformer.Error, Reason: reason.Unreadable, Text: reason.Text{What: "<s>"}, Object: &Object{File: "<t>"}}},
+		Messages: []Message{{Severity: transformer.Error, Reason: reason.Unreadable, Text: reason.Text{What: "<s>"}, Object: &Object{File: "<t>"}}, {Severity: transformer.Info, Text: reason.Text{What: "<u>"}, InPlan: true}},
 	}
 	var b bytes.Buffer
 	if err := r.HTML(&b, "apps", "v1"); err != nil {
 		t.Fatal(err)
 	}
 	page := b.String()
-	for _, raw := range []string{"<b>", "<i>", "<x>", "<u>", "<s>", "<t>", "<y>", "<certificate>", "a&b"} {
+	for _, raw := range []string{"<b> ", "<b>:", "<b></", "<i>", "<x>", "<u>", "<s>", "<t>", "<y>", "<certificate>", "a&b"} {
 		if strings.Contains(page, raw) {
 			t.Errorf("the page has %s as it is", raw)
 		}
@@ -233,13 +234,13 @@ func TestThePageOfExplainEscapesWhatTheManifestsSay(t *testing.T) {
 	// In every row a cell is below its heading.
 	_, table, _ := strings.Cut(page, "<thead>")
 	table, _, _ = strings.Cut(table, "</table>")
-	want := `<tr><th>probe<th>today<th>why, or if what<th>after<th>diff</tr></thead>
-<tr class="left-alone" data-class="fail"><td>liveness <small>&lt;i&gt;</small><td><code>httpGet :80/&lt;x&gt;</code> <b class="fail today">✗ fails</b><td>no &lt;certificate&gt; <code>&lt;y&gt;</code><td class="after">left alone: host network<td></tr>
+	want := `<tr><th>probe<th>today<th>after</tr></thead>
+<tr class="left-alone" data-class="fail"><td>liveness <small>&lt;i&gt;</small><td><code>httpGet :80/&lt;x&gt;</code> <b>✗ fails</b><td>not rewritten: the pod uses the node&#39;s network [host-network]</tr>
 `
 	if table != want {
 		t.Errorf("the table is\n%s\nwant\n%s", table, want)
 	}
-	for _, want := range []string{"<p>" + r.Summary(false) + "</p>", "&lt;b&gt;", "a&amp;b.yaml:2", "left alone: host network", "&lt;u&gt;", "&lt;t&gt;", `id="filter"`, "<script>", "</html>"} {
+	for _, want := range []string{"<h1>1 of 1 probe fails today. 1 object was not read.</h1>", "<b class=\"fail\">✗ 1 fails</b>: no &lt;certificate&gt; <code>&lt;y&gt;</code>", "&lt;b&gt;", "a&amp;b.yaml:2", "&lt;u&gt;", "&lt;t&gt;", "<del>-&lt;old</del>\n<ins>+  &lt;new</ins>\n", `id="filter"`, "<script>", "</html>"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %s", want)
 		}
@@ -271,7 +272,7 @@ func TestMarkdown_escapes(t *testing.T) {
 	}
 	for line := range strings.Lines(b.String()) {
 		cells := strings.Count(strings.ReplaceAll(line, `\|`, ""), "|")
-		if strings.HasPrefix(line, "|") && cells != 6 {
+		if strings.HasPrefix(line, "|") && cells != 5 {
 			t.Errorf("a row has %d bars: %s", cells, line)
 		}
 	}
@@ -328,7 +329,7 @@ func TestExplain_filesThatAreNoManifests(t *testing.T) {
 	}
 	for verbose, want := range map[bool]int{false: 0, true: 600} {
 		var b bytes.Buffer
-		r.Explain(&b, verbose, false)
+		r.Explain(&b, Screen{Verbose: verbose})
 		if got := strings.Count(b.String(), "info: "); got != want {
 			t.Errorf("verbose %t: %d infos, want %d", verbose, got, want)
 		}
@@ -340,18 +341,20 @@ func TestWhyAProbeIsLeftAloneIsSaid(t *testing.T) {
 	for key, want := range map[reason.Key]string{
 		reason.NoNetwork:      "the kubelet runs it in the container [no-network]",
 		reason.VMProbeWorks:   "Istio's agent makes it as it is [vm-probe-works]",
-		reason.NotSelected:    "the functionConfig's rewrite does not name it [not-selected]",
+		reason.NotSelected:    "`rewrite` of the functionConfig does not name its handler [not-selected]",
 		reason.NotRewritten:   "it was not rewritten [not-rewritten]",
-		reason.ProxyContainer: "the mesh's own proxy [proxy-container]",
-		reason.OptOut:         "opt out",
+		reason.ProxyContainer: "it is the mesh proxy's own [proxy-container]",
+		reason.OptOut:         "the annotation rewrite-probes.io/rewrite opts the pod out [opt-out]",
+		reason.PortUnresolved: "the port name does not exist [port-unresolved]",
+		reason.PortTaken:      "a container declares the port where rewritten probes are answered, or one of its probes asks it [port-taken]", // as in `reasons`
 	} {
 		r := &Report{Templates: []Template{{
 			Object: &Object{Kind: "Pod", Name: "web"},
 			Plan:   transformer.Plan{Probes: []transformer.Verdict{{Container: "web", ProbeType: "livez", Before: "exec", State: transformer.LeftAlone, Reason: key, StrictTLS: world.Unaffected}}},
 		}}}
 		var b bytes.Buffer
-		r.Explain(&b, false, false)
-		if !strings.Contains(b.String(), "\n  web  liveness  exec  – unaffected  left alone: "+want) {
+		r.Explain(&b, Screen{})
+		if !strings.Contains(b.String(), "\n  1 not affected: "+want+"\n") {
 			t.Errorf("%s:\n%s", key, &b)
 		}
 	}
@@ -507,27 +510,6 @@ func TestAFailureOfAProbeIsInTheCaseOfThatProbe(t *testing.T) {
 		}
 		if want := map[string]string{"LeaderWorkerSet web: " + probe.String(): "port", "LeaderWorkerSet web": "taken"}; !maps.Equal(got, want) || len(suite.Cases) != len(want) {
 			t.Errorf("%d templates: %d cases, the failures are %v, want %v", len(templates), len(suite.Cases), got, want)
-		}
-	}
-}
-
-// A reason stands outside of the table once: if several probes of the namespace share it, in whatever templates, and it is long.
-func TestALongReasonOfSeveralProbesIsANote(t *testing.T) {
-	for letters := longWhy - 2; letters <= longWhy+2; letters++ {
-		for probes := range 4 {
-			var s space
-			for range probes {
-				other := transformer.Verdict{StrictTLS: world.Fails, Why: strings.Repeat("x", len(s.Templates)+longWhy)} // is no other's
-				shared := transformer.Verdict{StrictTLS: world.Fails, Why: strings.Repeat("y", letters)}
-				s.Templates = append(s.Templates, &Template{Plan: transformer.Plan{Probes: []transformer.Verdict{other, shared}}})
-			}
-			var want []string
-			if probes > 1 && letters >= longWhy {
-				want = []string{strings.Repeat("y", letters)}
-			}
-			if got := s.notes(); !slices.Equal(got, want) {
-				t.Errorf("%d probes share a reason of %d letters: the notes are %q", probes, letters, got)
-			}
 		}
 	}
 }

@@ -15,8 +15,8 @@ import (
 // What fails in the mesh and was left alone is never "nothing to do".
 func TestExplain_failingProbeLeftAlone(t *testing.T) {
 	for outcome, want := range map[world.Outcome]string{
-		world.Fails:         "next: unless it is on purpose, have the readinessProbe of Deployment shop/web rewritten, which now fails; \"rewrite-probes reasons opt-out\" says how\n",
-		world.FalselyPasses: "which now falsely passes; \"rewrite-probes reasons opt-out\" says how\n",
+		world.Fails:         "next: unless it is on purpose, have the readinessProbe of Deployment shop/web rewritten; \"rewrite-probes reasons opt-out\" says how\n",
+		world.FalselyPasses: "have the readinessProbe of Deployment shop/web rewritten; \"rewrite-probes reasons opt-out\" says how\n",
 		world.Unaffected:    "next: nothing to do\n",
 	} {
 		var r report.Report
@@ -27,7 +27,7 @@ func TestExplain_failingProbeLeftAlone(t *testing.T) {
 			}}},
 		}, true)
 		var out bytes.Buffer
-		r.Explain(&out, false, false)
+		r.Explain(&out, report.Screen{})
 		if !strings.HasSuffix(out.String(), want) {
 			t.Errorf("%s:\n%s", outcome, out.String())
 		}
@@ -39,7 +39,7 @@ func TestExplainDoesNotSayNothingToDoBelowAWarning(t *testing.T) {
 	m := report.NewMessage(reason.PortUnresolved, reason.NewText("its port is not there"))
 	r.Messages = append(r.Messages, m)
 	var out bytes.Buffer
-	r.Explain(&out, false, false)
+	r.Explain(&out, report.Screen{})
 	if want := "next: what is warned of; \"rewrite-probes reasons port-unresolved\" explains it\n"; !strings.HasSuffix(out.String(), want) {
 		t.Errorf("got\n%s", out.String())
 	}
@@ -53,9 +53,9 @@ func TestExplain_fileAndLine(t *testing.T) {
 		var r report.Report
 		r.Add("web.yaml", report.Template{Object: &o}, true)
 		var out bytes.Buffer
-		r.Explain(&out, false, false)
-		if head, _, _ := strings.Cut(out.String(), "\n"); want == "" && strings.Contains(head, ":3") || !strings.Contains(head, want) {
-			t.Errorf("%q is not in %q", want, head)
+		r.Explain(&out, report.Screen{})
+		if text := out.String(); want == "" && strings.Contains(text, ":3") || !strings.Contains(text, strings.TrimRight("Deployment web  "+want, " ")+"\n") {
+			t.Errorf("%q is not in %q", want, text)
 		}
 	}
 }

@@ -46,22 +46,25 @@ func several() *Report {
 		{Op: field.Insert, Path: containers.Item("initContainers", 0), Value: field.Map{{Key: "name", Value: "probe-proxy"}}},
 	}
 	r := &Report{}
-	r.Add("web", Template{Object: web, Path: field.NewPath("spec", "template"), Lines: []int{4, 5}, Plan: transformer.Plan{
-		Known: "known of the shop", Edits: edits, Probes: []transformer.Verdict{probe("web", 0, "httpGet https :1/", long, ""), probe("log", 1, "tcpSocket :2", "", depends)},
-		Answer: transformer.Answer{By: "probe-proxy", Port: 80},
+	text := func() (before, after []byte, err error) {
+		return []byte("a: 1\nb: 2\nc: 3\nd: 4\ne: 5\n"), []byte("a: 1\nb: <2>\nc: 3\nd: 4\ne: 5\nf: 6\n"), nil
+	}
+	r.Add("web", Template{Object: web, Path: field.NewPath("spec", "template"), Lines: []int{4, 5}, Text: text, Plan: transformer.Plan{
+		Known: "known: the shop; the mesh", Edits: edits, Probes: []transformer.Verdict{probe("web", 0, "httpGet https :1/", long, ""), probe("log", 1, "tcpSocket :2", "", depends)},
+		Answer: transformer.Answer{By: "probe-proxy", Port: 80, AppWouldDo: true},
 		Findings: []transformer.Finding{
 			{Severity: transformer.Warning, Reason: reason.MayFail, Field: at(1, "livenessProbe"), Container: "log", Text: reason.Text{What: "may fail", Why: "because of <b>", Fix: "Do `this`"}},
 			{Severity: transformer.Error, Reason: reason.PortTaken, Field: at(1).Item("ports", 0), Container: "log", Text: reason.Text{What: "takes the port"}},
 		},
 	}}, true)
 	r.Add("db", Template{Object: db, Path: field.NewPath("spec", "template"), Plan: transformer.Plan{
-		Known: "known of the shop", Probes: []transformer.Verdict{
+		Known: "known: the shop; the mesh", Probes: []transformer.Verdict{
 			probe("db", 0, "grpc :3", long, ""), probe("db2", 1, "grpc :4", "", depends), probe("db3", 2, "grpc :5", "a short reason", ""), probe("db4", 3, "grpc :6", "a short reason", ""),
 			{Container: "vm", ProbeType: prober.Readiness, State: transformer.LeftAlone, Reason: reason.OptOut, StrictTLS: world.Unaffected, Absent: true},
 		},
 	}}, true)
 	r.Add("old", Template{Object: old, Path: field.NewPath("spec", "template"), Plan: transformer.Plan{
-		Known: "known of no namespace", Probes: []transformer.Verdict{{Container: "old", ProbeType: prober.PostStart, Before: "httpGet :7/", After: "httpGet :8/", State: transformer.WouldRestore, StrictTLS: world.FalselyPasses, Why: long}},
+		Known: "known: no namespace; the mesh", Probes: []transformer.Verdict{{Container: "old", ProbeType: prober.PostStart, Before: "httpGet :7/", After: "httpGet :8/", State: transformer.WouldRestore, StrictTLS: world.FalselyPasses, Why: long}},
 	}}, true)
 	r.Add("bare", Template{Object: bare}, true)
 	r.Add("bare", Template{Object: bare, Plan: transformer.Plan{Findings: []transformer.Finding{{Severity: transformer.Info, Reason: reason.OptOut, Text: reason.Text{What: "has opted out"}}}}}, true)
@@ -93,7 +96,7 @@ func TestSeveralNamespacesAreWrittenDown(t *testing.T) {
 			r := several()
 			if same { // what is known is the same in all namespaces, and is then said once
 				for i := range r.Templates {
-					r.Templates[i].Known = "known of all"
+					r.Templates[i].Known = "known: all"
 				}
 			}
 			var b bytes.Buffer
@@ -107,7 +110,8 @@ func TestSeveralNamespacesAreWrittenDown(t *testing.T) {
 			a.Files = append(a.Files, txtar.File{Name: fmt.Sprintf("%s, the same is known of all: %t", name, same), Data: []byte(strings.TrimSpace(text) + "\n")})
 		}
 	}
-	add("explain", twice, func(r *Report, w io.Writer) error { return r.Explain(w, false, false) })
+	add("explain", twice, func(r *Report, w io.Writer) error { return r.Explain(w, Screen{}) })
+	add("explain on 60 columns", once, func(r *Report, w io.Writer) error { return r.Explain(w, Screen{Verbose: true, Width: 60}) })
 	add("page", twice, func(r *Report, w io.Writer) error { return r.HTML(w, "apps", "v1") })
 	add("markdown", twice, (*Report).Markdown)
 	add("json", once, func(r *Report, w io.Writer) error { return r.JSON(w, r.CheckSummary()) })
@@ -252,21 +256,22 @@ func TestWhatAProbeDoesToday(t *testing.T) {
 		class        class
 		today, whyIs string
 	}{
-		{transformer.Verdict{StrictTLS: world.Fails, Why: "why"}, failsToday, "fails", "why"},
-		{transformer.Verdict{StrictTLS: world.FalselyPasses, Why: "why"}, failsToday, "passes falsely", "why"},
-		{transformer.Verdict{StrictTLS: world.Fails, Why: "why", If: "x"}, mayFail, "may fail", "if x"},
-		{transformer.Verdict{StrictTLS: world.FalselyPasses, If: "x"}, mayFail, "may pass falsely", "if x"},
+		{transformer.Verdict{StrictTLS: world.Fails, Why: "why"}, failsToday, "fails", ": why"},
+		{transformer.Verdict{StrictTLS: world.FalselyPasses, Why: "why"}, failsToday, "passes falsely", ": why"},
+		{transformer.Verdict{StrictTLS: world.Fails, Why: "why", If: "x"}, mayFail, "may fail", " if x"},
+		{transformer.Verdict{StrictTLS: world.FalselyPasses, If: "x"}, mayFail, "may pass falsely", " if x"},
 		{transformer.Verdict{StrictTLS: world.Fails, State: transformer.LeftAlone}, failsToday, "fails", ""},
-		{transformer.Verdict{StrictTLS: world.Fails, State: transformer.LeftAlone, If: "x"}, mayFail, "may fail", "if x"},
-		{transformer.Verdict{StrictTLS: world.Unaffected, State: transformer.LeftAlone}, leftAlone, "unaffected", ""},
+		{transformer.Verdict{StrictTLS: world.Fails, State: transformer.LeftAlone, If: "x"}, mayFail, "may fail", " if x"},
+		{transformer.Verdict{StrictTLS: world.Unaffected, State: transformer.LeftAlone}, leftAlone, "not affected", ""},
+		{transformer.Verdict{StrictTLS: world.Unaffected, State: transformer.LeftAlone, NeverWorks: "why"}, failsToday, "never works", ": why"},
 		{transformer.Verdict{StrictTLS: world.Unaffected, State: transformer.Rewritten}, works, "works", ""},
-		{transformer.Verdict{StrictTLS: world.Unaffected, State: transformer.WouldRewrite}, works, "works", ""},
+		{transformer.Verdict{StrictTLS: world.Unaffected, State: transformer.WouldRewrite, Works: "why"}, works, "works", ": why"},
 		{transformer.Verdict{StrictTLS: world.Unaffected, State: transformer.Refused}, works, "works", ""},
-		{transformer.Verdict{StrictTLS: world.Unaffected, State: transformer.WouldRewrite, Absent: true}, leftAlone, "not probed", "without a probe, Istio counts every machine of the group as healthy"},
-		{transformer.Verdict{StrictTLS: world.Unaffected, State: transformer.LeftAlone, Absent: true}, leftAlone, "not probed", "without a probe, Istio counts every machine of the group as healthy"},
+		{transformer.Verdict{StrictTLS: world.Unaffected, State: transformer.WouldRewrite, Absent: true}, leftAlone, "not probed", ": without a probe, Istio counts every machine of the group as healthy"},
+		{transformer.Verdict{StrictTLS: world.Unaffected, State: transformer.LeftAlone, Absent: true}, leftAlone, "not probed", ": without a probe, Istio counts every machine of the group as healthy"},
 	} {
-		if got := classOf(&c.v); got != c.class || today(&c.v) != c.today || why(&c.v) != c.whyIs {
-			t.Errorf("%+v: %s, %s, %s", c.v, got, today(&c.v), why(&c.v))
+		if class, does, why := today(&c.v); class != c.class || does != c.today || why != c.whyIs {
+			t.Errorf("%+v: %s, %s, %s", c.v, class, does, why)
 		}
 	}
 }

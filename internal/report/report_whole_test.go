@@ -85,8 +85,8 @@ func TestEveryFormatIsWrittenDown(t *testing.T) {
 		}
 		a.Files = append(a.Files, txtar.File{Name: name, Data: []byte(strings.TrimSuffix(text, "\n") + "\n")})
 	}
-	add("explain", func(w io.Writer) error { return r.Explain(w, false, false) })
-	add("explain in color, verbose", func(w io.Writer) error { return r.Explain(w, true, true) })
+	add("explain", func(w io.Writer) error { return r.Explain(w, Screen{}) })
+	add("explain in color, verbose", func(w io.Writer) error { return r.Explain(w, Screen{Verbose: true, Color: true}) })
 	add("page", func(w io.Writer) error { return r.HTML(w, "apps", "v1") })
 	add("markdown", r.Markdown)
 	add("json", func(w io.Writer) error { return r.JSON(w, r.CheckSummary()) })
@@ -126,7 +126,7 @@ func (failing) Write([]byte) (int, error) { return 0, errFull }
 func TestWhatCannotBeWrittenIsAnError(t *testing.T) {
 	r := everything()
 	for name, err := range map[string]error{
-		"explain": r.Explain(failing{}, false, false), "page": r.HTML(failing{}, "", ""), "json": r.JSON(failing{}, ""), "sarif": r.SARIF(failing{}, "", nil), "junit": r.JUnit(failing{}),
+		"explain": r.Explain(failing{}, Screen{}), "page": r.HTML(failing{}, "", ""), "json": r.JSON(failing{}, ""), "sarif": r.SARIF(failing{}, "", nil), "junit": r.JUnit(failing{}),
 	} {
 		if !errors.Is(err, errFull) {
 			t.Errorf("%s: %v", name, err)
@@ -228,8 +228,8 @@ func TestNextIsWhatFailsThenTheChangeThenWhatWasLeft(t *testing.T) {
 		{fmt.Sprintf(fix, "may-fail"), Report{Messages: []Message{warned}, Strict: true, Changed: 1}},
 		{fmt.Sprintf(fix, "port-taken"), Report{Messages: []Message{warned, failed}, Changed: 1}},
 		{change, Report{Messages: []Message{warned}, Changed: 1, Templates: []Template{left(transformer.LeftAlone, world.Fails, "")}}},
-		{`unless it is on purpose, have the readinessProbe of Pod web rewritten, which now fails; "rewrite-probes reasons opt-out" says how`, Report{Templates: []Template{{}, left(transformer.LeftAlone, world.Fails, "")}}},
-		{`unless it is on purpose, have the readinessProbe of Pod web rewritten, which perhaps fails; "rewrite-probes reasons opt-out" says how`, Report{Templates: []Template{left(transformer.LeftAlone, world.Fails, "it is injected")}}},
+		{`unless it is on purpose, have the readinessProbe of Pod web rewritten; "rewrite-probes reasons opt-out" says how`, Report{Templates: []Template{{}, left(transformer.LeftAlone, world.Fails, "")}}},
+		{`unless it is on purpose, have the readinessProbe of Pod web rewritten; "rewrite-probes reasons opt-out" says how`, Report{Templates: []Template{left(transformer.LeftAlone, world.Fails, "it is injected")}}},
 		{"nothing to do", Report{Templates: []Template{left(transformer.Rewritten, world.Fails, "")}}},
 		{"nothing to do", Report{Templates: []Template{left(transformer.LeftAlone, world.Unaffected, "")}}},
 	} {
@@ -246,10 +246,10 @@ func TestWhoAnswersIsSaidAsFarAsItIsKnown(t *testing.T) {
 		"a answers on port 1":                   {By: "a", Port: 1},
 		"a answers in Kuma; added: container c": {By: "a", Mesh: "Kuma", AddsContainer: "c"},
 		"a answers; added: annotation k":        {By: "a", AddsAnnotations: field.KeyValues{{Key: "k", Value: "v"}}},
-		"a answers; added: container c, annotation k and annotation l; why\\n":                                        {By: "a", AddsContainer: "c", AddsAnnotations: field.KeyValues{{Key: "k"}, {Key: "l"}}, Because: "why\n"},
-		"a answers; `answeredBy: app` would do with one annotation, since no Service here leads to the probes' ports": {By: "a", AppWouldDo: true},
+		"a answers: why\n; added: container c, annotation k and annotation l":                                          {By: "a", AddsContainer: "c", AddsAnnotations: field.KeyValues{{Key: "k"}, {Key: "l"}}, Because: "why\n"},
+		"a answers; you may not need probe-proxy: no Service uses these ports. Set `answeredBy: app` (one annotation)": {By: "a", AppWouldDo: true},
 	} {
-		if got := strings.Join((&Template{Plan: transformer.Plan{Answer: a}}).notes(), "\n"); got != want {
+		if got := (&Template{Plan: transformer.Plan{Answer: a}}).answers(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -1,0 +1,119 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// pageDiffs writes the diffs of a page. Every workload gets the same container, so of many added lines that
+// an earlier diff has, only the first are written again.
+type pageDiffs struct{ shown []addition }
+
+// An addition is lines that a diff adds one below the other.
+type addition struct {
+	by   string // the object
+	text string // each line between two line breaks
+}
+
+const (
+	mostAdditions = 50 // that are looked through: what is common comes early
+	leastCommon   = 6  // lines that are worth a reference
+	shownAgain    = 2  // lines of those, which say what they are
+)
+
+// of returns what the plan changes in the text of the object, escaped: old lines, new lines, and a few around
+// them; "" if it changes nothing.
+func (d *pageDiffs) of(t *Template) string {
+	if t.Text == nil {
+		return ""
+	}
+	before, after, err := t.Text()
+	if err != nil {
+		return escaped(err.Error())
+	}
+	_, hunks, _ := bytes.Cut(diff.Diff("", before, "", after), []byte("\n@@"))
+	var b strings.Builder
+	var run []string // of lines with the same sign
+	for line := range strings.Lines(string(hunks)) {
+		line = strings.TrimRight(line, "\r\n")
+		if b.Len()+len(run) == 0 && strings.HasSuffix(line, " @@") { // the head of the first hunk
+			continue
+		}
+		if len(run) > 0 && run[0][:1] != line[:1] {
+			d.write(&b, run, t.Object)
+			run = nil
+		}
+		run = append(run, line)
+	}
+	d.write(&b, run, t.Object)
+	return b.String()
+}
+
+// write writes lines of a diff that have the same sign.
+func (d *pageDiffs) write(b *strings.Builder, run []string, of *Object) {
+	if len(run) == 0 {
+		return
+	}
+	tag := ""
+	switch run[0][0] {
+	case '+':
+		tag = "ins"
+		all := run
+		run = d.shortened(run)
+		if len(d.shown) < mostAdditions && len(all) >= leastCommon {
+			d.shown = append(d.shown, addition{of.Kind + " " + of.Name, "\n" + strings.Join(all, "\n") + "\n"})
+		}
+	case '-':
+		tag = "del"
+	case '@':
+		run = []string{"⋮"}
+	}
+	lines := make([]string, len(run))
+	for i, line := range run {
+		lines[i] = inText.Replace(field.Printable(line))
+	}
+	text := field.WithoutCommands(strings.Join(lines, "\n"), referenceTo)
+	if tag != "" {
+		text = "<" + tag + ">" + text + "</" + tag + ">"
+	}
+	b.WriteString(text + "\n")
+}
+
+// inText escapes what stands between tags, where quotes may stay.
+var inText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
+// shortened returns added lines without most of those that an earlier diff has below each other.
+func (d *pageDiffs) shortened(run []string) (short []string) {
+	for len(run) > 0 {
+		n, by := d.common(run)
+		if n < leastCommon {
+			short, run = append(short, run[0]), run[1:]
+			continue
+		}
+		short = append(short, run[:shownAgain]...)
+		short = append(short, fmt.Sprintf("+ … %d lines as in %s", n-shownAgain, by))
+		run = run[n:]
+	}
+	return short
+}
+
+// common returns how many lines at the beginning an earlier diff has too, and whose it is.
+func (d *pageDiffs) common(run []string) (most int, by string) {
+	for _, a := range d.shown {
+		n := 0
+		for text := "\n"; n < len(run); n++ {
+			if text += run[n] + "\n"; !strings.Contains(a.text, text) {
+				break
+			}
+		}
+		if n > most {
+			most, by = n, a.by
+		}
+	}
+	return most, by
+}
