@@ -109,7 +109,11 @@ kustomizations that are not built. --allow-empty accepts them.`,
 		case "markdown":
 			return r.Markdown(t.out)
 		}
-		return r.Explain(t.out, report.Screen{Verbose: t.verbose, Color: t.colorOf(t.out), Width: widthOf(t.out)})
+		return r.Explain(t.out, report.Screen{
+			Verbose: t.verbose,
+			Color:   t.colorOf(t.out),
+			Width:   widthOf(t.out),
+		})
 	}
 	t.inspects(cmd, inspection{
 		wants:   func(string) pipeline.Wants { return pipeline.Inspect },

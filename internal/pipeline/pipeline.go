@@ -335,6 +335,7 @@ func judgedBy(p, more transformer.Plan) transformer.Plan {
 	for i := range p.Probes {
 		to, from := &p.Probes[i], &more.Probes[i]
 		to.StrictTLS, to.Why, to.If, to.MayBeServed = from.StrictTLS, from.Why, from.If, from.MayBeServed
+		to.Works, to.NeverWorks = from.Works, from.NeverWorks
 	}
 	p.Known = more.Known
 	for _, f := range more.Findings {

@@ -54,7 +54,7 @@ type explanation struct {
 // that fail today, then those that may, each with a line for every probe; the rest, folded unless everything
 // is shown; and what to do next.
 func (r *Report) Explain(w io.Writer, on Screen) error {
-	v := r.view(on.Verbose)
+	v := viewOf(r, on.Verbose)
 	x := &explanation{Screen: on}
 	x.collectFixes(v)
 	x.line(bold, "", v.Verdict)
@@ -210,10 +210,11 @@ func cells(r row, shortened int) []cell {
 	default:
 		after += " (" + why + ")"
 	}
+	does = strings.TrimSpace(does + r.Ref)
 	return []cell{
 		{field.Printable(r.Container), ""},
 		{r.Probe, ""},
-		{r.Class.Sign() + " " + strings.TrimSpace(does+r.Ref), classes[r.Class.rank()].color},
+		{r.Class.Sign() + " " + does, classes[r.Class.rank()].color},
 		{field.Printable(r.Before), ""},
 		{field.Printable(after), stateColors[r.State]},
 	}
@@ -341,7 +342,8 @@ func (t *Template) notes(all bool) (notes []string) {
 	if known, isKnown := strings.CutPrefix(t.Known, "known: "); isKnown && all {
 		notes = strings.Split(known, "; ")
 	}
-	if a := &t.Answer; a.By != "" && (a.Because != "" || all && a.Mesh != "" && t.Known == "") {
+	namesMesh := all && t.Answer.Mesh != "" && t.Known == ""
+	if t.Answer.By != "" && (t.Answer.Because != "" || namesMesh) {
 		notes = append(notes, t.who())
 	}
 	if t.Answer.AppWouldDo {

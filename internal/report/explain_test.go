@@ -105,7 +105,7 @@ func TestExplainKeepsTheWidth(t *testing.T) {
 					t.Errorf("%d columns: %q", width, line)
 				}
 			}
-			if got := len(regexp.MustCompile(`(?m)^  \S+ +(liveness|readiness|startup|preStop|postStart)  `).FindAllString(b.String(), -1)); got != r.verdictCount().probes+r.verdictCount().hooks {
+			if got := len(regexp.MustCompile(`(?m)^  \S+ +(liveness|readiness|startup|preStop|postStart)  `).FindAllString(b.String(), -1)); got != countOf(r).probes+countOf(r).hooks {
 				t.Errorf("%d columns: %d rows:\n%s", width, got, &b)
 			}
 		}
@@ -184,7 +184,7 @@ func TestTheVerdict(t *testing.T) {
 		for range c.unread {
 			r.Messages = append(r.Messages, NewMessage(reason.NotBuilt, reason.NewText("x")))
 		}
-		if got := r.verdict(); got != c.want {
+		if got := verdictOf(r); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}

@@ -37,7 +37,7 @@ func (r *Report) HTML(w io.Writer, input, version string) error {
 	if err != nil {
 		return err
 	}
-	v := pageView{view: r.view(true), Input: input, Version: version, Config: r.Config, Tally: make(tally)}
+	v := pageView{view: viewOf(r, true), Input: input, Version: version, Config: r.Config, Tally: make(tally)}
 	v.Errors = Count(r.Messages, transformer.Error)
 	for _, s := range []*section{&v.Bad, &v.Rest} {
 		for c, n := range s.Tally {

@@ -66,7 +66,8 @@ func (d *pageDiffs) write(b *strings.Builder, run []string, of *Object) {
 		all := run
 		run = d.shortened(run)
 		if len(d.shown) < mostAdditions && len(all) >= leastCommon {
-			d.shown = append(d.shown, addition{of.Kind + " " + of.Name, "\n" + strings.Join(all, "\n") + "\n"})
+			text := "\n" + strings.Join(all, "\n") + "\n"
+			d.shown = append(d.shown, addition{of.Kind + " " + of.Name, text})
 		}
 	case '-':
 		tag = "del"

@@ -13,7 +13,7 @@ import (
 // mentions nobody.
 func (r *Report) Markdown(w io.Writer) error {
 	var b strings.Builder
-	v := r.view(true)
+	v := viewOf(r, true)
 	fmt.Fprintf(&b, "### %s\n", prose(v.Verdict))
 	if r.Config != "" {
 		fmt.Fprintf(&b, "\nfunctionConfig: %s\n", code(r.Config))

@@ -180,8 +180,8 @@ type view struct {
 	Infos     []Message   // infos, those about pod templates too
 }
 
-// view sorts what was found for people. With all, it has what is known of the mesh.
-func (r *Report) view(all bool) *view {
+// viewOf sorts what was found for people. With all, it has what is known of the mesh.
+func viewOf(r *Report, all bool) *view {
 	v := &view{}
 	var bad, rest []*workload
 	for i := range r.Templates {
@@ -208,7 +208,7 @@ func (r *Report) view(all bool) *view {
 			v.Then = append(v.Then, m)
 		}
 	}
-	v.Verdict = r.verdict()
+	v.Verdict = verdictOf(r)
 	return v
 }
 
@@ -231,7 +231,10 @@ func sectionOf(all []*workload, classes ...class) section {
 // add puts a workload into its group, and counts its rows and their causes.
 func (s *section) add(w *workload, of []class) {
 	name := w.Object.Namespace
-	at := slices.IndexFunc(s.Groups, func(g *group) bool { return g.Name == name && g.Workloads[0].rank == w.rank })
+	isSame := func(g *group) bool {
+		return g.Name == name && g.Workloads[0].rank == w.rank
+	}
+	at := slices.IndexFunc(s.Groups, isSame)
 	if at < 0 {
 		at = len(s.Groups)
 		s.Groups = append(s.Groups, &group{Name: name})

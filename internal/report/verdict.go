@@ -19,7 +19,7 @@ type verdictCount struct {
 	stillFail, stillMay int // after the change
 }
 
-func (r *Report) verdictCount() (n verdictCount) {
+func countOf(r *Report) (n verdictCount) {
 	for i := range r.Templates {
 		for j := range r.Templates[i].Probes {
 			n.add(&r.Templates[i].Probes[j])
@@ -53,10 +53,10 @@ func (n *verdictCount) add(v *transformer.Verdict) {
 	}
 }
 
-// verdict says in a few sentences what a reviewer decides by: how many probes fail today, how many do after
+// verdictOf says in a few sentences what a reviewer decides by: how many probes fail today, how many do after
 // the change, and what was not read.
-func (r *Report) verdict() string {
-	n := r.verdictCount()
+func verdictOf(r *Report) string {
+	n := countOf(r)
 	all := n.noun()
 	var said []string
 	of := func(some int, does string) string {
@@ -84,8 +84,8 @@ func (r *Report) verdict() string {
 	case n.rewritten > 0:
 		said = append(said, fmt.Sprintf("After this change: %d.", n.stillFail))
 	}
-	if unread := r.unread(); unread > 0 {
-		said = append(said, Plural(unread, "object")+agree(unread, " was", " were")+" not read.")
+	if some := unread(r); some > 0 {
+		said = append(said, Plural(some, "object")+agree(some, " was", " were")+" not read.")
 	}
 	return strings.Join(said, " ")
 }
@@ -106,7 +106,7 @@ func agree(n int, one, many string) string {
 }
 
 // unread returns how many errors are about what nobody read: objects, charts, templates.
-func (r *Report) unread() (n int) {
+func unread(r *Report) (n int) {
 	for _, m := range r.Messages {
 		if m.Severity == transformer.Error && slices.Contains(unreadReasons, m.Reason) {
 			n++
