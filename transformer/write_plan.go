@@ -73,7 +73,9 @@ func (d *decision) verdict(s *ruling, failed, changes bool) Verdict {
 			v.RewritesDisputed = d.inspection.learned.Rewrites.At
 		}
 		v.MayBeServed = s.reason != reason.None && d.servedByRewriter(s.site)
-		v.NeverWorks = d.whyNever(s.site)
+		if s.reason != reason.ProbesMadeElsewhere { // else that controller completes it
+			v.NeverWorks = d.whyNever(s.site)
+		}
 		if f == world.Spared && s.target != nil {
 			v.Works = d.whyWorks(s.site)
 		}
