@@ -85,7 +85,7 @@ func rewrite(o *Object, t *yaml.Tree, edits []field.Edit) ([]splice, []Notice, e
 
 // PreviewText returns the object's text, and the text that it would have with the edits. The object stays
 // as it is.
-func (o *Object) PreviewText(edits []field.Edit) (before, after []byte, err error) {
+func PreviewText(o *Object, edits []field.Edit) (before, after []byte, err error) {
 	t, err := o.load()
 	if err != nil {
 		return nil, nil, err

@@ -263,7 +263,7 @@ func (r *run) keep(s *subject, planned report.Template) {
 		planned.Edits, planned.Findings = nil, nil
 	}
 	if o, edits := s.Object, planned.Edits; r.wants.Templates && len(edits) > 0 {
-		planned.Text = func() (before, after []byte, err error) { return o.PreviewText(edits) }
+		planned.Text = func() (before, after []byte, err error) { return manifest.PreviewText(o, edits) }
 	}
 	r.out.Add(s.Stream().Name(), planned, r.wants.Templates)
 }
