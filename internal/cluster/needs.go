@@ -83,6 +83,9 @@ func (r *reader) wanted() (all []need) {
 		add(need{GroupKind: deployment, beside: true, queries: (*reader).controlPlanes})
 	}
 	for _, k := range surroundings.Rows() {
+		if k.InFiles {
+			continue
+		}
 		for _, name := range k.Names {
 			n := need{GroupKind: name}
 			switch {

@@ -148,6 +148,94 @@ func TestObjectsOfAnInstallationStateFacts(t *testing.T) {
 	}
 }
 
+// What another program installs Istio with states the same: what its values lack has the chart's default, if no other
+// file may set it.
+func TestWhatIstioIsInstalledWithStatesFacts(t *testing.T) {
+	object := func(apiVersion, kind, name, spec string) string {
+		return "apiVersion: " + apiVersion + "\nkind: " + kind + "\nmetadata: {name: " + name + ", namespace: x}\nspec: " + spec + "\n"
+	}
+	flux := func(chart, spec string) string {
+		return object("helm.toolkit.fluxcd.io/v2", "HelmRelease", "mesh", "{chart: {spec: {chart: "+chart+", version: 1.26.1}}"+spec+"}")
+	}
+	argo := func(helm string) string {
+		return object("argoproj.io/v1alpha1", "Application", "mesh", "{source: {chart: istiod, targetRevision: 1.26.1, helm: "+helm+"}}")
+	}
+	k3s := func(spec string) string {
+		return object("helm.cattle.io/v1", "HelmChart", "mesh", "{chart: oci://x/istiod"+spec+"}")
+	}
+	kustomize := func(chart string) string {
+		return "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nhelmCharts:\n- {name: base}\n- {name: istiod, version: 1.26.1" + chart + "}\n"
+	}
+	istioctl := func(spec string) string {
+		return object("install.istio.io/v1alpha1", "IstioOperator", "mesh", "{"+spec+"}")
+	}
+	sail := func(name, spec string) string {
+		return object("sailoperator.io/v1", "Istio", name, "{version: v1.26.1"+spec+"}")
+	}
+	const leaves, hold = "{sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}}", "{meshConfig: {defaultConfig: {holdApplicationUntilProxyStarts: true}}}"
+	for _, c := range []struct{ name, object, want string }{
+		{"Flux, defaults", flux("istiod", ""), "r+ n- h-"},
+		{"Flux, values", flux("istiod", ", values: "+leaves), "r- n- h-"},
+		{"Flux, the mesh's values", flux("istiod", ", values: "+hold), "r+ n- h+"},
+		{"Flux, another chart", flux("gateway", ", values: "+leaves), "r? n? h?"},
+		{"Flux, an external control plane", flux("istiod", ", values: {profile: remote}"), "r? n? h?"},
+		{"Flux, a variable", flux("istiod", ", values: {sidecarInjectorWebhook: {rewriteAppHTTPProbe: \"${X}\"}}"), "r? n- h-"},
+		{"Flux, native", flux("istiod", ", values: {pilot: {env: {ENABLE_NATIVE_SIDECARS: 'true'}}}"), "r+ n+ h-"},
+		{"Flux, an older behaviour", flux("istiod", ", values: {compatibilityVersion: '1.24'}"), "r+ n? h-"},
+		{"Flux, values elsewhere", flux("istiod", ", valuesFrom: [{kind: Secret, name: a}]"), "r? n? h?"},
+		{"Flux, values elsewhere and here", flux("istiod", ", valuesFrom: [{kind: Secret, name: a}], values: "+leaves), "r- n? h?"},
+		{"Flux, rendered again", flux("istiod", ", postRenderers: []"), "r? n? h?"},
+		{"Flux, an artifact", object("helm.toolkit.fluxcd.io/v2", "HelmRelease", "mesh", "{chartRef: {kind: OCIRepository, name: istiod}, values: "+leaves+"}"), "r- n? h?"},
+		{"Flux, a patch of another object", object("helm.toolkit.fluxcd.io/v2", "HelmRelease", "istiod", "{values: "+leaves+"}"), "r- n? h?"},
+		{"Flux, a patch that contradicts", flux("istiod", "") + "---\n" + object("helm.toolkit.fluxcd.io/v2", "HelmRelease", "istiod", "{values: "+leaves+"}"), "r? n- h-"},
+		{"Argo CD, defaults", argo("{}"), "r+ n- h-"},
+		{"Argo CD, values", argo("{values: '" + leaves + "'}"), "r- n- h-"},
+		{"Argo CD, values that are an object count more", argo("{values: '" + leaves + "', valuesObject: {a: b}}"), "r+ n- h-"},
+		{"Argo CD, parameters count most", argo("{valuesObject: {sidecarInjectorWebhook: {rewriteAppHTTPProbe: true}, a: b}, parameters: [{name: sidecarInjectorWebhook.rewriteAppHTTPProbe, value: 'false'}]}"), "r- n- h-"},
+		{"Argo CD, a file of values", argo("{valueFiles: [a.yaml]}"), "r? n? h?"},
+		{"Argo CD, text that is none", argo("{values: '[]'}"), "r? n? h?"},
+		{"Argo CD, several sources", object("argoproj.io/v1alpha1", "Application", "mesh", "{sources: [{path: a}, {chart: istiod, targetRevision: 1.26.1, helm: {valuesObject: "+leaves+"}}]}"), "r- n- h-"},
+		{"Argo CD, another chart", object("argoproj.io/v1alpha1", "Application", "mesh", "{source: {chart: x}}"), "r? n? h?"},
+		{"k3s, defaults of the newest", k3s(""), "r+ n? h-"},
+		{"k3s, values", k3s(", version: 1.26.1, valuesContent: '" + leaves + "'"), "r- n- h-"},
+		{"k3s, set counts more", k3s(", valuesContent: 'sidecarInjectorWebhook: {rewriteAppHTTPProbe: true}', set: {sidecarInjectorWebhook.rewriteAppHTTPProbe: 'false', global.proxy.holdApplicationUntilProxyStarts: 'true'}"), "r- n? h+"},
+		{"kustomize, defaults", kustomize(""), "r+ n- h-"},
+		{"kustomize, values", kustomize(", valuesInline: " + leaves), "r- n- h-"},
+		{"kustomize, a file", kustomize(", valuesFile: a.yaml"), "r? n? h?"},
+		{"kustomize, a file and values", kustomize(", valuesFile: a.yaml, valuesInline: " + leaves), "r- n? h?"},
+		{"kustomize, a file that counts more", kustomize(", valuesFile: a.yaml, valuesMerge: merge, valuesInline: " + leaves), "r? n? h?"},
+		{"kustomize, other charts", "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nhelmCharts: [{name: base}]\n", "r? n? h?"},
+		{"istioctl, defaults", istioctl(""), "r+ n? h-"},
+		{"istioctl", istioctl("tag: 1.31.0, values: " + leaves + ", meshConfig: {defaultConfig: {holdApplicationUntilProxyStarts: true}}, components: {pilot: {k8s: {env: [{name: ENABLE_NATIVE_SIDECARS, value: 'true'}]}}}"), "r- n+ h+"},
+		{"istioctl, another revision", istioctl("revision: canary, values: " + leaves), "r? n? h?"},
+		{"istioctl, overlays", istioctl("components: {pilot: {k8s: {overlays: []}}}"), "r? n? h?"},
+		{"Sail", sail("default", ", values: "+leaves), "r- n- h-"},
+		{"Sail, another revision", sail("canary", ", values: "+leaves), "r? n? h?"},
+		{"Sail, a revision of each version", sail("default", ", updateStrategy: {type: RevisionBased}, values: "+leaves), "r? n? h?"},
+		{"a revision in the values", flux("istiod", ", values: {revision: canary, sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}}"), "r? n? h?"},
+	} {
+		// The Namespace asks for the default revision, which the second object installs.
+		text := documents(web, c.object)
+		if strings.Contains(c.want, "r? n? h?") {
+			text = documents(web, c.object, injectorOf("", "{\"sidecarInjectorWebhook\": {\"rewriteAppHTTPProbe\": \"${X}\"}}"))
+		}
+		s := of(t, "shop", "a.yaml", text)
+		pods := &surroundings.Pods{Namespace: "shop", Kind: "Deployment", Name: "web", Labels: field.KeyValues{}, Spec: &pod.Spec{}}
+		x := s.Istio(pods, "", field.KeyValues{{Key: "istio-injection", Value: "enabled"}}, true)
+		got := ""
+		for i, fact := range []surroundings.Stated{x.Rewrites, x.Native, x.Holds(certain.Maybe)} {
+			word := stated(fact)
+			if word == "" {
+				word = "?"
+			}
+			got += " " + "rnh"[i:i+1] + word
+		}
+		if got = got[1:]; got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
 // Only a whole cluster says that there is no webhook.
 func TestAWholeClusterSaysWhatIsNotThere(t *testing.T) {
 	for _, whole := range []bool{true, false} {

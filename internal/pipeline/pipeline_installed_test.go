@@ -26,6 +26,8 @@ func installations(rnd *rand.Rand) string {
 		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: istio" + revision + ", namespace: istio-system}\ndata:\n  mesh: '{defaultConfig: {holdApplicationUntilProxyStarts: " + pick("true", "false") + ", statusPort: " + pick("15020", "15030") + "}}'\n",
 		"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: istiod" + revision + ", namespace: istio-system}\nspec:\n  template:\n    spec:\n      containers:\n      - name: discovery\n        image: istio/pilot:" +
 			pick("1.24.0", "1.31.0") + "\n        env: [{name: ENABLE_NATIVE_SIDECARS, value: '" + pick("true", "false", "auto") + "'}]\n",
+		"apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: istiod, namespace: istio-system}\nspec:\n  chart: {spec: {chart: istiod, version: " + pick("1.24.0", "1.31.0") + "}}\n" +
+			"  values: {sidecarInjectorWebhook: {rewriteAppHTTPProbe: " + pick("true", "false") + "}, revision: '" + strings.TrimPrefix(revision, "-") + "'}\n",
 		"apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata: {name: hooks" + revision + ", labels: {istio.io/rev: " + label + "}}\nwebhooks:\n- name: x.sidecar-injector.istio.io\n  namespaceSelector: {" +
 			pick("", "matchLabels: {istio-injection: enabled}", "matchLabels: {a: b}") + "}\n",
 	} {

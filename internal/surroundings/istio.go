@@ -296,6 +296,10 @@ func planes(s *Surroundings, where lie) (all []*plane) {
 		d.plane.Object = &d.Object
 		all = append(all, &d.plane)
 	}
+	for _, d := range istioDesireds.in(s, where) {
+		d.plane.Object = &d.Object
+		all = append(all, &d.plane)
+	}
 	return all
 }
 

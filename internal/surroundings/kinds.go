@@ -32,7 +32,10 @@ var (
 	istioConfigs           = kind[istioConfig](Anywhere, "ConfigMap").from("data").named("istio", "istio-*")
 	istiods                = kind[istiod](Anywhere, "Deployment.apps").named("istiod", "istiod-*")
 	istioHooks             = kind[istioWebhooks](Anywhere, "MutatingWebhookConfiguration.admissionregistration.k8s.io").from()
-	nodes                  = kind[node](Anywhere, "Node").from("status")
+	istioDesireds          = kind[istioDesired](Anywhere,
+		"HelmRelease.helm.toolkit.fluxcd.io", "Application.argoproj.io", "HelmChart.helm.cattle.io",
+		"Kustomization.kustomize.config.k8s.io", "IstioOperator.install.istio.io", "Istio.sailoperator.io").from().inFiles()
+	nodes = kind[node](Anywhere, "Node").from("status")
 	// OpenShift is any kind that only OpenShift has, among those that are found beside workloads.
 	OpenShift = kind[Object](Mark,
 		"DeploymentConfig.apps.openshift.io", "BuildConfig.build.openshift.io", "ImageStream.image.openshift.io",
@@ -59,6 +62,9 @@ type Kind struct {
 	// Named are the names of the objects that count; one that ends in "*" stands for all that begin
 	// like it. All count without.
 	Named []string
+	// InFiles is set if a cluster has what the objects of the kind make, so that nobody asks it for these.
+	InFiles bool
+
 	index int
 	path  field.Path // of the content that is read
 	make  func() any
@@ -100,6 +106,12 @@ func (k Of[T]) from(keys ...string) Of[T] {
 // named says which names the objects have that count.
 func (k Of[T]) named(names ...string) Of[T] {
 	k.Named = names
+	return k
+}
+
+// inFiles sets InFiles.
+func (k Of[T]) inFiles() Of[T] {
+	k.InFiles = true
 	return k
 }
 
