@@ -130,6 +130,9 @@ func (t *tool) runCluster(
 	if len(args) > 0 {
 		streams, beside = p.streams, slices.Concat(read.Streams, read.Beside)
 	}
+	if wants == pipeline.Inspect {
+		spendMemory()
+	}
 	done := t.progress("planning")
 	defer done()
 	run := pipeline.RunBeside

@@ -148,6 +148,9 @@ func (f *editFlags) emitFiles(std streams, p *pkg, r *report.Report, changed []*
 	for i, s := range changed {
 		texts[i], problems[i] = s.Text()
 	}
+	if f.diff {
+		spendMemory()
+	}
 	half := f.halfWritten(p)
 	ctx, stop := f.untilSignal()
 	defer stop()

@@ -88,8 +88,8 @@ What works or is not affected is folded if something fails. -v shows everything:
 is known of the mesh, and notes.
 
 "rewrite-probes reasons KEY" shows the cause and the fix. -o html makes a page for a browser,
-with the change as a diff, to attach to a review. -o markdown makes tables for a pull
-request's comment.
+with the change as a diff, to attach to a review. It shows 5,000 pod templates and counts the
+others. -o markdown makes tables for a pull request's comment.
 
 --cluster asks a cluster through your kubectl, as check does. What it tells changes what
 happens to probes today, not what rewrite-probes would write.

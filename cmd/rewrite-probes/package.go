@@ -127,8 +127,11 @@ func (p *pkg) readFiles(command string, args, ignore []string) error {
 		p.note(link, reason.Link, "not checked: this is a link to a folder")
 	}
 	patches := p.fence.findPatches(p.files)
+	size := 0
 	for _, f := range p.files {
 		text, err := p.read(f)
+		size += len(text)
+		tuneMemory(size)
 		switch {
 		case text == nil && err == nil:
 		case err != nil:
@@ -347,6 +350,9 @@ func (t *tool) runPipeline(
 	p, c, err := t.readInput(cmd, args)
 	if err != nil {
 		return nil, nil, err
+	}
+	if wants == pipeline.Inspect {
+		spendMemory()
 	}
 	done := t.progress("planning " + report.Plural(len(p.streams), "file"))
 	r := pipeline.Run(p.streams, c, wants)

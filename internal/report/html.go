@@ -2,10 +2,12 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"text/template"
@@ -28,6 +30,33 @@ type pageView struct {
 	Errors                 int
 }
 
+// mostOnPage is how many pod templates with probes the page shows, and as many without, and notes. A browser
+// needs seconds for more, and nobody reads them.
+const mostOnPage = 5000
+
+// shorten leaves so many pod templates on the page, of the largest namespaces first. Those that fail are before
+// all others in any case.
+func (v *pageView) shorten(most int) {
+	all := 0
+	for _, g := range slices.Concat(v.Bad.Groups, v.Rest.Groups) {
+		all += len(g.Workloads)
+	}
+	if all <= most {
+		return
+	}
+	for _, s := range []*section{&v.Bad, &v.Rest} {
+		slices.SortStableFunc(s.Groups, func(a, b *group) int {
+			return cmp.Or(a.Workloads[0].rank-b.Workloads[0].rank, len(b.Workloads)-len(a.Workloads))
+		})
+		for _, g := range s.Groups {
+			shown := min(most, len(g.Workloads))
+			g.Left = len(g.Workloads) - shown
+			g.Workloads = g.Workloads[:shown]
+			most -= shown
+		}
+	}
+}
+
 // HTML writes the report as one page: the verdict, what fails or may with the change as a diff, and the rest
 // folded, with controls to filter it. input names what was read. html/template, which escapes by itself, makes
 // every run start 0.1 ms later.
@@ -44,6 +73,7 @@ func (r *Report) HTML(w io.Writer, input, version string) error {
 			v.Tally[c] += n
 		}
 	}
+	v.shorten(mostOnPage)
 	var b bytes.Buffer
 	if err := t.Execute(&b, v); err != nil {
 		return err
@@ -61,6 +91,10 @@ var pageFuncs = template.FuncMap{
 		return escaped(o.Kind + "/" + o.Namespace + "/" + o.Name)
 	},
 	"classes": classNames,
+	"bare":    func(all []*Template) []*Template { return all[:min(len(all), mostOnPage)] },
+	"infos":   func(all []Message) []Message { return all[:min(len(all), mostOnPage)] },
+	"left":    func(all int) int { return max(0, all-mostOnPage) },
+	"most":    func() int { return mostOnPage },
 	"id": func(words any) string {
 		return strings.ReplaceAll(fmt.Sprint(words), " ", "-")
 	},

@@ -513,3 +513,48 @@ func TestAFailureOfAProbeIsInTheCaseOfThatProbe(t *testing.T) {
 		}
 	}
 }
+
+// The page has a bound, however many pod templates there are: it shows those of the largest namespaces, and
+// counts all.
+func TestThePageIsBounded(t *testing.T) {
+	r := &Report{}
+	add := func(n int, namespace string, probes ...transformer.Verdict) {
+		for range n {
+			o := Object{Kind: "Pod", Namespace: namespace, Name: "a"}
+			r.Templates = append(r.Templates, Template{Object: &o, Plan: transformer.Plan{Probes: probes}})
+		}
+	}
+	fine := transformer.Verdict{Container: "c", State: transformer.LeftAlone, Reason: reason.HostNetwork, StrictTLS: world.Unaffected}
+	fails := fine
+	fails.StrictTLS = world.Fails
+	add(3, "small", fine)
+	add(mostOnPage-2, "large", fine)
+	add(4, "medium", fine)
+	add(1, "failing", fails)
+	add(mostOnPage+7, "bare")
+	for range mostOnPage + 2 {
+		r.Messages = append(r.Messages, Message{Severity: transformer.Info, Reason: reason.NoManifest, Object: &Object{File: "a"}})
+	}
+	var b bytes.Buffer
+	if err := r.HTML(&b, "apps", "v1"); err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	for words, want := range map[string]int{
+		`<section class="workload"`: mostOnPage, "\n<li>Pod ": mostOnPage, "<li>and 7 more\n": 1, `<p class="dim">and 2 more</p>`: 1,
+		"<h2>5007 without probes</h2>": 1, "<h2>5002 notes</h2>": 1, "<h2>5005 work or are not affected</h2>": 1,
+		`<p class="dim">3 more pod templates are counted, and not shown: a page shows 5000. For the others, name fewer files.</p>`: 2,
+	} {
+		if got := strings.Count(page, words); got != want {
+			t.Errorf("%q: %d times, want %d", words, got, want)
+		}
+	}
+	last := -1
+	for _, namespace := range []string{"failing", "large", "medium", "small"} {
+		at := strings.Index(page, "Namespace "+namespace+"<")
+		if at < last {
+			t.Errorf("namespace %s begins at %d, the one before at %d", namespace, at, last)
+		}
+		last = at
+	}
+}

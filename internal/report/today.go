@@ -160,6 +160,7 @@ type group struct {
 	Name      string // of the namespace; "" if they name none
 	Notes     []string
 	Workloads []*workload
+	Left      int // how many more it has, which the page leaves out
 }
 
 // A section is what needs attention, or the rest.

@@ -40,6 +40,7 @@ func (b *bench) cases() []namedCase {
 			rival{program: b.kio, cpu: atMost(0.7), peak: atMost(0.7)})
 	})
 	add("dense", b.dense)
+	add("files", b.files)
 	add("again", b.again)
 	add("check", b.checkDense)
 	add("growth", b.growth)
@@ -143,6 +144,40 @@ var denseDeployments = generator{form: listing, objects: 20_000, dense: true}
 
 func (b *bench) dense() ([]row, error) {
 	return b.generatedList("dense", denseDeployments, 2*denseDeployments.objects, rival{program: b.sdk, cpu: atLeast(1.75), showPeak: true})
+}
+
+// files measures the memory of dense where no pipe is: read by a path, and written back.
+func (b *bench) files() ([]row, error) {
+	g := denseDeployments
+	g.form = stream
+	file, err := b.generated("dense stream", g)
+	if err != nil {
+		return nil, err
+	}
+	out, err := b.oursOnStream.inspect(file)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, err
+	}
+	copied := filepath.Join(b.inputs, "written.yaml")
+	defer os.Remove(copied)
+	ours := b.oursOnStream.argv[0]
+	var rows []row
+	for _, p := range []program{
+		{"dense, by path", []string{ours, "--config", "none", file}},
+		{"dense, -w", []string{"sh", "-c", `cp "$1" "$2" && exec "$0" --config none -w "$2"`, ours, file, copied}},
+	} {
+		forgetPeak()
+		got, err := samples(os.DevNull, []program{p}, b.runs)
+		if err != nil {
+			return rows, err
+		}
+		rows = append(rows, memoryRow(row{name: p.name, input: size(info.Size())}, info.Size()+out.bytes, got[0]))
+	}
+	return rows, nil
 }
 
 // checkDense measures the memory of `rewrite-probes check`, with a finding for each of very many probes.
