@@ -60,6 +60,7 @@ func (w *draft) recordFor(toRewrite []*site, user, written field.KeyValues) Reco
 	}
 	r.Add(recordHandlers, handlers...)
 	r.Add(RecordTexts, texts...)
+	r.Add(RecordTexts, annotationTexts(w, user, written)...)
 	undone := undoAll(written.Note(nil), []answerer{w.inspection.answerer}, nil).Unnoted()
 	r.Add(recordAnnotations, slices.DeleteFunc(user.Map(), func(e field.Entry) bool {
 		v, set := undone.Lookup(e.Key)
@@ -89,6 +90,39 @@ func (w *draft) recordFor(toRewrite []*site, user, written field.KeyValues) Reco
 		w.noteEmptyMetadata(&r)
 	}
 	return r
+}
+
+// annotationTexts returns the texts of the user's annotations that get another value, such as a list of ports, if
+// restore would write them in another way.
+func annotationTexts(w *draft, user, written field.KeyValues) (texts field.Map) {
+	if len(w.in.Texts)+len(w.record) == 0 {
+		return nil // nearly always
+	}
+	recorded := w.record.Values(RecordTexts)
+	for _, a := range written {
+		before, set := user.Lookup(a.Key)
+		if !set || before == a.Value {
+			continue
+		}
+		text := recorded.Get(a.Key)
+		if now := w.in.Template.Metadata.Annotations.Get(a.Key); now == before {
+			text = textAt(w.in.Texts, w.metadata.Key("annotations", a.Key))
+		}
+		if text != "" {
+			texts = append(texts, field.Entry{Key: a.Key, Value: text})
+		}
+	}
+	return texts
+}
+
+// textAt returns the text that the edits replace at a path, if undoing them would write another; else "".
+func textAt(texts []field.Text, path field.Path) string {
+	for _, t := range texts {
+		if slices.Equal(t.Path, path) {
+			return t.Text
+		}
+	}
+	return ""
 }
 
 // envoyOriginals returns the originals of probes as the annotation has them.
@@ -156,12 +190,7 @@ func (w *draft) noteEmpty(r *Record, path field.Path, mayBe bool) {
 	if found && isEmpty(now) {
 		v = now
 		noted = true
-		text = ""
-		for _, t := range w.in.Texts { // if restore would write it in another way
-			if slices.Equal(t.Path, path) {
-				text = t.Text
-			}
-		}
+		text = textAt(w.in.Texts, path)
 	}
 	if !noted {
 		return
