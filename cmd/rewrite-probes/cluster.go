@@ -141,6 +141,8 @@ func (t *tool) runCluster(
 	}
 	r := run(streams, beside, c, wants)
 	r.AskedCluster = true
+	facts, _ := pipeline.Learn(slices.Concat(read.Streams, read.Beside), c.Spec.Istio.RootNamespace)
+	r.Messages = append(r.Messages, differing(p.config, p.declared, facts)...)
 	for _, refused := range read.Refused {
 		r.Messages = append(r.Messages, unread(refused))
 	}

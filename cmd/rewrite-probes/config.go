@@ -73,7 +73,7 @@ func (t *tool) load(p *pkg, args []string) (*config.RewriteProbes, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o != nil {
+	if p.declared = o; o != nil {
 		_, p.setsMTLS = o.Value(field.NewPath("spec", "istio", "mtls"))
 	}
 	c, err := config.Decode(o, t.settings()...)

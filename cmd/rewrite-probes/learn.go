@@ -15,6 +15,8 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
 
 func (t *tool) configCommand() *cobra.Command {
@@ -199,4 +201,26 @@ func updates(o *manifest.Object, facts []pipeline.Fact) (edits []field.Edit, sai
 		said = append(said, fmt.Sprintf("%s: %v (%s)", at, f.Value, sourceOf(f)))
 	}
 	return edits, said
+}
+
+// differing returns a note for each field that a functionConfig has otherwise than the cluster. It is no difference
+// that a field leaves open what the cluster says, or names namespaces by patterns.
+func differing(name string, declared *manifest.Object, facts []pipeline.Fact) (notes []report.Message) {
+	if declared == nil || declared.Kind() != config.Kind {
+		return nil
+	}
+	spec := field.NewPath("spec")
+	for _, f := range facts {
+		v, set := declared.Value(spec.Join(f.Path))
+		says := fmt.Sprint(v)
+		isOpen := says == "auto" || f.Path[len(f.Path)-1].Key == "holdApplicationUntilProxyStarts"
+		if _, isList := f.Value.(field.List); !set || isList || isOpen || says == fmt.Sprint(f.Value) {
+			continue
+		}
+		text := reason.NewText("%s says `%s: %s`, and the cluster %v", name, f.Path, says, f.Value)
+		text.Why = "Source: " + sourceOf(f)
+		text.Fix = "Run `rewrite-probes config --cluster -w " + name + "`"
+		notes = append(notes, report.NewMessage(reason.ConfigDiffers, text))
+	}
+	return notes
 }

@@ -34,6 +34,7 @@ type pkg struct {
 	fence    *fence           // around the files that the run opens by itself
 	blank    []byte           // input of comments alone, which --allow-empty accepts
 	config   string           // the file with the functionConfig; "" if there is none
+	declared *manifest.Object // the functionConfig; nil if there is none
 	setsMTLS bool             // the functionConfig sets istio.mtls, if only to its default
 }
 

@@ -13,6 +13,7 @@ const (
 	AppElsewhere
 	ClusterFactUnread
 	ClusterUnread
+	ConfigDiffers
 	ConfigMisspelt
 	ConsulUID
 	ContainerName
@@ -189,6 +190,12 @@ var docs = [...]Doc{
 		Name: "cluster-unread", Of: Run, Severity: Error,
 		Cause: "The cluster did not let `--cluster` read a type that makes pods. So their probes were not checked.",
 		Fix:   "Allow `list` for the type. Or pass `--namespace` with a namespace that you may read.",
+	},
+	ConfigDiffers: {
+		Name: "config-differs", Of: Run, Severity: Info,
+		Cause:  "The functionConfig and the cluster of `--cluster` say different things about Istio. The functionConfig wins.",
+		Fix:    "Run `rewrite-probes config --cluster -w FILE` with the functionConfig as the file.",
+		Always: true,
 	},
 	ConfigMisspelt: {
 		Name: "config-misspelt", Of: Run, Severity: Warning,
