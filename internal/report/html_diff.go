@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"html/template"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
@@ -28,7 +29,7 @@ const (
 
 // of returns what the plan changes in the text of the object, escaped: old lines, new lines, and a few around
 // them; "" if it changes nothing.
-func (d *pageDiffs) of(t *Template) string {
+func (d *pageDiffs) of(t *Template) template.HTML {
 	if t.Text == nil {
 		return ""
 	}
@@ -51,7 +52,7 @@ func (d *pageDiffs) of(t *Template) string {
 		run = append(run, line)
 	}
 	d.write(&b, run, t.Object)
-	return b.String()
+	return template.HTML(b.String())
 }
 
 // write writes lines of a diff that have the same sign.

@@ -13,7 +13,7 @@ func diffsOf(texts ...[2]string) (all []string) {
 	for i, text := range texts {
 		t := &Template{Object: &Object{Kind: "Pod", Name: fmt.Sprint("web", i)}}
 		t.Text = func() (before, after []byte, err error) { return []byte(text[0]), []byte(text[1]), nil }
-		all = append(all, d.of(t))
+		all = append(all, string(d.of(t)))
 	}
 	return all
 }

@@ -243,7 +243,7 @@ func TestWhatIsBetweenTwoBackQuotesIsCode(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{"": "", "a": "<code>a</code>", "a<b": "<code>a&lt;b</code>"} {
-		if got := rich("x `" + in + "` y"); got != "x "+map[bool]string{true: "<code></code>", false: want}[in == ""]+" y" {
+		if got := rich("x `" + in + "` y"); string(got) != "x "+map[bool]string{true: "<code></code>", false: want}[in == ""]+" y" {
 			t.Errorf("%q: %q", in, got)
 		}
 	}

@@ -24,7 +24,7 @@ func TestOnlyAFileIsALink(t *testing.T) {
 		{"a.yaml", 0, `<a href="a.yaml">a.yaml</a>`}, {"d/a.yaml", 12, `<a href="d/a.yaml#L12">d/a.yaml:12</a>`},
 		{`a&"b.yaml`, 1, `<a href="a&amp;%22b.yaml#L1">a&amp;&#34;b.yaml:1</a>`}, {"a\x1b[31m.yaml", 1, `<a href="a%1B%5B31m.yaml#L1">a\x1b[31m.yaml:1</a>`},
 	} {
-		if got := link(c.file, c.line); got != c.want {
+		if got := link(c.file, c.line); string(got) != c.want {
 			t.Errorf("%q, line %d: %s, want %s", c.file, c.line, got, c.want)
 		}
 	}
