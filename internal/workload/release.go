@@ -1,6 +1,8 @@
 package workload
 
 import (
+	"strings"
+
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 )
@@ -24,6 +26,9 @@ type Release struct {
 //   - kubernetes-sigs/kustomize api/types HelmChartArgs and HelmChart
 //   - crossplane-contrib/provider-helm apis/release ChartSpec
 //   - kubernetes-sigs/cluster-api-addon-provider-helm HelmChartProxySpec
+//   - GoogleContainerTools/kpt-config-sync pkg/api/configsync/v1beta1 HelmBase
+//   - rancher/fleet pkg/apis/fleet.cattle.io/v1alpha1 HelmOptions
+//   - projectsveltos/addon-controller api/v1beta1 HelmChart
 var releaseKinds = map[[2]string]func(*manifest.Object) (Release, bool){
 	{"helm.toolkit.fluxcd.io", "HelmRelease"}:     fluxRelease,
 	{"helm.fluxcd.io", "HelmRelease"}:             oldFluxRelease,
@@ -33,6 +38,13 @@ var releaseKinds = map[[2]string]func(*manifest.Object) (Release, bool){
 	{"", "HelmChartInflationGenerator"}:           kustomizeRelease,
 	{"helm.crossplane.io", "Release"}:             crossplaneRelease,
 	{"addons.cluster.x-k8s.io", "HelmChartProxy"}: clusterAPIRelease,
+
+	{"configsync.gke.io", "RootSync"}:              nestedRelease,
+	{"configsync.gke.io", "RepoSync"}:              nestedRelease,
+	{"fleet.cattle.io", "Bundle"}:                  nestedRelease,
+	{"fleet.cattle.io", "HelmOp"}:                  nestedRelease,
+	{"config.projectsveltos.io", "ClusterProfile"}: sveltosRelease,
+	{"config.projectsveltos.io", "Profile"}:        sveltosRelease,
 }
 
 // IsRelease reports whether objects of a kind hold the values of a chart, which
@@ -160,6 +172,31 @@ func clusterAPIRelease(o *manifest.Object) (Release, bool) {
 		Repository: textAt(o, spec.Key("repoURL")),
 		Version:    textAt(o, spec.Key("version")),
 		Values:     hasAny(o, spec, "valuesTemplate"),
+	}
+	return r, r.Chart != ""
+}
+
+// nestedRelease returns what an object of Config Sync or Fleet has in spec.helm.
+func nestedRelease(o *manifest.Object) (Release, bool) {
+	spec := field.NewPath("spec", "helm")
+	r := Release{
+		Chart:      textAt(o, spec.Key("chart")),
+		Repository: textAt(o, spec.Key("repo")),
+		Version:    textAt(o, spec.Key("version")),
+		Values:     hasAny(o, spec, "values", "valuesFrom", "valuesFiles", "valuesFileRefs"),
+	}
+	return r, r.Chart != ""
+}
+
+// sveltosRelease returns the first chart of a profile. Its name begins with that of the repository there.
+func sveltosRelease(o *manifest.Object) (Release, bool) {
+	chart := field.NewPath("spec").Item("helmCharts", 0)
+	name := textAt(o, chart.Key("chartName"))
+	r := Release{
+		Chart:      name[strings.LastIndexByte(name, '/')+1:],
+		Repository: textAt(o, chart.Key("repositoryURL")),
+		Version:    textAt(o, chart.Key("chartVersion")),
+		Values:     hasAny(o, chart, "values", "valuesFrom"),
 	}
 	return r, r.Chart != ""
 }
