@@ -191,11 +191,16 @@ func atProbePort(k *knowledge, s *site) leave {
 	if !k.listensOn(k.inspection.answerer, s.port) || s.byEnvoy {
 		return leave{}
 	}
+	what := "probe"
+	if s.name.IsHook() {
+		what = "hook"
+	}
 	return skip(
 		s,
 		reason.AimsAtProbePort,
 		s.in("port"),
-		"it asks port %d, where %s answers rewritten probes, but it is not one of them",
+		"this %s asks port %d, where %s answers rewritten ones",
+		what,
 		s.port,
 		k.inspection.answerer.who,
 	)
