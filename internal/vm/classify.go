@@ -38,7 +38,7 @@ func (b *builder) classify(rewrite []string) (why reason.Key) {
 	}
 	if b.original.FailureThreshold == 0 {
 		f := b.add(reason.VMThresholdDefault, probePath.Key("failureThreshold"),
-			"it is not set, so Istio's agent takes 1, and the first failure takes the machine out")
+			"`failureThreshold` is not set, so Istio's agent takes 1, and the first failure takes the machine out")
 		f.Text.Why = "The API's documentation promises 3"
 	}
 	b.checkHTTPGet()
