@@ -20,7 +20,7 @@ func (noMesh) membership(*view) membership { return membership{} }
 
 func (noMesh) inspect(v *view) inspection {
 	return inspection{
-		answerer: answerer{AnsweredByProbeProxy, v.answersOn()},
+		answerer: answerer{AnsweredByProbeProxy, v.answerPort()},
 		captures: func(int) bool { return true }, // no port is a reason to leave a probe alone
 		outcome: func(s *site) (f world.Fate, unless string) {
 			gate, drops := gateOf(s)

@@ -43,7 +43,7 @@ func (p passiveProxy) membership(v *view) membership {
 
 func (p passiveProxy) inspect(v *view) inspection {
 	said := p.membership(v)
-	m := inspection{answerer: answerer{AnsweredByProbeProxy, v.answersOn()}}
+	m := inspection{answerer: answerer{AnsweredByProbeProxy, v.answerPort()}}
 	if who := v.opts.AnsweredBy; who == AnsweredByApp || who == AnsweredByEnvoy {
 		m.answerer = answerer{who: who} // on no port of its own
 	}

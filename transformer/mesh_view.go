@@ -25,8 +25,8 @@ type onceMap struct {
 	m field.Map
 }
 
-// answersOn returns the port on which probe-proxy answers.
-func (s *setting) answersOn() int {
+// answerPort returns the port on which probe-proxy answers.
+func (s *setting) answerPort() int {
 	return cmp.Or(s.mesh.port, s.opts.Port)
 }
 

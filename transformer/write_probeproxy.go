@@ -48,7 +48,7 @@ func fixedContainer(in *setting, native bool) field.Map {
 		m = append(m, field.Entry{Key: "restartPolicy", Value: "Always"})
 	}
 	var args field.List
-	if port := in.answersOn(); port != prober.DefaultPort {
+	if port := in.answerPort(); port != prober.DefaultPort {
 		args = field.List{portFlag + "=" + strconv.Itoa(port)}
 	}
 	if in.mesh.osmForm {
@@ -63,7 +63,7 @@ func fixedContainer(in *setting, native bool) field.Map {
 	if len(args) > 0 {
 		m = append(m, field.Entry{Key: "args", Value: args})
 	}
-	postStart := field.Entry{Key: prober.PostStart.Field(), Value: waitHook(in.answersOn())}
+	postStart := field.Entry{Key: prober.PostStart.Field(), Value: waitHook(in.answerPort())}
 	m = append(m,
 		field.Entry{Key: "env", Value: mergeEnv(field.List{podIP}, s.Env)},
 		field.Entry{
@@ -133,7 +133,7 @@ func withLifecycle(container, existing field.Map) field.Map {
 
 // ownProbe returns the handler of a probe that asks probe-proxy itself.
 func ownProbe(in *setting, path string) field.Map {
-	get := field.Map{{Key: "path", Value: path}, {Key: "port", Value: in.answersOn()}}
+	get := field.Map{{Key: "path", Value: path}, {Key: "port", Value: in.answerPort()}}
 	return field.Map{{Key: "httpGet", Value: get}}
 }
 

@@ -46,7 +46,8 @@ func (v *pageView) shorten(most int) {
 	}
 	for _, s := range []*section{&v.Bad, &v.Rest} {
 		slices.SortStableFunc(s.Groups, func(a, b *group) int {
-			return cmp.Or(a.Workloads[0].rank-b.Workloads[0].rank, len(b.Workloads)-len(a.Workloads))
+			worse := a.Workloads[0].rank - b.Workloads[0].rank
+			return cmp.Or(worse, len(b.Workloads)-len(a.Workloads))
 		})
 		for _, g := range s.Groups {
 			shown := min(most, len(g.Workloads))

@@ -59,7 +59,7 @@ func main() {
 	fix := flag.Bool("fix", false, "lay calls and literals that fit out in one line")
 	dense := flag.Int("dense", 0, "how many lines may have more than 35 tokens")
 	wide := flag.Int("wide", 0, "how many lines may have more than 120 columns")
-	complex := flag.Int("complex", 6, "how many functions may have a cyclomatic number over 15")
+	complex := flag.Int("complex", 5, "how many functions may have a cyclomatic number over 15")
 	long := flag.Int("long", 2, "how many functions may have more than 60 lines")
 	methods := flag.Int("methods", 0, "how many types may have more than 30 methods")
 	spreads := flag.Int("spread", 0, "how many calls and literals over several lines may fit in one")
