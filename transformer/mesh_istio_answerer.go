@@ -139,7 +139,8 @@ func (d istio) answerer(v *view, f world.Facts) (a answerer, because string) {
 // does in every world. The kubelet ends an ordinary istio-proxy at the moment in which it
 // calls the preStop hooks of other containers. Its status server closes its port at once,
 // and what it has already accepted ends with it, by default after 5 s (pilot/cmd/pilot-agent/status/server.go,
-// Run; pkg/envoy/agent.go, terminate).
+// Run; pkg/envoy/agent.go, terminate). It answers a hook with 200 whatever the app says. After a postStart hook
+// that fails, the kubelet would start the container again, and call it again.
 func (d istio) cannotAnswer(v *view, f world.Facts) string {
 	if f.Holds.Is == certain.Always && f.Holds.Presumed {
 		f.Holds = world.Fact{}
@@ -161,6 +162,9 @@ func (d istio) cannotAnswer(v *view, f world.Facts) string {
 		}
 		if s.original.Newer(s.name.IsHook()) != "" {
 			return fmt.Sprintf("istio-proxy cannot make the %s of container %q", s.name.Field(), s.container.Name)
+		}
+		if s.name == prober.PostStart {
+			return fmt.Sprintf("istio-proxy says that the postStart hook of container %q has passed, even if the app never got it", s.container.Name)
 		}
 		if s.name == prober.PreStop && f.Native.Is != certain.Always {
 			return fmt.Sprintf("istio-proxy may end before the preStop hook of container %q, unless it is a native sidecar", s.container.Name)

@@ -34,6 +34,9 @@ func learnIstio(v *view, m *inspection) {
 			m.learned.Rewrites = m.facts.Rewrites // explain shows what the user has said, and not our own annotation
 		}
 	}
+	if !v.in.OnlyEdits {
+		m.filter = surroundings.Filter(&v.in.Around, v.opts.Istio.RootNamespace, v.pods())
+	}
 	m.outcome = d.outcomes(judged, f)
 }
 

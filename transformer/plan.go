@@ -177,6 +177,9 @@ type Verdict struct {
 	// If is set if StrictTLS depends on something that is not known, in words that
 	// complete "fails if ...".
 	If string
+	// Filter names an object of Istio's that nobody evaluates, and that may have Envoy refuse the probe, if
+	// nothing else does; "" if there is none.
+	Filter string
 	// RewrittenElsewhere names the installation of Istio in another folder that rewrites probes, if that
 	// alone decides (If is [world.InjectorAlone]); "" if there is none, or not one.
 	RewrittenElsewhere string

@@ -57,6 +57,8 @@ type inspection struct {
 	learned world.Facts
 	// rewrittenElsewhere is that of a [Verdict].
 	rewrittenElsewhere string
+	// filter is that of a [Verdict].
+	filter string
 	// because is why it does not answer although it is there; "" if the options say so.
 	because string
 	// inherited has annotations that the rewritten pod needs unless it has its own. An annotation

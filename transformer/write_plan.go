@@ -6,6 +6,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
@@ -72,6 +73,9 @@ func (d *decision) verdict(s *ruling, failed, changes bool) Verdict {
 			v.RewrittenElsewhere = d.inspection.rewrittenElsewhere
 			v.RewritesDisputed = d.inspection.learned.Rewrites.At
 		}
+		if v.StrictTLS == world.Unaffected && s.target != nil {
+			v.Filter = d.filter(s.site)
+		}
 		v.MayBeServed = s.reason != reason.None && d.servedByRewriter(s.site)
 		if s.reason != reason.ProbesMadeElsewhere { // else that controller completes it
 			v.NeverWorks = d.whyNever(s.site)
@@ -95,6 +99,15 @@ func (d *decision) verdict(s *ruling, failed, changes bool) Verdict {
 		v.State = WouldRestore
 	}
 	return v
+}
+
+// filter names what may have Envoy refuse a probe that is unaffected otherwise. A connection is always accepted.
+func (d *decision) filter(s *site) string {
+	i := &d.inspection
+	if i.filter == "" || s.current.Kind() == pod.KindTCPSocket || !i.captures(s.dialed()) {
+		return ""
+	}
+	return i.filter
 }
 
 // appWouldDo reports whether the app could answer all probes that the plan rewrites

@@ -67,7 +67,7 @@ var fieldCases = map[string]fieldCase{
 	"spec.exclude.labelSelector":                 {spec: "exclude: {labelSelector: app=web}", gone: "/app-health/"},
 	"spec.strict":                                {spec: "strict: true", data: `strict: "true"`, want: "exit 1", file: "warned"},
 	"spec.istio.nativeSidecars":                  {spec: "istio: {nativeSidecars: true}", data: `native-sidecars: "true"`, want: "- name: istio-proxy", file: "sidecar"},
-	"spec.istio.holdApplicationUntilProxyStarts": {spec: "istio: {holdApplicationUntilProxyStarts: true}", want: "- name: istio-proxy", file: "hook"},
+	"spec.istio.holdApplicationUntilProxyStarts": {spec: "istio: {holdApplicationUntilProxyStarts: true}", want: "- name: istio-proxy", file: "impatient"},
 	"spec.istio.rootNamespace":                   {spec: "istio: {rootNamespace: mesh-root}", gone: "[injector-unknown]", file: "permissive", args: "check"},
 	"spec.istio.mtls":                            {spec: "istio: {mtls: PERMISSIVE}", data: "mtls: PERMISSIVE", gone: "[injector-unknown]", file: "injected", args: "check"},
 }
@@ -135,7 +135,7 @@ apiVersion: v1
 kind: Namespace
 metadata: {name: shop, labels: {istio-injection: enabled}}
 `,
-	"hook": `apiVersion: v1
+	"impatient": `apiVersion: v1
 kind: Pod
 metadata:
   name: web
@@ -143,9 +143,10 @@ metadata:
 spec:
   containers:
   - name: web
-    lifecycle:
-      postStart:
-        httpGet: {path: /started, port: 8080}
+    livenessProbe:
+      httpGet: {path: /started, port: 8080}
+      periodSeconds: 1
+      failureThreshold: 1
 ---
 apiVersion: v1
 kind: Namespace

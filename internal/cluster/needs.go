@@ -43,6 +43,7 @@ var unknown = map[string]string{
 	"AuthProxyWorkload":            "which pods get Cloud SQL's proxy",
 	"AuthorizationPolicy":          "whether a policy denies probes",
 	"ConfigMap":                    "whether Istio's injector rewrites probes",
+	"EnvoyFilter":                  "what else refuses probes",
 	"HTTPRoute":                    "whether Linkerd admits a probe",
 	"Ingress":                      "whether a load balancer copies a probe",
 	"LimitRange":                   "whether the namespace admits probe-proxy",
@@ -61,6 +62,8 @@ var unknown = map[string]string{
 	"ServiceEntry":                 "which protocols ports have",
 	"Sidecar":                      "where sidecars listen",
 	"SidecarSet":                   "which pods OpenKruise adds a sidecar to",
+	"TrafficExtension":             "what else refuses probes",
+	"WasmPlugin":                   "what else refuses probes",
 	"WorkloadGroup":                "which virtual machines have probes",
 }
 

@@ -44,6 +44,10 @@ func (r *run) judge(t *report.Template) {
 	}
 	for i := range t.Probes {
 		p := &t.Probes[i]
+		if p.Filter != "" {
+			m := report.Message{Object: t.Object, Field: p.Field, If: r.shares.text(p.Filter)}
+			r.filtered = append(r.filtered, m)
+		}
 		words, wrong := outcomeWords[p.StrictTLS]
 		onPurpose := p.State == transformer.LeftAlone && p.Reason.Doc().OnPurpose
 		if !wrong || onPurpose && !isHarmfulOptOut(p) {

@@ -66,6 +66,7 @@ type run struct {
 	shares   shares
 	out      *report.Report
 	judged   []report.Message // see judge
+	filtered []report.Message // about probes that a filter may refuse, named in If
 }
 
 func newRun(streams []*manifest.Stream, c *config.RewriteProbes, wants Wants) *run {
@@ -96,6 +97,7 @@ func (r *run) finish() *report.Report {
 	r.reportReleases()
 	r.reportUnreleased()
 	r.add(r.judged...)
+	r.add(report.OfFilters(r.filtered)...)
 	report.Sort(r.out.Messages)
 	return r.out
 }

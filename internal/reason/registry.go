@@ -23,6 +23,7 @@ const (
 	EnvUnreadable
 	ExcludedPort
 	ExecWorkaround
+	FilterUnknown
 	FSMInjector
 	HandlerUnknown
 	HelmTemplate
@@ -305,6 +306,12 @@ var docs = [...]Doc{
 		Cause:      "The pod template turns off the injection of the mesh proxy, so the mesh captures nothing.",
 		LetThrough: true,
 		Words:      "injection is off for the pod",
+	},
+	FilterUnknown: {
+		Name: "filter-unknown", Of: Run, Severity: Info,
+		Cause:  "An EnvoyFilter, a WasmPlugin or a TrafficExtension may change what Envoy answers to a probe. `check` does not evaluate it, and says so once.",
+		Fix:    "Run rewrite-probes: a rewritten probe does not meet the filter.",
+		Always: true,
 	},
 	InjectorRewrites: {
 		Name: "injector-rewrites", Of: Plan, Severity: Info,

@@ -82,6 +82,17 @@ func (r *Report) injectorUnknown(parts []Message) (all []Message) {
 	return all
 }
 
+// OfFilters returns one message for the whole run about probes that a filter may refuse, each named in the
+// If of a message; none without.
+func OfFilters(parts []Message) (all []Message) {
+	if len(parts) == 0 {
+		return nil
+	}
+	m := NewMessage(reason.FilterUnknown, reason.NewText("%s may have Envoy refuse %s", parts[0].If, probesOf(parts)))
+	m.Text.Why = "check does not evaluate filters"
+	return append(all, m)
+}
+
 // asOne returns one message about some probes.
 func asOne(parts []Message, says string) Message {
 	work, them := "work", "them"

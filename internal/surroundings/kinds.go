@@ -35,7 +35,9 @@ var (
 	istioDesireds          = kind[istioDesired](Anywhere,
 		"HelmRelease.helm.toolkit.fluxcd.io", "Application.argoproj.io", "HelmChart.helm.cattle.io",
 		"Kustomization.kustomize.config.k8s.io", "IstioOperator.install.istio.io", "Istio.sailoperator.io").from().inFiles()
-	nodes = kind[node](Anywhere, "Node").from("status")
+	nodes   = kind[node](Anywhere, "Node").from("status")
+	filters = kind[filter](OfNamespaceAndRoot,
+		"EnvoyFilter.networking.istio.io", "WasmPlugin.extensions.istio.io", "TrafficExtension.extensions.istio.io")
 	// OpenShift is any kind that only OpenShift has, among those that are found beside workloads.
 	OpenShift = kind[Object](Mark,
 		"DeploymentConfig.apps.openshift.io", "BuildConfig.build.openshift.io", "ImageStream.image.openshift.io",
