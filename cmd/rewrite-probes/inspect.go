@@ -151,7 +151,11 @@ func (t *tool) inspects(cmd *cobra.Command, its inspection) {
 		if err := its.show(r, format.value); err != nil {
 			return err
 		}
-		return verdict(r)
+		err = verdict(r)
+		if err != nil && format.value != its.formats[0] { // a job's log must say why it fails
+			fmt.Fprintln(t.err, cmd.CommandPath()+": "+r.CheckSummary())
+		}
+		return err
 	}
 	cmd.Flags().BoolVar(&t.allowEmpty, "allow-empty", false,
 		"accept input without pod templates, unrendered charts and unbuilt kustomizations")

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 // The part of the JUnit report format that CI servers read: of a case they show one
@@ -25,6 +26,7 @@ type (
 		Name    string        `xml:"name,attr"`
 		Failure *junitFailure `xml:"failure"`
 		Skipped *junitSkipped `xml:"skipped"`
+		Out     string        `xml:"system-out,omitempty"` // warnings, a line each
 
 		probe field.Path // that the case is about; nil if it is about an object, or the whole run
 	}
@@ -39,8 +41,8 @@ type (
 )
 
 // JUnit writes a test suite with a case for each probe, and one for each object that
-// has none or that a failure is about as a whole. Errors, and in a strict run
-// warnings, make a case fail. A probe that a folded message is about is skipped: it neither passes nor fails.
+// has none or that a message is about as a whole. Errors, and in a strict run
+// warnings, make a case fail. Other warnings are the output of a case. A probe that a folded message is about is skipped: it neither passes nor fails.
 func (r *Report) JUnit(w io.Writer) error {
 	suite := junitSuite{Name: "rewrite-probes"}
 	cases := make(map[Object][]*junitCase)
@@ -62,11 +64,16 @@ func (r *Report) JUnit(w io.Writer) error {
 		}
 	}
 	for _, m := range r.Messages {
-		if !r.fails(m) {
+		if m.Severity == transformer.Info {
 			continue
 		}
-		for i := range m.parts {
-			part := &m.parts[i]
+		fails := r.fails(m)
+		parts := m.parts
+		if !fails {
+			parts = nil
+		}
+		for i := range parts {
+			part := &parts[i]
 			if c := caseOf(part, cases[part.about()]); c != nil && c.Failure == nil && c.Skipped == nil {
 				c.Skipped = &junitSkipped{part.What()}
 				suite.Skipped++
@@ -76,10 +83,13 @@ func (r *Report) JUnit(w io.Writer) error {
 		if at == nil {
 			at = add(m.about(), nil)
 		}
-		if at.Failure == nil {
+		switch {
+		case !fails:
+			at.Out += m.String() + "\n"
+		case at.Failure == nil:
 			at.Failure = &junitFailure{m.Reason.String(), m.What(), m.String()}
 			suite.Failures++
-		} else {
+		default:
 			at.Failure.Text += "\n" + m.String()
 		}
 	}

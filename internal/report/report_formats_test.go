@@ -50,7 +50,7 @@ var sampleReasons = []reason.Doc{
 // is one.
 func TestSARIFHasAPlaceForAMessageAboutTheRun(t *testing.T) {
 	for file, want := range map[string]string{"web.yaml": `"uri": "web.yaml"`, "": `"results": [`} {
-		r := &Report{Messages: []Message{{Severity: transformer.Info, Reason: reason.NoManifest, Text: reason.Text{What: "about the whole run"}}}}
+		r := &Report{Messages: []Message{{Severity: transformer.Warning, Reason: reason.NoManifest, Text: reason.Text{What: "about the whole run"}}}}
 		if file != "" {
 			r.Add("", Template{Object: &Object{Kind: "Pod", File: file}}, false)
 		}
@@ -75,8 +75,9 @@ func TestSARIFHoldsWhatItsReadersRequire(t *testing.T) {
 		Runs    []struct {
 			Tool struct {
 				Driver struct {
-					Name, Version string
-					Rules         []struct {
+					Name, Version, InformationURI string
+
+					Rules []struct {
 						ID               string
 						ShortDescription struct{ Text string }
 						Help             struct{ Text string }
@@ -103,7 +104,7 @@ func TestSARIFHoldsWhatItsReadersRequire(t *testing.T) {
 		t.Fatalf("version %q, schema %q, %d runs", log.Version, log.Schema, len(log.Runs))
 	}
 	run := log.Runs[0]
-	if run.Tool.Driver.Name != "rewrite-probes" || run.Tool.Driver.Version != "v1.2.3" {
+	if run.Tool.Driver.Name != "rewrite-probes" || run.Tool.Driver.Version != "v1.2.3" || !strings.HasPrefix(run.Tool.Driver.InformationURI, "https://") {
 		t.Errorf("driver is %+v", run.Tool.Driver)
 	}
 	var rules []string
@@ -116,11 +117,11 @@ func TestSARIFHoldsWhatItsReadersRequire(t *testing.T) {
 	if len(slices.Compact(slices.Sorted(slices.Values(rules)))) != len(rules) || slices.Contains(rules, "windows") {
 		t.Errorf("rules must be unique and used, and are %q", rules)
 	}
-	if len(run.Results) != 5 {
-		t.Fatalf("%d results, want 5", len(run.Results))
+	if len(run.Results) != 3 { // and not its two infos, of which code scanning would make alerts
+		t.Fatalf("%d results, want 3", len(run.Results))
 	}
 	for _, r := range run.Results {
-		if r.Message.Text == "" || !slices.Contains(rules, r.RuleID) || !slices.Contains([]string{"error", "warning", "note"}, r.Level) {
+		if r.Message.Text == "" || !slices.Contains(rules, r.RuleID) || !slices.Contains([]string{"error", "warning"}, r.Level) {
 			t.Errorf("result %+v lacks text, rule or level", r)
 		}
 		if len(r.Locations) != 1 {
@@ -134,11 +135,16 @@ func TestSARIFHoldsWhatItsReadersRequire(t *testing.T) {
 			t.Errorf("startLine %d must be at least 1", at.Region.StartLine)
 		}
 	}
-	if at := run.Results[2].Locations[0].PhysicalLocation.Region; at == nil || at.StartLine != 1 {
-		t.Errorf("a result on the first line is at %+v", at)
-	}
 	if got := run.Results[0].Locations[0].PhysicalLocation; got.ArtifactLocation.URI != "a%20b/web%231.yaml" || got.Region.StartLine != 7 {
 		t.Errorf("the first result is at %+v", got)
+	}
+}
+
+func TestSARIFHasTheFirstLine(t *testing.T) {
+	var b bytes.Buffer
+	m := Message{Severity: transformer.Error, Reason: reason.Unreadable, Object: &Object{File: "a.yaml"}, Line: 1}
+	if err := (&Report{Messages: []Message{m}}).SARIF(&b, "dev", sampleReasons); err != nil || !strings.Contains(b.String(), `"startLine": 1`) {
+		t.Errorf("%v: %s", err, &b)
 	}
 }
 
@@ -175,20 +181,22 @@ func TestJUnitCountsWarningsWhenStrict(t *testing.T) {
 					Type    string `xml:"type,attr"`
 					Message string `xml:"message,attr"`
 				} `xml:"failure"`
+				Out string `xml:"system-out"`
 			} `xml:"testcase"`
 		}
 		if err := xml.Unmarshal(b.Bytes(), &suite); err != nil {
 			t.Fatal(err)
 		}
-		found := 0
+		found, warnings := 0, 0
 		for _, c := range suite.Cases {
 			found += len(c.Failures)
+			warnings += strings.Count(c.Out, "warning: ")
 			if c.Name == "" || c.Class == "" {
 				t.Errorf("a case has no name: %+v", c)
 			}
 		}
-		if suite.Tests != len(suite.Cases) || suite.Tests != map[bool]int{false: 2, true: 3}[strict] || suite.Failures != failures || found != failures {
-			t.Errorf("strict %t: %d tests, %d cases, %d failures said, %d found, want %d", strict, suite.Tests, len(suite.Cases), suite.Failures, found, failures)
+		if suite.Tests != len(suite.Cases) || suite.Tests != 3 || warnings != 3-failures || suite.Failures != failures || found != failures {
+			t.Errorf("strict %t: %d tests, %d cases, %d warnings, %d failures said, %d found, want %d", strict, suite.Tests, len(suite.Cases), warnings, suite.Failures, found, failures)
 		}
 		if m := suite.Cases[0].Failures[0]; m.Message != "fails & <how>" || m.Type != "would-fail" {
 			t.Errorf("the first failure is %+v", m)

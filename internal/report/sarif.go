@@ -12,17 +12,24 @@ import (
 )
 
 var sarifLevels = map[transformer.Severity]string{
-	transformer.Error: "error", transformer.Warning: "warning", transformer.Info: "note",
+	transformer.Error: "error", transformer.Warning: "warning",
 }
 
-// SARIF writes the messages as a SARIF 2.1.0 log, so that a forge shows them
-// on the lines of a change. It has the part of the format that code scanning reads.
+const repository = "https://github.com/rewrite-probes/rewrite-probes"
+
+// SARIF writes the errors and warnings as a SARIF 2.1.0 log, so that a forge shows them
+// on the lines of a change. It has the part of the format that code scanning reads, which makes
+// an alert of each result: what is only for your information is left out.
 // The reason keys are its rules.
 func (r *Report) SARIF(w io.Writer, version string, reasons []reason.Doc) error {
 	rules := field.List{}
 	used := make(map[string]bool) // by name
+	var results []*Message
 	for i := range r.Messages {
-		used[r.Messages[i].Reason.String()] = true
+		if m := &r.Messages[i]; m.Severity != transformer.Info {
+			results = append(results, m)
+			used[m.Reason.String()] = true
+		}
 	}
 	for _, d := range reasons {
 		if used[d.Name] {
@@ -30,13 +37,14 @@ func (r *Report) SARIF(w io.Writer, version string, reasons []reason.Doc) error 
 				{Key: "id", Value: d.Name},
 				{Key: "shortDescription", Value: sarifText(d.Cause)},
 				{Key: "help", Value: sarifText(d.FixOrNothing())},
-				{Key: "helpUri", Value: "https://github.com/rewrite-probes/rewrite-probes/blob/main/docs/reasons.md#" + d.Name},
+				{Key: "helpUri", Value: repository + "/blob/main/docs/reasons.md#" + d.Name},
 			})
 		}
 	}
 	driver := field.Map{
 		{Key: "name", Value: "rewrite-probes"},
 		{Key: "version", Value: version},
+		{Key: "informationUri", Value: repository},
 		{Key: "rules", Value: rules},
 	}
 	out := newJSONStream(w)
@@ -47,8 +55,8 @@ func (r *Report) SARIF(w io.Writer, version string, reasons []reason.Doc) error 
 	out.begin("", '{')
 	out.put("tool", ordered(field.Map{{Key: "driver", Value: driver}}))
 	out.begin("results", '[')
-	for i := range r.Messages {
-		out.put("", ordered(r.sarifResult(&r.Messages[i])))
+	for _, m := range results {
+		out.put("", ordered(r.sarifResult(m)))
 	}
 	for _, bracket := range []byte("]}]}") {
 		out.end(bracket)
