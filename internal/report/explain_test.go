@@ -189,3 +189,32 @@ func TestTheVerdict(t *testing.T) {
 		}
 	}
 }
+
+// Four probes of two workloads, of which a long unknown fact decides, fit on twelve lines of a terminal.
+func TestFourProbesAreTwelveLines(t *testing.T) {
+	r := &Report{Changed: 2}
+	unless := "Istio injects its sidecar but rewrites no probes (unknown: set `istio.injectedNamespaces: [\"*\"]`, or `metadata.namespace` and its Namespace; set `istio.injectorRewrites`)"
+	for name, probes := range map[string][]prober.ProbeType{"ledger": {prober.Readiness}, "web": {prober.Readiness, prober.Liveness, prober.PreStop}} {
+		w := Template{Object: &Object{Kind: "Deployment", Namespace: "shop", Name: name, File: "examples/app/deploy/" + name + ".yaml", Line: 1}}
+		w.Answer.By, w.Known = "probe-proxy", "unknown: whether Istio injects its sidecar"
+		for _, p := range probes {
+			w.Probes = append(w.Probes, transformer.Verdict{
+				Container: name, ProbeType: p, Before: "httpGet https :https/ready?deep=true", After: ":15099/app-health/" + name + "/readyz",
+				State: transformer.WouldRewrite, StrictTLS: world.Fails, If: unless,
+			})
+		}
+		r.Add("", w, true)
+	}
+	var b bytes.Buffer
+	if err := r.Explain(&b, Screen{Width: 80}); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(b.String(), "\n"); n > 12 || strings.Count(b.String(), "-> ") != 4 {
+		t.Errorf("%d lines:\n%s", n, &b)
+	}
+	for line := range strings.Lines(b.String()) {
+		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
