@@ -84,9 +84,25 @@ Exit codes:
 				return []byte("rewrite-probes " + release.Version() + "\n")
 			},
 		))
+	group(root)
 	root.SetOut(std.out)
 	root.SetErr(std.err)
 	return root
+}
+
+// group has the help name apart what few need.
+func group(root *cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: "main", Title: "Commands:"}, &cobra.Group{ID: "more", Title: "More commands:"})
+	root.SetHelpCommandGroupID("more")
+	root.SetCompletionCommandGroupID("more")
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "envoy", "vm", "copy-to", "schema", "policy":
+			c.GroupID = "more"
+		default:
+			c.GroupID = "main"
+		}
+	}
 }
 
 // A tool has the streams of a run, and the flags of every command that reads manifests.
