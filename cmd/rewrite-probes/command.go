@@ -76,14 +76,9 @@ Exit codes:
 	root.AddCommand(readers...)
 	root.AddCommand(policy, t.configCommand(), reasonsCommand(std), copyCommand(std), whyCommand(std),
 		printCommand(std, "schema", "Print the JSON Schema of the functionConfig", config.Schema),
-		printCommand(
-			std,
-			"version",
-			"Print the version",
-			func() []byte {
-				return []byte("rewrite-probes " + release.Version() + "\n")
-			},
-		))
+		printCommand(std, "version", "Print the version", func() []byte {
+			return []byte("rewrite-probes " + release.Version() + "\n")
+		}))
 	group(root)
 	root.SetOut(std.out)
 	root.SetErr(std.err)
