@@ -83,15 +83,7 @@ func (r *Report) JUnit(w io.Writer) error {
 		if at == nil {
 			at = add(m.about(), nil)
 		}
-		switch {
-		case !fails:
-			at.Out += m.String() + "\n"
-		case at.Failure == nil:
-			at.Failure = &junitFailure{m.Reason.String(), m.What(), m.String()}
-			suite.Failures++
-		default:
-			at.Failure.Text += "\n" + m.String()
-		}
+		suite.Failures += at.add(&m, fails)
 	}
 	suite.Tests = len(suite.Cases)
 	text, err := xml.MarshalIndent(suite, "", "  ")
@@ -100,6 +92,20 @@ func (r *Report) JUnit(w io.Writer) error {
 	}
 	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, field.WithoutCommands(string(text), referenceTo))
 	return err
+}
+
+// add adds a message to a case, and returns how many failures the case has more.
+func (c *junitCase) add(m *Message, fails bool) (failures int) {
+	switch {
+	case !fails:
+		c.Out += m.String() + "\n"
+	case c.Failure == nil:
+		c.Failure = &junitFailure{m.Reason.String(), m.What(), m.String()}
+		return 1
+	default:
+		c.Failure.Text += "\n" + m.String()
+	}
+	return 0
 }
 
 // referenceTo escapes a sign in XML and HTML.
