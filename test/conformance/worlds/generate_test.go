@@ -208,6 +208,7 @@ type knowledge struct {
 	services       []service
 	sidecars       []sidecar
 	owner          generator.Workload // whose controller adds labels
+	contradicted   bool               // two Namespaces of the name differ in what they say to Istio: either counts
 	twice          bool               // of two policies about the same pods one is older
 	open           bool               // a selector has a label that some of the pods may have
 	asked          bool               // a policy asks what only the cluster knows
@@ -392,9 +393,9 @@ func (g *source) elsewhere(k *knowledge, w *generator.Workload) {
 			k.files[pick(g, farther, far)] += namespace(labels())
 		}
 		if k.moved && g.one(3) {
-			if other := labels(); !maps.Equal(other, k.namespace) {
+			if other := labels(); !maps.Equal(ofIstio(other), ofIstio(k.namespace)) {
 				k.files[pick(g, near, alsoBy)] += namespace(other)
-				k.namespace = nil
+				k.namespace, k.contradicted = nil, true
 				k.rule("two Namespaces of one name contradict each other")
 			}
 		}
@@ -414,6 +415,20 @@ func (g *source) elsewhere(k *knowledge, w *generator.Workload) {
 		k.rule("the nearest PeerAuthentication")
 		k.files[pick(g, farther, far)] += object("security.istio.io/v1", "PeerAuthentication", other.namespace, other.name, nil, other.spec())
 	}
+}
+
+// ofIstio returns what labels of a Namespace say to Istio: its injection is on for one value alone.
+func ofIstio(labels map[string]string) map[string]string {
+	said := make(map[string]string)
+	for key, value := range labels {
+		switch {
+		case key == "istio-injection" && value != "enabled":
+			said[key] = "disabled"
+		case strings.Contains(key, "istio"):
+			said[key] = value
+		}
+	}
+	return said
 }
 
 // A branch is a file in another branch of the folders, whose object may be in another cluster.
@@ -456,7 +471,7 @@ func (g *source) fork(k *knowledge, w *generator.Workload) {
 // cluster, as folders of two clusters have one each.
 func (k knowledge) with(b branch) knowledge {
 	k.rules = nil
-	if k.namespace == nil && !k.isNamed(k.owner.Namespace) { // what the functionConfig says is certain
+	if k.namespace == nil && !k.contradicted && !k.isNamed(k.owner.Namespace) { // what the functionConfig says is certain
 		k.namespace = b.namespace
 	}
 	if b.policy != nil && !k.hasScope(b.policy.namespace) {

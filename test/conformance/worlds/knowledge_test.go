@@ -145,6 +145,10 @@ func (k *knowledge) injection(pod *corev1.Pod, namespace string) []bool {
 	if !k.gateB(pod, namespace) {
 		return no
 	}
+	if k.contradicted {
+		k.rule("one of two Namespaces decides, whatever else is said")
+		return both
+	}
 	if called, certain := k.gateA(pod); certain {
 		return []bool{called}
 	}

@@ -122,6 +122,7 @@ var rules = map[string]int{
 	"rule: namespace kube-system is never injected":                                     10,
 	"rule: namespace local-path-storage is never injected":                              80,
 	"rule: nativeSidecars of the config":                                                335,
+	"rule: one of two Namespaces decides, whatever else is said":                        100,
 	"rule: the Namespace has an empty istio.io/rev":                                     69,
 	"rule: the Namespace has istio-injection with another value":                        400,
 	"rule: the Namespace has istio-injection with another value, whatever else is said": 75,
