@@ -104,7 +104,7 @@ func (d istio) fate(v *view, s *site, w world.WorldFate) world.Fate {
 	case !w.Injected:
 		return world.Spared
 	}
-	running := v.answersInTime(w.World, s, answerer{who: AnsweredByIstioProxy})
+	running := v.runsBefore(w.World, s, answerer{who: AnsweredByIstioProxy})
 	switch _, host := s.current.Endpoint(); {
 	case h != nil:
 		if f := d.answeredFate(v, s, w.World); f != world.Spared {
@@ -215,7 +215,7 @@ func (d istio) answeredFate(v *view, s *site, w world.World) world.Fate {
 	switch h := s.holder; {
 	case h.proxy && s.dialed() != listens:
 		return world.Failing(fmt.Sprintf("istio-proxy answers on port %d", listens))
-	case h.proxy && !v.answersInTime(w, s, h.answerer()):
+	case h.proxy && !v.runsBefore(w, s, h.answerer()):
 		return world.Failing("istio-proxy, which must answer, starts later")
 	case !h.proxy && slices.Contains(h.listens, listens):
 		return world.Failing(fmt.Sprintf("probe-proxy and istio-proxy listen on the same port, %d", listens))

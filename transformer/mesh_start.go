@@ -3,7 +3,6 @@ package transformer
 import (
 	"cmp"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
@@ -22,11 +21,6 @@ func (v *view) runsBefore(w world.World, s *site, a answerer) bool {
 		return s.at.StartsAfter(v.proxyAt)
 	}
 	return w.Native || !s.at.Init && w.Holds
-}
-
-// answersInTime is runsBefore, or the kubelet is patient with a liveness probe for as long as the mesh's proxy starts.
-func (v *view) answersInTime(w world.World, s *site, a answerer) bool {
-	return v.runsBefore(w, s, a) || s.name == prober.Liveness && v.patience(s) >= istioStart
 }
 
 // lateIn returns the fact that decides whether an answerer runs when the kubelet makes
