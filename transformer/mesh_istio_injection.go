@@ -50,11 +50,11 @@ func (d istio) sidecarMembership(v *view) membership {
 	if m := d.neverInjected(v); m.injected != certain.Maybe {
 		return m
 	}
-	if v.in.Around.NamespacesDisagree() {
-		return membership{} // one of them decides, whatever else is said
-	}
 	if proxy != nil {
 		return memberBy(proxy)
+	}
+	if v.in.Around.NamespacesDisagree() {
+		return membership{} // one of them decides, whatever else is said
 	}
 	labels := v.labels()
 	ns, known := v.namespace()

@@ -145,7 +145,7 @@ func (k *knowledge) injection(pod *corev1.Pod, namespace string) []bool {
 	if !k.gateB(pod, namespace) {
 		return no
 	}
-	if k.contradicted {
+	if k.contradicted && !declared(pod) {
 		k.rule("one of two Namespaces decides, whatever else is said")
 		return both
 	}
