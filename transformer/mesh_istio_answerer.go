@@ -164,7 +164,7 @@ func (d istio) cannotAnswer(v *view, f world.Facts) string {
 			return fmt.Sprintf("istio-proxy cannot make the %s of container %q", s.name.Field(), s.container.Name)
 		}
 		if s.name == prober.PostStart {
-			return fmt.Sprintf("istio-proxy says that the postStart hook of container %q has passed, even if the app never got it", s.container.Name)
+			return fmt.Sprintf("istio-proxy reports the postStart hook of container %q as passed, even if the app never got it", s.container.Name)
 		}
 		if s.name == prober.PreStop && f.Native.Is != certain.Always {
 			return fmt.Sprintf("istio-proxy may end before the preStop hook of container %q, unless it is a native sidecar", s.container.Name)

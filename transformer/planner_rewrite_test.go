@@ -620,7 +620,7 @@ func TestIstioProxy_hooksOfLaterContainers(t *testing.T) {
 		t.Errorf("%+v, findings %v", r.Answer, r.Findings)
 	}
 	before := podOf("", "containers:\n"+hooked+proxy)
-	because := `istio-proxy says that the postStart hook of container "app" has passed, even if the app never got it`
+	because := `istio-proxy reports the postStart hook of container "app" as passed, even if the app never got it`
 	if r := plan(t, before); r.Answer.By != "probe-proxy" || r.Answer.Because != because || len(r.Findings) > 0 {
 		t.Errorf("%+v, findings %v", r.Answer, r.Findings)
 	}

@@ -309,7 +309,7 @@ var docs = [...]Doc{
 	},
 	FilterUnknown: {
 		Name: "filter-unknown", Of: Run, Severity: Info,
-		Cause:  "An EnvoyFilter, a WasmPlugin or a TrafficExtension may change what Envoy answers to a probe. `check` does not evaluate it, and says so once.",
+		Cause:  "An EnvoyFilter, a WasmPlugin or a TrafficExtension may change what Envoy answers to a probe. `check` does not evaluate it, and names it once a run.",
 		Fix:    "Run rewrite-probes: a rewritten probe does not meet the filter.",
 		Always: true,
 	},
