@@ -48,7 +48,8 @@ var refusals = map[string]func(template podTemplate) bool{
 		})
 	},
 	"name-taken": func(p podTemplate) bool {
-		return slices.ContainsFunc(p.Spec.Containers, func(c container) bool { return c.Name == "probe-proxy" })
+		isTaken := func(c container) bool { return c.Name == "probe-proxy" }
+		return slices.ContainsFunc(slices.Concat(p.Spec.InitContainers, p.Spec.Containers), isTaken)
 	},
 	"two-meshes":    func(p podTemplate) bool { return len(p.meshes()) > 1 },
 	"options-unfit": func(p podTemplate) bool { return len(p.meshes()) == 1 && !p.meshes()["istio.io"] },
@@ -87,7 +88,8 @@ func (p podTemplate) meshes() map[string]bool {
 type podTemplate struct {
 	Metadata struct{ Labels, Annotations map[string]string }
 	Spec     struct {
-		Containers []container
+		InitContainers []container `yaml:"initContainers"`
+		Containers     []container
 	}
 }
 

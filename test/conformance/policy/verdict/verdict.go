@@ -94,6 +94,18 @@ var Explanations = []Explanation{
 			isInit := func(c corev1.Container) bool { return c.Name == "istio-init" }
 			return slices.ContainsFunc(pod.Spec.InitContainers, isInit) && differOnlyIn(r, checked, policed, func(p transformer.Verdict) bool { return p.StrictTLS == world.Unaffected })
 		}},
+	{"one port of two containers: check knows that probe-proxy listens on istio-proxy's port, the policy knows no port of it", 0,
+		func(_ *corev1.Pod, r *report.Report, checked, policed []string) bool {
+			return differOnlyIn(r, checked, policed, func(p transformer.Verdict) bool { return strings.Contains(p.Why, "listen on the same port") })
+		}},
+	{"virtual node: check knows that no kubelet runs there, the policy does not ask for the node", 0,
+		func(_ *corev1.Pod, r *report.Report, checked, _ []string) bool {
+			return len(checked) == 0 && slices.ContainsFunc(r.Messages, func(m report.Message) bool { return m.Reason == reason.VirtualNode })
+		}},
+	{"tunnel of ambient mode: check knows that Istio's redirection leaves port 15008 alone, the policy reads lists of ports", 0,
+		func(_ *corev1.Pod, r *report.Report, checked, policed []string) bool {
+			return differOnlyIn(r, checked, policed, func(p transformer.Verdict) bool { return strings.Contains(p.Before, ":15008") })
+		}},
 	{"declared where nothing is injected: check knows that rewrite-probes has only declared the istio-proxy of the pod, the policy takes it for the sidecar", 1,
 		func(_ *corev1.Pod, r *report.Report, checked, policed []string) bool {
 			return differOnlyIn(r, checked, policed, func(p transformer.Verdict) bool { return strings.Contains(p.Why, "is not in the pod") })
