@@ -23,8 +23,9 @@ var refusals = map[string]func(template podTemplate) bool{
 	// does not say that the injector does; or only Istio's injector serves it: a tcpSocket probe with
 	// a host, and a tcpSocket hook.
 	"rewriter-needed": func(p podTemplate) bool {
-		isDapr := p.Metadata.Annotations["dapr.io/enabled"] == "true" // its webhook comes before Istio's
-		return isDapr || p.Metadata.Annotations["rewrite-probes.io/skip-containers"] != "" || slices.ContainsFunc(p.Spec.Containers, func(c container) bool {
+		// Their webhooks come before Istio's.
+		hasMore := p.Metadata.Annotations["dapr.io/enabled"] == "true" || p.Metadata.Annotations["sidecar.opentelemetry.io/inject"] == "true"
+		return hasMore || p.Metadata.Annotations["rewrite-probes.io/skip-containers"] != "" || slices.ContainsFunc(p.Spec.Containers, func(c container) bool {
 			isIstios := func(p probe) bool { return p.HTTPGet.Protocol != "" || p.TCPSocket.Host != "" }
 			hasHook := c.Lifecycle.PostStart.TCPSocket.Port != nil || c.Lifecycle.PreStop.TCPSocket.Port != nil
 			return hasHook || slices.ContainsFunc(c.probes(), isIstios)

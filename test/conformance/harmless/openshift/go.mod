@@ -14,6 +14,8 @@ require (
 	sigs.k8s.io/yaml v1.4.0
 )
 
+require github.com/rogpeppe/go-internal v1.15.0 // indirect
+
 require (
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/blang/semver/v4 v4.0.0 // indirect
