@@ -56,6 +56,7 @@ func Install(t testing.TB) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir)
+	t.Setenv("GORACE", "atexit_sleep_ms=0") // a program that looks for races sleeps for a second at its end
 }
 
 // IsCalled reports whether the program runs as kubectl.
