@@ -34,6 +34,22 @@ type WorkloadSelector struct {
 	MatchLabels field.KeyValues `json:"matchLabels"`
 }
 
+// applies reports whether Istio's object with the selector is about pods: it is in their namespace or the root
+// namespace, selects them, and the control plane of their revision reads it. An object that is there twice with other
+// content, or has no namespace, may be another one.
+func (w *WorkloadSelector) applies(
+	s *Surroundings, o *Object, rootNamespace string, pods *Pods,
+) certain.Certainty {
+	if o.Namespace != rootNamespace && o.Namespace != pods.Namespace {
+		return certain.Never
+	}
+	applies := min(pods.selects(w.MatchLabels), readBy(s, pods, o))
+	if o.Disputed || o.Namespace == "" {
+		return min(applies, certain.Maybe)
+	}
+	return applies
+}
+
 // A Refusal says whether AuthorizationPolicies refuse a request.
 type Refusal struct {
 	Is certain.Certainty
@@ -52,12 +68,9 @@ func (s *Surroundings) Refuses(rootNamespace string, pods *Pods, q *authz.Reques
 	policies := AuthorizationPolicies.all(s)
 	for i := range policies {
 		p := &policies[i]
-		if p.Namespace != rootNamespace && p.Namespace != pods.Namespace {
+		applies := p.Selector.applies(s, &p.Object, rootNamespace, pods)
+		if applies == certain.Never {
 			continue
-		}
-		applies := min(pods.selects(p.Selector.MatchLabels), readBy(s, pods, &p.Object))
-		if p.Disputed || p.Namespace == "" {
-			applies = min(applies, certain.Maybe)
 		}
 		matches := authz.Matches(p.Rules, p.Action, q)
 		all.add(p, applies, matches)

@@ -42,9 +42,8 @@ func Filter(s *Surroundings, rootNamespace string, pods *Pods) string {
 	all := filters.near(s)
 	for i := range all {
 		f := &all[i]
-		isNear := f.Namespace == rootNamespace || f.Namespace == pods.Namespace
-		selects := min(pods.selects(f.Workloads.Labels), pods.selects(f.Selector.MatchLabels))
-		if isNear && min(selects, readBy(s, pods, &f.Object)) > certain.Never {
+		applies := f.Selector.applies(s, &f.Object, rootNamespace, pods)
+		if min(pods.selects(f.Workloads.Labels), applies) > certain.Never {
 			return f.words(f.Kind)
 		}
 	}

@@ -33,13 +33,7 @@ func (s *Surroundings) RequestAuthentications(root string, pods *Pods) (all []Ab
 	near := RequestAuthentications.near(s)
 	for i := range near {
 		p := &near[i]
-		if p.Namespace != root && p.Namespace != pods.Namespace {
-			continue
-		}
-		applies := min(pods.selects(p.Selector.MatchLabels), readBy(s, pods, &p.Object))
-		if p.Disputed || p.Namespace == "" {
-			applies = min(applies, certain.Maybe)
-		}
+		applies := p.Selector.applies(s, &p.Object, root, pods)
 		if applies > certain.Never {
 			all = append(all, about(p, applies))
 		}
