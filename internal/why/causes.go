@@ -265,14 +265,18 @@ func cuts(text string) bool {
 	return false
 }
 
+func tooSlow(p *Probe) Cause {
+	return Cause{
+		Why: fmt.Sprintf("The app is too slow: timeoutSeconds is %d", max(p.TimeoutSeconds, 1)),
+		Fix: "Raise `timeoutSeconds`, or make the health check of the app faster",
+	}
+}
+
 // fromLog explains a line of probe-proxy's log.
 func (e *Evidence) fromLog(l line, p *Probe, key string) Cause {
 	reason, status := l["reason"], l["status"]
 	timeout := max(p.TimeoutSeconds, 1)
-	slow := Cause{
-		Why: fmt.Sprintf("The app is too slow: timeoutSeconds is %d", timeout),
-		Fix: "Raise `timeoutSeconds`, or make the health check of the app faster",
-	}
+	slow := tooSlow(p)
 	if le := median(e.Metrics, key); le != "" {
 		slow.Why += ", and half of its answers take up to " + le + " s"
 	}
@@ -309,7 +313,7 @@ func (e *Evidence) atApp(p *Probe, text string) Cause {
 	case strings.Contains(text, "refused"):
 		return Cause{Why: "Nothing listens where the probe asks: " + text, Fix: "Correct the port, or add a startupProbe if the app still starts"}
 	case strings.Contains(text, "deadline exceeded") || strings.Contains(text, "timeout"):
-		return Cause{Why: fmt.Sprintf("The app is too slow: timeoutSeconds is %d", max(p.TimeoutSeconds, 1)), Fix: "Raise `timeoutSeconds`, or make the health check of the app faster"}
+		return tooSlow(p)
 	case strings.Contains(text, "statuscode: "):
 		_, status, _ := strings.Cut(text, "statuscode: ")
 		return Cause{Why: "The app answers " + status, Fix: "See the app's log, or correct the path of the probe"}

@@ -170,8 +170,8 @@ func (p *Probe) isOurs() (key string, ours bool) {
 	if p == nil || p.HTTPGet == nil {
 		return "", false
 	}
-	path := p.HTTPGet.Path
-	return path, strings.HasPrefix(path, "/app-health/") || strings.HasPrefix(path, "/app-lifecycle/")
+	_, _, ours = prober.ParseKey(p.HTTPGet.Path)
+	return p.HTTPGet.Path, ours
 }
 
 // String returns the name of a pod for messages.
