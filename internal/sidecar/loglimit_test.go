@@ -166,6 +166,7 @@ func TestTheEndDoesNotWaitForTheLog(t *testing.T) {
 			w := NewLogWriter(reader, 0)
 			for i := range lines {
 				_, err := w.Write([]byte("line\n"))
+				synctest.Wait() // until the writer has the first line
 				if i > maxUnwritten && (err == nil || err.Error() != "nobody reads the log") {
 					t.Errorf("line %d: %v", i, err)
 				}
