@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -14,70 +15,85 @@ import (
 
 // outcomes returns the function that says what becomes of a probe, as it was read, in
 // the worlds that are left.
-func (d istio) outcomes(v *view, f world.Facts) func(*site) (world.Fate, string) {
+func (d istio) outcomes(v *view, f world.Facts) outcomeOf {
 	now := v.annotations()
-	worlds := f.Worlds()
+	_, path := istioInitPorts(v, field.Noted{})
 	redirects := istioRedirects(v, now)
-	captures := istioCaptures(v, redirects)
-	_, path := istioInitPorts(v, field.Noted{}) // with an istio-init, Istio's CNI plugin does nothing
-	notInjected := v.notInjectedElsewhere(f.Injected)
-	return func(s *site) (world.Fate, string) {
-		var fates, far []world.WorldFate
-		foretell := func(x world.WorldFate) {
-			x.Fate = d.fate(v, s, x)
-			if x.MTLS.Far {
-				x.Elsewhere = x.MTLS.At
-			}
-			if x.Elsewhere != "" {
-				far = append(far, x)
-			} else {
-				fates = append(fates, x)
-			}
-		}
-		if notInjected != "" {
-			far = append(far, world.WorldFate{Elsewhere: notInjected, Fate: world.Spared})
-		}
-		for _, w := range worlds {
-			port := s.dialed()
-			rewritten := w.Rewrites && s.holder == nil
-			if rewritten {
-				port = v.sendsTo(now)
-				if v.inbound(s.dialed()).Local != "" {
-					foretell(world.WorldFate{World: w, Local: true})
-				}
-			}
-			if !w.Injected || !captures(port) {
-				foretell(world.WorldFate{World: w})
-				continue
-			}
-			if !redirects(port) && v.inbound(port).Binds == certain.Maybe { // or the Sidecar is about other pods
-				foretell(world.WorldFate{World: w, Unbound: true})
-			}
-			mayBeEarly := !w.Native && path == nil && s.needsStart()
-			modes := v.mtls(port)
-			answers := v.answers(s, port, rewritten, modes)
-			for _, m := range modes {
-				for i := range answers {
-					foretell(world.WorldFate{World: w, MTLS: m, Answer: &answers[i], Elsewhere: answers[i].Elsewhere})
-				}
-				if mayBeEarly {
-					foretell(world.WorldFate{World: w, MTLS: m, Early: true})
-				}
-			}
-			if now.Get(istioExcludeInterfaces) != "" && v.inbound(port).Binds != certain.Always {
-				// It may name the interface of the kubelet's connections.
-				foretell(world.WorldFate{World: w, Uncaptured: true})
-				if mayBeEarly {
-					foretell(world.WorldFate{World: w, Uncaptured: true, Early: true})
-				}
-			}
-		}
-		isSpared := func(x world.WorldFate) bool { return x.Outcome == world.Unaffected }
-		if !slices.ContainsFunc(fates, isSpared) {
-			fates = append(fates, far...) // it fails for certain, and what is far can make that open
-		}
-		return f.VerdictOn(fates)
+	all := istioCases{
+		view: v, worlds: f.Worlds(),
+		redirects: redirects, captures: istioCaptures(v, redirects),
+		hasInit: path != nil, notInjected: v.notInjectedElsewhere(f.Injected),
 	}
+	return func(s *site) (world.Fate, string) {
+		fate := func(c *world.Case) world.Fate { return d.fate(v, s, c) }
+		return f.Verdict(all.of(s), fate)
+	}
+}
+
+// istioCases are the cases of the probes of a pod.
+type istioCases struct {
+	*view
+	worlds              []world.World
+	redirects, captures func(port int) bool
+	hasInit             bool   // the template has an istio-init, with which Istio's CNI plugin does nothing
+	notInjected         string // what may switch off injection in another branch of the folders; "" if nothing does
+}
+
+// of returns the cases of one probe.
+func (x *istioCases) of(s *site) (all []world.Case) {
+	if x.notInjected != "" {
+		all = append(all, world.Case{Elsewhere: x.notInjected})
+	}
+	for _, w := range x.worlds {
+		port := s.dialed()
+		rewritten := w.Rewrites && s.holder == nil
+		if rewritten {
+			port = x.sendsTo(x.annotations())
+			if x.inbound(s.dialed()).Local != "" {
+				all = append(all, world.Case{World: w, Local: true})
+			}
+		}
+		if !w.Injected || !x.captures(port) {
+			all = append(all, world.Case{World: w})
+			continue
+		}
+		all = append(all, x.captured(s, w, port, rewritten)...)
+	}
+	return all
+}
+
+// captured returns the cases of a probe in a world in which the mesh captures the port that it goes to.
+func (x *istioCases) captured(s *site, w world.World, port int, rewritten bool) (all []world.Case) {
+	binds := x.inbound(port).Binds
+	if binds == certain.Maybe && !x.redirects(port) { // or the Sidecar is about other pods
+		all = append(all, world.Case{World: w, Unbound: true})
+	}
+	mayBeEarly := !w.Native && !x.hasInit && s.needsStart()
+	add := func(c world.Case) {
+		c.World = w
+		all = append(all, c)
+	}
+	modes := x.mtls(port)
+	answers := x.answers(s, port, rewritten, modes)
+	for _, m := range modes {
+		far := ""
+		if m.Far {
+			far = m.At
+		}
+		for i := range answers {
+			add(world.Case{MTLS: m, Answer: &answers[i], Elsewhere: cmp.Or(far, answers[i].Elsewhere)})
+		}
+		if mayBeEarly {
+			add(world.Case{MTLS: m, Early: true, Elsewhere: far})
+		}
+	}
+	if x.annotations().Get(istioExcludeInterfaces) != "" && binds != certain.Always { // perhaps that of the kubelet's connections
+		add(world.Case{Uncaptured: true})
+		if mayBeEarly {
+			add(world.Case{Uncaptured: true, Early: true})
+		}
+	}
+	return all
 }
 
 // notInjectedElsewhere names a Namespace in another branch of the folders that would switch injection
@@ -96,33 +112,33 @@ func (v *view) notInjectedElsewhere(injected world.Fact) string {
 
 // fate returns what becomes of a probe, as it was read, in one world; without a mode of mutual
 // TLS the mesh does not capture the port.
-func (d istio) fate(v *view, s *site, w world.WorldFate) world.Fate {
+func (d istio) fate(v *view, s *site, c *world.Case) world.Fate {
 	h := s.holder
 	switch {
-	case h != nil && h.proxy && !w.Injected:
+	case h != nil && h.proxy && !c.Injected:
 		return world.Failing("istio-proxy, which must answer, is not in the pod")
-	case !w.Injected:
+	case !c.Injected:
 		return world.Spared
 	}
-	running := v.runsBefore(w.World, s, answerer{who: AnsweredByIstioProxy})
+	running := v.runsBefore(c.World, s, answerer{who: AnsweredByIstioProxy})
 	switch _, host := s.current.Endpoint(); {
 	case h != nil:
-		if f := d.answeredFate(v, s, w.World); f != world.Spared {
+		if f := d.answeredFate(v, s, c.World); f != world.Spared {
 			return f
 		}
-	case w.Rewrites:
-		return d.injectorsFate(v, s, w, running)
+	case c.Rewrites:
+		return d.injectorsFate(v, s, c, running)
 	case host != "":
 		return world.Spared
 	}
-	if w.MTLS.Mode == "" {
+	if c.MTLS.Mode == "" {
 		return world.Spared
 	}
-	return d.capturedFate(v, s, w, running)
+	return d.capturedFate(v, s, c, running)
 }
 
 // capturedFate returns what becomes of a probe that the mesh captures.
-func (istio) capturedFate(v *view, s *site, w world.WorldFate, running bool) world.Fate {
+func (istio) capturedFate(v *view, s *site, c *world.Case, running bool) world.Fate {
 	kind := s.current.Kind()
 	port := s.dialed()
 	switch {
@@ -132,17 +148,17 @@ func (istio) capturedFate(v *view, s *site, w world.WorldFate, running bool) wor
 		return world.Failing("istio-proxy listens there instead of the app, and does not run yet")
 	case s.at.Init &&
 		s.gates() &&
-		!w.Native &&
-		!w.Early:
+		!c.Native &&
+		!c.Early:
 		return world.Spared // istio-init, the last init container, has not run yet
 	case s.gates() && !running:
 		return world.Failing("the mesh captures it, and istio-proxy does not run yet")
 	case kind == pod.KindTCPSocket:
 		return world.FalselyPassing(whyAccepted)
-	case w.MTLS.Mode == surroundings.MTLSStrict:
-		return world.Failing(s.whyStrict(w.MTLS.At))
+	case c.MTLS.Mode == surroundings.MTLSStrict:
+		return world.Failing(s.whyStrict(c.MTLS.At))
 	}
-	if why := w.Refusal(); why != "" {
+	if why := c.Refusal(); why != "" {
 		return world.Failing(why)
 	}
 	return world.Spared
@@ -166,7 +182,7 @@ func (v *view) answers(s *site, port int, rewritten bool, modes []surroundings.M
 
 // injectorsFate returns what becomes of a probe that Istio's injector rewrites, in a world with
 // the mode of istio-proxy's own port.
-func (istio) injectorsFate(v *view, s *site, w world.WorldFate, running bool) world.Fate {
+func (istio) injectorsFate(v *view, s *site, c *world.Case, running bool) world.Fate {
 	status := v.sendsTo(v.annotations())
 	listens := istioListens(v)
 	_, host := s.current.Endpoint()
@@ -178,7 +194,7 @@ func (istio) injectorsFate(v *view, s *site, w world.WorldFate, running bool) wo
 		return world.Failing("Istio's injector sends it to istio-proxy without its original, since " + why + ", and istio-proxy answers 400")
 	case s.current.Newer(s.name.IsHook()) != "":
 		return world.Failing("Istio's injector sends it to istio-proxy, which does not support `" + s.current.Newer(s.name.IsHook()) + "`")
-	case w.Local:
+	case c.Local:
 		return world.Failing("Istio's injector sends it to istio-proxy, which asks the pod's IP and not where " + v.inbound(s.dialed()).By + " says")
 	case badIstioStatus(v.annotations()):
 		return world.Failing("Istio's injector sends it to no port of istio-proxy's status server (annotation `" + istioStatusPort + "`)")
@@ -186,10 +202,10 @@ func (istio) injectorsFate(v *view, s *site, w world.WorldFate, running bool) wo
 		return world.Failing(fmt.Sprintf("Istio's injector sends it to port %d, and istio-proxy listens on port %d", status, listens))
 	case !running:
 		return world.Failing("Istio's injector rewrites it, and istio-proxy starts later")
-	case w.MTLS.Mode == surroundings.MTLSStrict:
+	case c.MTLS.Mode == surroundings.MTLSStrict:
 		return world.Failing(fmt.Sprintf("the mesh captures port %d, where Istio's injector sends it", status))
-	case w.Refusal() != "":
-		return world.Failing(w.Refusal())
+	case c.Refusal() != "":
+		return world.Failing(c.Refusal())
 	}
 	return world.Spared
 }

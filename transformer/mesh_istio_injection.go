@@ -56,42 +56,50 @@ func (d istio) sidecarMembership(v *view) membership {
 	if v.in.Around.NamespacesDisagree() {
 		return membership{} // one of them decides, whatever else is said
 	}
-	labels := v.labels()
-	ns, known := v.namespace()
-	namesNoRevision := func() bool { // and no webhook selects that
-		revision, isSet := ns.Labels.Lookup(istioRevision)
-		return isSet && revision == ""
-	}
-	switch kind, value := istioInjectSwitch(v); {
-	case pod.IsVariable(value), pod.IsVariable(ns.Labels.Get(istioInjection)):
-		return membership{} // whatever else is said: it may switch injection off
-	case ns.Labels.Get(istioInjection) != "":
-		return membership{injected: certain.Always, at: v.namespaceLabel(istioInjection)}
-	case namesNoRevision():
-		at := v.namespaceLabel(istioRevision)
-		return d.notInjected(at, "%s names no revision", at)
-	case ns.Labels.Get(istioRevision) != "":
-		return membership{injected: certain.Always, at: v.namespaceLabel(istioRevision)}
-	case labels.Get(istioRevision) != "":
-		at := entryWords("labels", istioRevision, labels.Get(istioRevision))
-		return membership{injected: certain.Always, at: at, presumed: v.mayRevokeLabels()}
-	case kind == "labels" && value == "true":
-		at := entryWords(kind, istioInject, value)
-		return membership{injected: certain.Always, at: at, presumed: v.mayRevokeLabels()}
+	if m, isSaid := d.labelled(v); isSaid {
+		return m
 	}
 	switch at := "`istio.injectedNamespaces` of the functionConfig"; v.opts.Istio.injects(v.in.NamespaceName) {
 	case certain.Always:
 		return membership{injected: certain.Always, at: at}
 	case certain.Never:
-		return d.notInjected(at, "%s does not name namespace %q", at, v.in.NamespaceName)
+		return notInjected(at, "%s does not name namespace %q", at, v.in.NamespaceName)
 	}
-	if known &&
-		v.othersInjected() &&
-		!v.asksByAnnotation() {
+	if _, known := v.namespace(); known && v.othersInjected() && !v.asksByAnnotation() {
 		at := v.namespaceWords()
-		return d.notInjected(at, "%s has no label for Istio's injection, and another Namespace has one", at)
+		return notInjected(at, "%s has no label for Istio's injection, and another Namespace has one", at)
 	}
 	return d.declaredMembership(v)
+}
+
+// labelled returns what the labels of the Namespace say of the injection, and then those of the pod, and
+// reports whether they say anything. A variable may switch injection off, whatever else is said.
+func (istio) labelled(v *view) (m membership, isSaid bool) {
+	ns, _ := v.namespace()
+	inNamespace := ns.Labels.Get(istioInjection)
+	kind, value := istioInjectSwitch(v)
+	if pod.IsVariable(value) || pod.IsVariable(inNamespace) {
+		return membership{}, true
+	}
+	if inNamespace != "" {
+		return membership{injected: certain.Always, at: v.namespaceLabel(istioInjection)}, true
+	}
+	if revision, isSet := ns.Labels.Lookup(istioRevision); isSet && revision == "" { // no webhook selects that
+		at := v.namespaceLabel(istioRevision)
+		return notInjected(at, "%s names no revision", at), true
+	} else if isSet {
+		return membership{injected: certain.Always, at: v.namespaceLabel(istioRevision)}, true
+	}
+	at := ""
+	if revision := v.labels().Get(istioRevision); revision != "" {
+		at = entryWords("labels", istioRevision, revision)
+	} else if kind == "labels" && value == "true" {
+		at = entryWords(kind, istioInject, value)
+	}
+	if at == "" {
+		return membership{}, false
+	}
+	return membership{injected: certain.Always, at: at, presumed: v.mayRevokeLabels()}, true
 }
 
 // asksByAnnotation reports whether the pod asks for injection by an annotation. Istio's webhooks do
@@ -164,13 +172,13 @@ func (d istio) neverInjected(v *view) membership {
 		return v.switchIn(kind, istioInject, "", isEnabled)
 	case set && inNamespace != "enabled" && !pod.IsVariable(inNamespace):
 		at := v.namespaceLabel(istioInjection)
-		return d.notInjected(at, "%s turns off injection for all its pods", at)
+		return notInjected(at, "%s turns off injection for all its pods", at)
 	}
 	return membership{}
 }
 
 // notInjected returns the membership of a pod that Istio does not inject.
-func (istio) notInjected(at, format string, args ...any) membership {
+func notInjected(at, format string, args ...any) membership {
 	format += ", so the mesh does not capture this pod"
 	off := NewFinding(reason.NamespaceNotInjected, nil, format, args...).
 		Fix("If another proxy captures it, set `answeredBy: probe-proxy`")

@@ -29,16 +29,16 @@ func (v *view) lateIn(f *world.Facts, s *site, a answerer) string {
 	if !s.atStart() {
 		return "" // nearly always
 	}
-	var fates []world.WorldFate
+	var cases []world.Case
 	for _, w := range f.Worlds() {
-		x := world.WorldFate{World: w, Fate: world.Spared}
-		if (w.Injected || a.who != AnsweredByIstioProxy) &&
-			!v.runsBefore(w, s, a) {
-			x.Outcome = world.Fails
-		}
-		fates = append(fates, x)
+		cases = append(cases, world.Case{World: w})
 	}
-	worst, unless := f.VerdictOn(fates)
+	worst, unless := f.Verdict(cases, func(c *world.Case) world.Fate {
+		if (c.Injected || a.who != AnsweredByIstioProxy) && !v.runsBefore(c.World, s, a) {
+			return world.Failing("")
+		}
+		return world.Spared
+	})
 	if worst == world.Spared {
 		return ""
 	}

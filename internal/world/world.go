@@ -101,52 +101,68 @@ func Failing(why string) Fate { return Fate{Fails, why} }
 // FalselyPassing returns the fate of a probe that passes even if nothing listens.
 func FalselyPassing(why string) Fate { return Fate{FalselyPasses, why} }
 
-// A WorldFate is a world together with the fate of a probe in it.
-type WorldFate struct {
+// A Case is a world, and what else may decide the fate of one probe in it.
+type Case struct {
 	World
 	MTLS surroundings.MTLSMode // for the probe's port; the zero value if it does not matter
-	// early is set if Istio's CNI plugin redirects the pod's connections, before any of its
+	// Early is set if Istio's CNI plugin redirects the pod's connections, before any of its
 	// containers starts, and not its last init container, istio-init.
 	Early bool
-	// Elsewhere names what makes this world and is in another branch of the folders, so that it may
-	// be about another cluster; "" if nothing does. Such a world counts only against a certain
+	// Elsewhere names what makes this case and is in another branch of the folders, so that it may
+	// be about another cluster; "" if nothing does. Such a case counts only against a certain
 	// failure.
 	Elsewhere string
 	// Answer is that of Istio's sidecar to the probe; nil if it does not come so far.
 	Answer *inbound.Answer
-	// uncaptured is set if the probe comes through an interface that the mesh excludes.
+	// Uncaptured is set if the probe comes through an interface that the mesh excludes.
 	Uncaptured bool
 	// Unbound is set if Envoy does not listen on the probe's port, since a Sidecar that may have it listen is
 	// not about the pod.
 	Unbound bool
 	// Local is set if the app listens where a Sidecar says, on the loopback interface, and nowhere else.
 	Local bool
-	Fate
 }
 
 // Refusal returns why Istio's sidecar does not bring the probe to the app; "" if it does.
-func (w *WorldFate) Refusal() string {
-	if w.Answer == nil {
+func (c *Case) Refusal() string {
+	if c.Answer == nil {
 		return ""
 	}
-	return w.Answer.Why
+	return c.Answer.Why
 }
 
-// VerdictOn returns what the fates of one probe come to: the outcome, why, and, if it
-// is so in some worlds only, the fact that decides.
-func (f *Facts) VerdictOn(fates []WorldFate) (worst Fate, unless string) {
-	first := slices.IndexFunc(fates, func(x WorldFate) bool {
-		return x.Outcome != Unaffected
-	})
+// A caseFate is a case with the fate of a probe in it.
+type caseFate struct {
+	Case
+	Fate
+}
+
+func (c caseFate) isSpared() bool { return c.Outcome == Unaffected }
+
+// Verdict returns what the fates of one probe in its cases come to: the outcome, why, and, if it is so
+// in some cases only, the fact that decides.
+func (f *Facts) Verdict(cases []Case, fate func(*Case) Fate) (worst Fate, unless string) {
+	var near, far []caseFate
+	for i := range cases {
+		c := &cases[i]
+		x := caseFate{*c, fate(c)}
+		if c.Elsewhere != "" {
+			far = append(far, x)
+		} else {
+			near = append(near, x)
+		}
+	}
+	if !slices.ContainsFunc(near, caseFate.isSpared) {
+		near = append(near, far...) // it fails for certain, and what is far can make that open
+	}
+	first := slices.IndexFunc(near, func(x caseFate) bool { return !x.isSpared() })
 	switch {
 	case first < 0:
 		return Spared, ""
-	case slices.ContainsFunc(fates, func(x WorldFate) bool {
-		return x.Outcome == Unaffected
-	}):
-		return fates[first].Fate, f.deciding(fates)
+	case slices.ContainsFunc(near, caseFate.isSpared):
+		return near[first].Fate, f.deciding(near)
 	}
-	return fates[0].Fate, ""
+	return near[0].Fate, ""
 }
 
 // InjectorAlone is what a verdict depends on if it depends only on whether Istio's injector rewrites
@@ -172,61 +188,55 @@ const onlyTheCluster = "look in the cluster"
 type question struct {
 	holds, fails string // complete "if ..."
 	fix          string // how to declare it
-	of           func(WorldFate) bool
+	of           func(*Case) bool
 }
 
 // questions are asked in this order.
-func (f *Facts) questions(mode string, fates []WorldFate) []question {
+func (f *Facts) questions(mode string, fates []caseFate) []question {
 	refusing, look := refusals(fates)
 	return []question{
 		{"Istio injects its sidecar", "Istio does not inject its sidecar", f.InjectionCure,
-			func(w WorldFate) bool { return w.Injected }},
+			func(c *Case) bool { return c.Injected }},
 		{rewritesAll, InjectorAlone, "set `istio.injectorRewrites`",
-			func(w WorldFate) bool { return w.Rewrites }},
+			func(c *Case) bool { return c.Rewrites }},
 		{"Istio's sidecar is native", notNative, "set `istio.nativeSidecars`",
-			func(w WorldFate) bool { return w.Native }},
+			func(c *Case) bool { return c.Native }},
 		{"other containers wait for istio-proxy", noWait, "set `istio.holdApplicationUntilProxyStarts`",
-			func(w WorldFate) bool { return w.Native || w.Holds }},
+			func(c *Case) bool { return c.Native || c.Holds }},
 		{"Istio's CNI plugin redirects the pod's connections", "", onlyTheCluster,
-			func(w WorldFate) bool { return w.Early }},
+			func(c *Case) bool { return c.Early }},
 		{"Istio's sidecar is native, or its CNI plugin redirects the pod's connections", "", onlyTheCluster,
-			func(w WorldFate) bool { return w.Native || w.Early }},
-		{"", lateInjector, lateFix, func(w WorldFate) bool { return w.Rewrites && w.Native }},
-		{"", lateInjector, lateFix, func(w WorldFate) bool { return w.Rewrites && (w.Native || w.Holds) }},
+			func(c *Case) bool { return c.Native || c.Early }},
+		{"", lateInjector, lateFix, func(c *Case) bool { return c.Rewrites && c.Native }},
+		{"", lateInjector, lateFix, func(c *Case) bool { return c.Rewrites && (c.Native || c.Holds) }},
 		{"Istio's injector rewrites the probes, or its CNI plugin redirects the pod's connections", "", "set `istio.injectorRewrites`; " + onlyTheCluster,
-			func(w WorldFate) bool { return w.Rewrites || w.Early }},
+			func(c *Case) bool { return c.Rewrites || c.Early }},
 		{"the kubelet's connections come through no excluded interface", "the kubelet's connections come through an excluded interface", onlyTheCluster,
-			func(w WorldFate) bool { return !w.Uncaptured && !w.Rewrites }},
+			func(c *Case) bool { return !c.Uncaptured && !c.Rewrites }},
 		{"the Sidecar is about the pod", "the Sidecar is not about the pod", onlyTheCluster,
-			func(w WorldFate) bool { return !w.Unbound }},
+			func(c *Case) bool { return !c.Unbound }},
 		{"the app listens on the loopback interface alone", "", "look at the app",
-			func(w WorldFate) bool { return w.Local }},
+			func(c *Case) bool { return c.Local }},
 		{"mTLS is strict for its port", "mTLS is not strict for its port", mode,
-			func(w WorldFate) bool { return w.MTLS.Mode == surroundings.MTLSStrict }},
-		{refusing, "", look, func(w WorldFate) bool { return w.Refusal() != "" }},
+			func(c *Case) bool { return c.MTLS.Mode == surroundings.MTLSStrict }},
+		{refusing, "", look, func(c *Case) bool { return c.Refusal() != "" }},
 		{"mTLS is strict for its port, or " + refusing, "", look,
-			func(w WorldFate) bool {
-				return w.Refusal() != "" || w.MTLS.Mode == surroundings.MTLSStrict
+			func(c *Case) bool {
+				return c.Refusal() != "" || c.MTLS.Mode == surroundings.MTLSStrict
 			}},
 	}
 }
 
 // deciding words the facts on which it depends whether a probe is affected: all that must come
 // together.
-func (f *Facts) deciding(fates []WorldFate) string {
+func (f *Facts) deciding(fates []caseFate) string {
 	if far := elsewhere(fates); far != "" {
 		return far + " is about another cluster (unknown: it is in another folder; run on one stream of all that you apply together)"
 	}
 	mode := "write a single PeerAuthentication for it"
-	if slices.ContainsFunc(
-		fates,
-		func(w WorldFate) bool {
-			return w.MTLS.Mode != "" && w.MTLS.At == ""
-		},
-	) {
+	if slices.ContainsFunc(fates, func(x caseFate) bool { return x.MTLS.Mode != "" && x.MTLS.At == "" }) {
 		mode = "set the namespace, here and in the PeerAuthentications, or `istio.mtls`"
 	}
-	isSpared := func(w WorldFate) bool { return w.Outcome == Unaffected }
 	var words, fixes []string
 	for _, q := range f.questions(mode, fates) {
 		value, decides := agree(fates, q.of)
@@ -244,8 +254,8 @@ func (f *Facts) deciding(fates []WorldFate) string {
 			fixes = append(fixes, q.fix)
 		}
 		// What is left are the worlds in which that is so.
-		fates = slices.DeleteFunc(slices.Clone(fates), func(w WorldFate) bool { return q.of(w) != value })
-		if !slices.ContainsFunc(fates, isSpared) {
+		fates = slices.DeleteFunc(slices.Clone(fates), func(x caseFate) bool { return q.of(&x.Case) != value })
+		if !slices.ContainsFunc(fates, caseFate.isSpared) {
 			break
 		}
 	}
@@ -259,7 +269,7 @@ func (f *Facts) deciding(fates []WorldFate) string {
 }
 
 // refusals words on what it depends that Istio's sidecar refuses the probe, and how to find out.
-func refusals(fates []WorldFate) (words, fix string) {
+func refusals(fates []caseFate) (words, fix string) {
 	var all, fixes []string
 	for i := range fates {
 		a := fates[i].Answer
@@ -302,9 +312,9 @@ func inOrder(fixes []string) string {
 
 // elsewhere names what alone makes worlds in which a probe is unaffected, and is in another
 // branch of the folders; "" if there is no such thing.
-func elsewhere(fates []WorldFate) (name string) {
+func elsewhere(fates []caseFate) (name string) {
 	for _, x := range fates {
-		if x.Outcome != Unaffected {
+		if !x.isSpared() {
 			continue
 		}
 		if x.Elsewhere == "" {
@@ -318,14 +328,10 @@ func elsewhere(fates []WorldFate) (name string) {
 // agree reports whether a probe is affected in just the worlds in which something has
 // one value, and that value. A world in which it is unaffected may have either value
 // if it never is affected there for another reason.
-func agree(fates []WorldFate, of func(WorldFate) bool) (value, decides bool) {
+func agree(fates []caseFate, of func(*Case) bool) (value, decides bool) {
 	for _, value := range [...]bool{true, false} {
-		affected := func(x WorldFate) bool {
-			return x.Outcome != Unaffected && of(x) != value
-		}
-		spared := func(x WorldFate) bool {
-			return x.Outcome == Unaffected && of(x) != value
-		}
+		affected := func(x caseFate) bool { return !x.isSpared() && of(&x.Case) != value }
+		spared := func(x caseFate) bool { return x.isSpared() && of(&x.Case) != value }
 		if !slices.ContainsFunc(fates, affected) && slices.ContainsFunc(fates, spared) {
 			return value, true
 		}

@@ -101,78 +101,77 @@ func TestTheVerdictNamesTheFactThatDecides(t *testing.T) {
 		held    = World{Injected: true, Holds: true}
 		does    = World{Injected: true, Rewrites: true}
 	)
-	in := func(w World, x Fate) WorldFate { return WorldFate{World: w, Fate: x} }
-	mtls := func(mode string, x Fate) WorldFate {
-		return WorldFate{World: plain, MTLS: surroundings.MTLSMode{Mode: mode, At: "a policy"}, Fate: x}
+	in := func(w World, x Fate) caseFate { return caseFate{Case{World: w}, x} }
+	mtls := func(mode string, x Fate) caseFate {
+		return caseFate{Case{World: plain, MTLS: surroundings.MTLSMode{Mode: mode, At: "a policy"}}, x}
 	}
 	f := Facts{InjectionCure: "a Namespace"}
 	for _, c := range []struct {
 		name   string
-		fates  []WorldFate
+		fates  []caseFate
 		want   Fate
 		unless string
 	}{
 		{"there is no world", nil, Spared, ""},
-		{"it is affected in none", []WorldFate{in(out, Spared), in(plain, Spared)}, Spared, ""},
-		{"it is affected in all", []WorldFate{in(native, fails), in(plain, fails)}, fails, ""},
-		{"it is affected in all, for several reasons", []WorldFate{in(native, falsely), in(plain, fails)}, falsely, ""},
-		{"injection decides", []WorldFate{in(out, Spared), in(native, fails), in(plain, fails)}, fails, "Istio injects its sidecar (unknown: a Namespace)"},
-		{"the lack of injection decides", []WorldFate{in(out, fails), in(native, Spared)}, fails, "Istio does not inject its sidecar (unknown: a Namespace)"},
-		{"injection and the kind of sidecar decide together", []WorldFate{in(out, Spared), in(native, Spared), in(plain, fails)}, fails,
+		{"it is affected in none", []caseFate{in(out, Spared), in(plain, Spared)}, Spared, ""},
+		{"it is affected in all", []caseFate{in(native, fails), in(plain, fails)}, fails, ""},
+		{"it is affected in all, for several reasons", []caseFate{in(native, falsely), in(plain, fails)}, falsely, ""},
+		{"injection decides", []caseFate{in(out, Spared), in(native, fails), in(plain, fails)}, fails, "Istio injects its sidecar (unknown: a Namespace)"},
+		{"the lack of injection decides", []caseFate{in(out, fails), in(native, Spared)}, fails, "Istio does not inject its sidecar (unknown: a Namespace)"},
+		{"injection and the kind of sidecar decide together", []caseFate{in(out, Spared), in(native, Spared), in(plain, fails)}, fails,
 			"Istio injects its sidecar, and Istio's sidecar is not native (unknown: a Namespace; set `istio.nativeSidecars`)"},
-		{"injection and the mode decide together", []WorldFate{in(out, Spared), mtls(surroundings.MTLSPermissive, Spared), mtls(surroundings.MTLSStrict, fails)}, fails,
+		{"injection and the mode decide together", []caseFate{in(out, Spared), mtls(surroundings.MTLSPermissive, Spared), mtls(surroundings.MTLSStrict, fails)}, fails,
 			"Istio injects its sidecar, and mTLS is strict for its port (unknown: a Namespace; write a single PeerAuthentication for it)"},
-		{"the kind of sidecar decides", []WorldFate{in(native, Spared), in(plain, fails), in(held, fails)}, fails, "Istio's sidecar is not native (unknown: set `istio.nativeSidecars`)"},
-		{"the kind of sidecar decides, the other way", []WorldFate{in(native, falsely), in(plain, Spared)}, falsely, "Istio's sidecar is native (unknown: set `istio.nativeSidecars`)"},
-		{"waiting decides", []WorldFate{in(plain, fails), in(held, Spared)}, fails, "other containers do not wait for istio-proxy (unknown: set `istio.holdApplicationUntilProxyStarts`)"},
-		{"waiting decides, and a native sidecar is waited for too", []WorldFate{in(native, fails), in(plain, Spared), in(held, fails)}, fails, "other containers wait for istio-proxy (unknown: set `istio.holdApplicationUntilProxyStarts`)"},
-		{"the injector decides", []WorldFate{in(plain, fails), in(does, Spared)}, fails, "Istio's injector rewrites no probes"},
-		{"the injector decides, the other way", []WorldFate{in(plain, Spared), in(does, fails)}, fails, "Istio's injector rewrites the probes (unknown: set `istio.injectorRewrites`)"},
-		{"the injector decides, unless its agent starts too late", []WorldFate{in(plain, fails), in(native, fails), in(held, fails), in(does, fails), in(World{Injected: true, Rewrites: true, Holds: true}, Spared), in(World{Injected: true, Rewrites: true, Native: true}, Spared)}, fails,
+		{"the kind of sidecar decides", []caseFate{in(native, Spared), in(plain, fails), in(held, fails)}, fails, "Istio's sidecar is not native (unknown: set `istio.nativeSidecars`)"},
+		{"the kind of sidecar decides, the other way", []caseFate{in(native, falsely), in(plain, Spared)}, falsely, "Istio's sidecar is native (unknown: set `istio.nativeSidecars`)"},
+		{"waiting decides", []caseFate{in(plain, fails), in(held, Spared)}, fails, "other containers do not wait for istio-proxy (unknown: set `istio.holdApplicationUntilProxyStarts`)"},
+		{"waiting decides, and a native sidecar is waited for too", []caseFate{in(native, fails), in(plain, Spared), in(held, fails)}, fails, "other containers wait for istio-proxy (unknown: set `istio.holdApplicationUntilProxyStarts`)"},
+		{"the injector decides", []caseFate{in(plain, fails), in(does, Spared)}, fails, "Istio's injector rewrites no probes"},
+		{"the injector decides, the other way", []caseFate{in(plain, Spared), in(does, fails)}, fails, "Istio's injector rewrites the probes (unknown: set `istio.injectorRewrites`)"},
+		{"the injector decides, unless its agent starts too late", []caseFate{in(plain, fails), in(native, fails), in(held, fails), in(does, fails), in(World{Injected: true, Rewrites: true, Holds: true}, Spared), in(World{Injected: true, Rewrites: true, Native: true}, Spared)}, fails,
 			"Istio's injector rewrites no probes, or istio-proxy starts too late (unknown: set `istio.injectorRewrites` and `istio.nativeSidecars`)"},
-		{"all of the injector decide", []WorldFate{in(World{}, Spared), in(plain, Spared), in(held, Spared), in(native, Spared), in(does, fails), in(World{Injected: true, Rewrites: true, Holds: true}, Spared), in(World{Injected: true, Rewrites: true, Native: true}, Spared)}, fails,
+		{"all of the injector decide", []caseFate{in(World{}, Spared), in(plain, Spared), in(held, Spared), in(native, Spared), in(does, fails), in(World{Injected: true, Rewrites: true, Holds: true}, Spared), in(World{Injected: true, Rewrites: true, Native: true}, Spared)}, fails,
 			"Istio injects its sidecar and rewrites the probes, but it is neither native nor waited for (unknown: a Namespace; set `istio.injectorRewrites` and `istio.nativeSidecars` and `istio.holdApplicationUntilProxyStarts`)"},
-		{"mTLS decides", []WorldFate{mtls(surroundings.MTLSPermissive, Spared), mtls(surroundings.MTLSStrict, fails), mtls(surroundings.MTLSDisable, Spared)}, fails,
+		{"mTLS decides", []caseFate{mtls(surroundings.MTLSPermissive, Spared), mtls(surroundings.MTLSStrict, fails), mtls(surroundings.MTLSDisable, Spared)}, fails,
 			"mTLS is strict for its port (unknown: write a single PeerAuthentication for it)"},
-		{"mTLS decides, and one mode is that of the options", []WorldFate{mtls(surroundings.MTLSPermissive, Spared), {World: plain, MTLS: surroundings.MTLSMode{Mode: surroundings.MTLSStrict}, Fate: fails}}, fails,
+		{"mTLS decides, and one mode is that of the options", []caseFate{mtls(surroundings.MTLSPermissive, Spared), {Case{World: plain, MTLS: surroundings.MTLSMode{Mode: surroundings.MTLSStrict}}, fails}}, fails,
 			"mTLS is strict for its port (unknown: set the namespace, here and in the PeerAuthentications, or `istio.mtls`)"},
-		{"the interface decides", []WorldFate{mtls(surroundings.MTLSStrict, fails), {World: plain, Uncaptured: true, Fate: Spared}}, fails,
+		{"the interface decides", []caseFate{mtls(surroundings.MTLSStrict, fails), {Case{World: plain, Uncaptured: true}, Spared}}, fails,
 			"the kubelet's connections come through no excluded interface (unknown: look in the cluster)"},
-		{"the Sidecar decides", []WorldFate{mtls(surroundings.MTLSStrict, fails), {World: plain, Unbound: true, Fate: Spared}}, fails,
+		{"the Sidecar decides", []caseFate{mtls(surroundings.MTLSStrict, fails), {Case{World: plain, Unbound: true}, Spared}}, fails,
 			"the Sidecar is about the pod (unknown: look in the cluster)"},
-		{"the Sidecar decides, the other way", []WorldFate{mtls(surroundings.MTLSStrict, Spared), {World: plain, Unbound: true, MTLS: surroundings.MTLSMode{Mode: surroundings.MTLSStrict, At: "a policy"}, Fate: fails}}, fails,
+		{"the Sidecar decides, the other way", []caseFate{mtls(surroundings.MTLSStrict, Spared), {Case{World: plain, Unbound: true, MTLS: surroundings.MTLSMode{Mode: surroundings.MTLSStrict, At: "a policy"}}, fails}}, fails,
 			"the Sidecar is not about the pod (unknown: look in the cluster)"},
-		{"the app decides", []WorldFate{in(does, Spared), {World: does, Local: true, Fate: fails}}, fails,
+		{"the app decides", []caseFate{in(does, Spared), {Case{World: does, Local: true}, fails}}, fails,
 			"the app listens on the loopback interface alone (unknown: look at the app)"},
-		{"another folder decides", []WorldFate{in(plain, fails), {World: plain, Elsewhere: "Namespace x", Fate: Spared}, {World: native, Elsewhere: "Namespace x", Fate: Spared}}, fails,
+		{"another folder decides", []caseFate{in(plain, fails), {Case{World: plain, Elsewhere: "Namespace x"}, Spared}, {Case{World: native, Elsewhere: "Namespace x"}, Spared}}, fails,
 			"Namespace x is about another cluster (unknown: it is in another folder; run on one stream of all that you apply together)"},
-		{"another folder does not decide alone", []WorldFate{in(plain, fails), {World: native, Elsewhere: "Namespace x", Fate: Spared}, in(native, Spared)}, fails,
+		{"another folder does not decide alone", []caseFate{in(plain, fails), {Case{World: native, Elsewhere: "Namespace x"}, Spared}, in(native, Spared)}, fails,
 			"Istio's sidecar is not native (unknown: set `istio.nativeSidecars`)"},
-		{"what fails because of another folder does not decide", []WorldFate{{World: plain, Elsewhere: "Namespace x", Fate: fails}, in(native, Spared)}, fails,
-			"Istio's sidecar is not native (unknown: set `istio.nativeSidecars`)"},
-		{"the kind of sidecar or the CNI plugin decides", []WorldFate{in(native, fails), {World: plain, Early: true, Fate: fails}, in(plain, Spared)}, fails,
+		{"what fails because of another folder does not decide", []caseFate{{Case{World: plain, Elsewhere: "Namespace x"}, fails}, in(native, Spared)}, Spared, ""},
+		{"the kind of sidecar or the CNI plugin decides", []caseFate{in(native, fails), {Case{World: plain, Early: true}, fails}, in(plain, Spared)}, fails,
 			"Istio's sidecar is native, or its CNI plugin redirects the pod's connections (unknown: look in the cluster)"},
-		{"the CNI plugin decides", []WorldFate{{World: plain, Early: true, Fate: fails}, in(plain, Spared)}, fails, "Istio's CNI plugin redirects the pod's connections (unknown: look in the cluster)"},
-		{"the mode or the policy decides", []WorldFate{mtls(surroundings.MTLSStrict, fails), {World: plain, Answer: &refused, Fate: fails}, mtls(surroundings.MTLSPermissive, Spared)}, fails,
+		{"the CNI plugin decides", []caseFate{{Case{World: plain, Early: true}, fails}, in(plain, Spared)}, fails, "Istio's CNI plugin redirects the pod's connections (unknown: look in the cluster)"},
+		{"the mode or the policy decides", []caseFate{mtls(surroundings.MTLSStrict, fails), {Case{World: plain, Answer: &refused}, fails}, mtls(surroundings.MTLSPermissive, Spared)}, fails,
 			"mTLS is strict for its port, or the policy and its rule are about it (unknown: look in the cluster)"},
-		{"the policy decides", []WorldFate{{World: plain, Answer: &refused, Fate: fails}, mtls(surroundings.MTLSPermissive, Spared)}, fails,
+		{"the policy decides", []caseFate{{Case{World: plain, Answer: &refused}, fails}, mtls(surroundings.MTLSPermissive, Spared)}, fails,
 			"the policy and its rule are about it (unknown: look in the cluster)"},
-		{"the policy or the token decides", []WorldFate{{World: plain, Answer: &refused, Fate: fails}, {World: plain, Answer: &another, Fate: fails}, in(plain, Spared)}, fails,
+		{"the policy or the token decides", []caseFate{{Case{World: plain, Answer: &refused}, fails}, {Case{World: plain, Answer: &another}, fails}, in(plain, Spared)}, fails,
 			"its token is not valid, or the policy and its rule are about it (unknown: ask who issued it; look in the cluster)"},
-		{"the interface and the Sidecar decide together, and both are seen in the cluster", []WorldFate{in(plain, fails), {World: plain, Uncaptured: true, Fate: Spared}, {World: plain, Unbound: true, Fate: Spared}}, fails,
+		{"the interface and the Sidecar decide together, and both are seen in the cluster", []caseFate{in(plain, fails), {Case{World: plain, Uncaptured: true}, Spared}, {Case{World: plain, Unbound: true}, Spared}}, fails,
 			"the kubelet's connections come through no excluded interface, and the Sidecar is about the pod (unknown: look in the cluster)"},
-		{"the kind of sidecar and the mode of the options decide together", []WorldFate{in(native, Spared), {World: plain, MTLS: surroundings.MTLSMode{Mode: surroundings.MTLSStrict}, Fate: fails}, {World: plain, MTLS: surroundings.MTLSMode{Mode: surroundings.MTLSPermissive}, Fate: Spared}}, fails,
+		{"the kind of sidecar and the mode of the options decide together", []caseFate{in(native, Spared), {Case{World: plain, MTLS: surroundings.MTLSMode{Mode: surroundings.MTLSStrict}}, fails}, {Case{World: plain, MTLS: surroundings.MTLSMode{Mode: surroundings.MTLSPermissive}}, Spared}}, fails,
 			"Istio's sidecar is not native, and mTLS is strict for its port (unknown: set `istio.nativeSidecars` and the namespace, here and in the PeerAuthentications, or `istio.mtls`)"},
-		{"nothing decides alone", []WorldFate{in(native, fails), in(held, Spared), in(plain, fails), in(out, fails), in(does, fails), mtls(surroundings.MTLSStrict, fails), {World: held, Uncaptured: true, Fate: fails}, in(native, Spared), in(plain, Spared), in(out, Spared), in(does, Spared), mtls(surroundings.MTLSStrict, Spared), {World: held, Uncaptured: true, Fate: Spared}}, fails,
+		{"nothing decides alone", []caseFate{in(native, fails), in(held, Spared), in(plain, fails), in(out, fails), in(does, fails), mtls(surroundings.MTLSStrict, fails), {Case{World: held, Uncaptured: true}, fails}, in(native, Spared), in(plain, Spared), in(out, Spared), in(does, Spared), mtls(surroundings.MTLSStrict, Spared), {Case{World: held, Uncaptured: true}, Spared}}, fails,
 			"the mesh is set up in one way and not in another"},
 	} {
-		got, unless := f.VerdictOn(c.fates)
+		got, unless := verdictOn(&f, c.fates)
 		if got != c.want || unless != c.unless {
 			t.Errorf("%s: %+v %q, want %+v %q", c.name, got, unless, c.want, c.unless)
 		}
 		// The order of the worlds does not matter to what decides.
 		slices.Reverse(c.fates)
-		if _, unless := f.VerdictOn(c.fates); unless != c.unless {
+		if _, unless := verdictOn(&f, c.fates); unless != c.unless {
 			t.Errorf("%s, in another order: %q, want %q", c.name, unless, c.unless)
 		}
 	}
@@ -229,8 +228,21 @@ func TestOnlyWhatCannotBeRevokedIsSure(t *testing.T) {
 			t.Errorf("%+v: %t", c.f, got)
 		}
 	}
-	fates := []WorldFate{{Fate: Failing("x")}, {Elsewhere: "a", Fate: Spared}, {Elsewhere: "b", Fate: Spared}}
+	fates := []caseFate{{Fate: Failing("x")}, {Case{Elsewhere: "a"}, Spared}, {Case{Elsewhere: "b"}, Spared}}
 	if got := elsewhere(fates); got != "a" {
 		t.Errorf("%q is elsewhere", got)
 	}
+}
+
+// verdictOn has each case get the fate that is listed with it.
+func verdictOn(f *Facts, fates []caseFate) (Fate, string) {
+	var cases []Case
+	for _, x := range fates {
+		cases = append(cases, x.Case)
+	}
+	next := 0
+	return f.Verdict(cases, func(*Case) Fate {
+		next++
+		return fates[next-1].Fate
+	})
 }
