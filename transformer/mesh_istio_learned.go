@@ -43,7 +43,9 @@ func learnIstio(v *view, m *inspection) {
 func installedIstio(v *view) *surroundings.Istio {
 	ns, known := v.namespace()
 	_, inject := istioInjectSwitch(v)
-	return new(v.in.Around.Istio(v.pods(), inject, ns.Labels.Unnoted(), known))
+	pods := v.pods()
+	pods.IsCurrent = v.isCurrent
+	return new(v.in.Around.Istio(pods, inject, ns.Labels.Unnoted(), known))
 }
 
 // learnFacts takes what is stated for the facts that are open.
@@ -51,6 +53,10 @@ func learnFacts(v *view, f *world.Facts) {
 	x := v.installed
 	if isForWebhooks(v) {
 		learnFact(&f.Injected, x.Injected)
+		if f.Injected.Is == certain.Maybe {
+			learnFact(&f.Injected, x.InjectsHere)
+			f.Injected.Presumed = true
+		}
 	}
 	if f.Rewrites.Is == certain.Maybe {
 		learnFact(&f.Rewrites, x.Rewrites)

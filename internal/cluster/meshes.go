@@ -9,6 +9,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/nearby"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 )
 
 // controlPlanes are the Deployments that make a mesh, by their names; a star stands for the rest.
@@ -58,8 +59,9 @@ func (r *Reading) Meshes() (lines []string) {
 // Injectors returns a line for each revision of Istio's that the cluster has: whether its injector rewrites probes,
 // and which object says so. rootNamespace is Istio's.
 func (r *Reading) Injectors(rootNamespace string) (lines []string) {
-	around := nearby.Collect(slices.Concat(r.Streams, r.Beside), rootNamespace).Cluster()
+	around := r.around(rootNamespace)
 	revisions, noWebhook := around.Revisions()
+	revisions = withShown(revisions, surroundings.Shown(around))
 	for _, rev := range revisions {
 		line := "revision " + cmp.Or(rev.Name, "default") + ": "
 		at := " (" + strings.ReplaceAll(rev.Rewrites.At, " at the API server", "") + ")"
@@ -80,6 +82,24 @@ func (r *Reading) Injectors(rootNamespace string) (lines []string) {
 		lines = append(lines, "no webhook injects Istio's sidecar")
 	}
 	return lines
+}
+
+// around returns what was read, as surroundings of the whole cluster.
+func (r *Reading) around(rootNamespace string) *surroundings.Surroundings {
+	return new(nearby.Collect(slices.Concat(r.Streams, r.Beside), rootNamespace).Cluster())
+}
+
+// withShown adds what running pods show, where a revision's objects say nothing.
+func withShown(revisions, shown []surroundings.Revision) []surroundings.Revision {
+	for _, x := range shown {
+		i := slices.IndexFunc(revisions, func(r surroundings.Revision) bool { return r.Name == x.Name })
+		if i < 0 {
+			revisions = append(revisions, x)
+		} else if revisions[i].Rewrites.At == "" {
+			revisions[i].Rewrites = x.Rewrites
+		}
+	}
+	return revisions
 }
 
 // meshOf returns the mesh whose control plane a Deployment is; "" if it is none.

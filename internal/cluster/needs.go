@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/kubectl"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
@@ -26,15 +27,16 @@ type phase int
 const (
 	first phase = iota
 	made        // by the kinds of the first: ReplicaSets and Jobs
-	pods        // made by all
 	named       // by others: ConfigMaps
+	pods        // made by all, and some of them only if a fact is open
 )
 
-var phases = []phase{first, made, pods, named}
+var phases = []phase{first, made, named, pods}
 
 var (
 	peerAuthentication = surroundings.GroupKind{Group: "security.istio.io", Kind: "PeerAuthentication"}
 	configMap          = surroundings.GroupKind{Kind: "ConfigMap"}
+	podKind            = surroundings.GroupKind{Kind: "Pod"}
 	deployment         = surroundings.GroupKind{Group: "apps", Kind: "Deployment"}
 )
 
@@ -53,6 +55,7 @@ var unknown = map[string]string{
 	"NetworkPolicy":                "whether a policy keeps the kubelet out",
 	"Node":                         "whether Istio's sidecars are native",
 	"OpenTelemetryCollector":       "which collectors have probes",
+	"Pod":                          "what running pods show of Istio",
 	"PeerAuthentication":           "which mode of mTLS holds",
 	"RequestAuthentication":        "whether a policy refuses a probe's token",
 	"ResourceQuota":                "whether the namespace admits probe-proxy",
@@ -76,15 +79,15 @@ func (r *reader) wanted() (all []need) {
 		if n.queries == nil {
 			n.queries = (*reader).everything
 		}
-		n.unknown = unknown[n.Kind]
+		if !n.makesPods {
+			n.unknown = unknown[n.Kind]
+		}
 		all = append(all, n)
 	}
 	if !r.FactsOnly {
 		r.addWorkloads(add)
 	}
-	if r.FactsOnly || r.Namespace != "" {
-		add(need{GroupKind: deployment, beside: true, queries: (*reader).controlPlanes})
-	}
+	r.addControlPlanes(add)
 	for _, k := range surroundings.Rows() {
 		if k.InFiles {
 			continue
@@ -92,7 +95,7 @@ func (r *reader) wanted() (all []need) {
 		for _, name := range k.Names {
 			n := need{GroupKind: name}
 			switch {
-			case k.Scope == surroundings.Mark, name.Kind == "Secret", name.Group == "apps": // see Reading.OpenShift
+			case k.Scope == surroundings.Mark, name.Kind == "Secret", name.Group == "apps", name == podKind: // see Reading.OpenShift
 				continue
 			case k.Scope == surroundings.OfNamespaceAndRoot:
 				n.queries = (*reader).andRoot
@@ -105,6 +108,16 @@ func (r *reader) wanted() (all []need) {
 		}
 	}
 	return all
+}
+
+// addControlPlanes adds what shows the meshes, where the workloads that are read do not.
+func (r *reader) addControlPlanes(add func(need)) {
+	if r.FactsOnly || r.Namespace != "" {
+		add(need{GroupKind: deployment, beside: true, queries: (*reader).controlPlanes})
+	}
+	if r.FactsOnly {
+		add(need{GroupKind: podKind, phase: pods, beside: true, queries: (*reader).injectedPods})
+	}
 }
 
 // addWorkloads adds the kinds that make pods.
@@ -150,6 +163,28 @@ func (r *reader) controlPlanes() (all []kubectl.Query) {
 		all = append(all, kubectl.Query{Anywhere: true, Labels: labels})
 	}
 	return all
+}
+
+// injectedPods asks for the running pods with Istio's sidecar, if a fact about it is open.
+func (r *reader) injectedPods() []kubectl.Query {
+	if !r.isOpen() {
+		return nil
+	}
+	return []kubectl.Query{{Labels: "security.istio.io/tlsMode", Fields: "status.phase=Running"}}
+}
+
+// isOpen reports whether something of Istio is unknown that running pods can show.
+func (r *reader) isOpen() bool {
+	_, hasIstio := r.types[peerAuthentication]
+	isMissing := func(kind string) bool {
+		return slices.ContainsFunc(r.Refused, func(x Refused) bool { return strings.HasPrefix(x.Type, kind) })
+	}
+	revisions, _ := r.around(r.RootNamespace).Revisions()
+	isOpen := func(x surroundings.Revision) bool {
+		return x.Rewrites.Is == certain.Maybe || x.Native.Is == certain.Maybe || x.Holds(certain.Maybe).Is == certain.Maybe
+	}
+	return hasIstio && len(revisions) == 0 || slices.ContainsFunc(revisions, isOpen) ||
+		hasIstio && (isMissing("namespaces") || isMissing("mutatingwebhookconfigurations"))
 }
 
 // configured has the ConfigMaps beside the Deployments of control planes. A star stands for the rest of
@@ -218,7 +253,14 @@ func (r *reader) keep(n need) func(kubectl.Item) bool {
 	if n.phase != made && n.phase != pods {
 		return nil
 	}
+	shows := r.witnesses(n)
 	return func(item kubectl.Item) bool {
+		if shows != nil && shows(item) {
+			return true
+		}
+		if n.beside {
+			return false
+		}
 		var owners []struct {
 			APIVersion, Kind string
 			Controller       bool
@@ -236,6 +278,33 @@ func (r *reader) keep(n need) func(kubectl.Item) bool {
 			}
 		}
 		return !isOver(item)
+	}
+}
+
+// perRevision is how many witnesses of a namespace and a revision are kept: enough to see that they differ.
+const perRevision = 3
+
+// witnesses returns which pods are kept for what they show of the mesh; nil if nothing is open.
+func (r *reader) witnesses(n need) func(kubectl.Item) bool {
+	if n.GroupKind != podKind || !r.isOpen() {
+		return nil
+	}
+	kept := make(map[string]int)
+	return func(item kubectl.Item) bool {
+		var m struct {
+			Namespace   string
+			Annotations map[string]string
+		}
+		if item.Decode(&m, "metadata") != nil {
+			return false
+		}
+		_, decides := m.Annotations["sidecar.istio.io/rewriteAppHTTPProbers"]
+		key := m.Namespace + " " + m.Annotations["istio.io/rev"]
+		if m.Annotations[surroundings.InjectedMark] == "" || decides || kept[key] == perRevision || isOver(item) {
+			return false
+		}
+		kept[key]++
+		return true
 	}
 }
 

@@ -39,7 +39,7 @@ var layers = []struct {
 	{"internal/inbound", "internal/authz internal/certain internal/pod internal/prober internal/surroundings"},
 	{"internal/testutil/fakekubectl", "internal/field internal/manifest"},
 	{"internal/testutil/beside", "internal/field internal/surroundings"},
-	{"internal/surroundings", "internal/authz internal/certain internal/field internal/pod internal/resources internal/yaml"},
+	{"internal/surroundings", "internal/authz internal/certain internal/field internal/pod internal/prober internal/resources internal/yaml"},
 	{"internal/authz", "internal/certain internal/field"},
 	{"internal/resources", "internal/field internal/pod"},
 	{"internal/pod", "internal/field internal/prober"},

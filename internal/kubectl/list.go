@@ -122,6 +122,7 @@ type Query struct {
 	Anywhere  bool   // in all namespaces, whatever the options say
 	Name      string // of the only object
 	Labels    string // a label selector
+	Fields    string // a field selector
 }
 
 // pageSize is how many objects one call returns.
@@ -171,8 +172,11 @@ func (k *Kubectl) pathOf(t Type, q Query, rest string) string {
 		path += "/namespaces/" + url.PathEscape(namespace)
 	}
 	v := url.Values{"limit": {strconv.Itoa(pageSize)}}
-	if q.Name != "" {
+	switch {
+	case q.Name != "":
 		v.Set("fieldSelector", "metadata.name="+q.Name)
+	case q.Fields != "":
+		v.Set("fieldSelector", q.Fields)
 	}
 	if q.Labels != "" {
 		v.Set("labelSelector", q.Labels)

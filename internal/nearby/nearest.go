@@ -76,6 +76,25 @@ func (o *origin) Created() string {
 	return t
 }
 
+// Changed returns when somebody last changed the object, but for its status, if that is in the manifest; "" if it is not.
+func (o *origin) Changed() (last string) {
+	var m struct {
+		ManagedFields []struct {
+			Time        field.Value `json:"time"`
+			Subresource string      `json:"subresource"`
+		} `json:"managedFields"`
+	}
+	if _, err := o.Decode(field.NewPath("metadata"), &m); err != nil {
+		return ""
+	}
+	for _, f := range m.ManagedFields {
+		if t, _ := f.Time.(string); f.Subresource == "" {
+			last = max(last, t) // in UTC and of one form
+		}
+	}
+	return last
+}
+
 // hears reports whether what an object at the other place says is certain for one at p: if
 // it is in the same folder, as all of a stream is, or in a folder above.
 func (p place) hears(other place) bool {

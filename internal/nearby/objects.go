@@ -17,6 +17,9 @@ type objects struct {
 
 func newObjects(k *surroundings.Kind) *objects {
 	l := &objects{kind: k, all: make(map[string][]located)}
+	if k.Mentions != "" {
+		l.words = []string{k.Mentions}
+	}
 	for _, name := range k.Named {
 		l.words = append(l.words, strings.TrimSuffix(name, "*"))
 	}

@@ -30,6 +30,9 @@ func installations(rnd *rand.Rand) string {
 			"  values: {sidecarInjectorWebhook: {rewriteAppHTTPProbe: " + pick("true", "false") + "}, revision: '" + strings.TrimPrefix(revision, "-") + "'}\n",
 		"apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata: {name: hooks" + revision + ", labels: {istio.io/rev: " + label + "}}\nwebhooks:\n- name: x.sidecar-injector.istio.io\n  namespaceSelector: {" +
 			pick("", "matchLabels: {istio-injection: enabled}", "matchLabels: {a: b}") + "}\n",
+		"apiVersion: v1\nkind: Pod\nmetadata:\n  name: seen-0\n  namespace: " + pick("shop", "pay") + "\n  creationTimestamp: '2026-11-29T01:00:00Z'\n  annotations: {rewrite-probes.io/rewrite: 'false', sidecar.istio.io/status: '{\"revision\": \"" + label + "\"}'}\n" +
+			"  ownerReferences: [{kind: StatefulSet, name: seen, controller: true}]\nspec:\n  containers:\n  - {name: istio-proxy, image: x}\n  - {name: app, image: y, livenessProbe: {httpGet: {" +
+			pick("path: /app-health/app/livez, port: 15020", "path: /live, port: 8080", "path: /app-health/app/livez, port: 15030") + "}}}\nstatus: {phase: Running}\n",
 	} {
 		if rnd.IntN(3) > 0 {
 			all = append(all, text)

@@ -223,10 +223,12 @@ func nativeOnNodes(s *Surroundings) certain.Certainty {
 // of far ones only whether their injector rewrites. It decides verdicts and no plans: what is
 // written must not depend on an installation that happens to lie in the same stream.
 type Istio struct {
-	Injected Stated // by the webhooks
-	Rewrites Stated
-	Native   Stated
-	Holds    func(annotation certain.Certainty) Stated // with what the pod's ProxyConfig says
+	Injected Stated // by the webhooks, or as the pod's own controller shows
+	// InjectsHere is set if other pods of the namespace have the sidecar without asking for it.
+	InjectsHere Stated
+	Rewrites    Stated
+	Native      Stated
+	Holds       func(annotation certain.Certainty) Stated // with what the pod's ProxyConfig says
 	// Uncaptured is the port that the redirection leaves to istio-proxy, and SendsTo the one where
 	// the injector sends probes, and where istio-proxy listens; 0 is not stated.
 	Uncaptured, SendsTo int
@@ -249,6 +251,7 @@ func (s *Surroundings) Istio(pods *Pods, inject string, namespace field.KeyValue
 	if x.Injected.Is == certain.Always {
 		x.require(own, &ask)
 	}
+	x.hear(s, &ask, chosen)
 	if x.Rewrites.At == "" && len(own) == 0 {
 		far := slices.DeleteFunc(planes(s, far), func(p *plane) bool { return p.rewrites == certain.Maybe })
 		if far = chosen.of(far); len(far) == 1 && far[0].rewrites == certain.Always {

@@ -35,6 +35,10 @@ var (
 	istioDesireds          = kind[istioDesired](Anywhere,
 		"HelmRelease.helm.toolkit.fluxcd.io", "Application.argoproj.io", "HelmChart.helm.cattle.io",
 		"Kustomization.kustomize.config.k8s.io", "IstioOperator.install.istio.io", "Istio.sailoperator.io").from().inFiles()
+	istioWitnesses = kind[witness](OfNamespace, "Pod").from().mentioning(InjectedMark)
+	// The workloads that are no witnesses' makers: a cluster's are read anyhow, if there is to be something to say of them.
+	injectedTemplates = kind[injectedTemplate](Anywhere,
+		"Deployment.apps", "StatefulSet.apps", "DaemonSet.apps", "Job.batch", "Rollout.argoproj.io").mentioning(InjectedMark).inFiles()
 	nodes   = kind[node](Anywhere, "Node").from("status")
 	filters = kind[filter](OfNamespaceAndRoot,
 		"EnvoyFilter.networking.istio.io", "WasmPlugin.extensions.istio.io", "TrafficExtension.extensions.istio.io")
@@ -64,6 +68,8 @@ type Kind struct {
 	// Named are the names of the objects that count; one that ends in "*" stands for all that begin
 	// like it. All count without.
 	Named []string
+	// Mentions is a text that all objects have which count; "" if any may.
+	Mentions string
 	// InFiles is set if a cluster has what the objects of the kind make, so that nobody asks it for these.
 	InFiles bool
 
@@ -108,6 +114,12 @@ func (k Of[T]) from(keys ...string) Of[T] {
 // named says which names the objects have that count.
 func (k Of[T]) named(names ...string) Of[T] {
 	k.Named = names
+	return k
+}
+
+// mentioning sets Mentions.
+func (k Of[T]) mentioning(text string) Of[T] {
+	k.Mentions = text
 	return k
 }
 

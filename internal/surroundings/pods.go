@@ -18,6 +18,8 @@ type Pods struct {
 	Labels     field.KeyValues // of the template; nil is not known
 	Asked      *field.Keys     // notes which labels were asked for; nil notes nothing
 	Spec       *pod.Spec
+	// IsCurrent reports whether a pod with some labels was made from the template as it is now; nil if nothing tells.
+	IsCurrent func(labels field.KeyValues) bool
 }
 
 // label returns the value of a label and whether the template has it.

@@ -42,6 +42,7 @@ type facts struct {
 	source Source
 	found  []list
 	others certainty
+	shown  *testimony // by running pods; nil if nobody has asked
 }
 
 // A list has the objects of a kind that lie in one way; values is a []T.

@@ -213,7 +213,14 @@ func list(objects []*manifest.Object, t served, namespace string, query url.Valu
 		return nil, fromServer("Forbidden", "%s is forbidden: User \"x\" cannot list resource %q in API group %q at the cluster scope",
 			t.resource, t.resource, t.group)
 	}
-	name := strings.TrimPrefix(query.Get("fieldSelector"), "metadata.name=")
+	name, _ := strings.CutPrefix(query.Get("fieldSelector"), "metadata.name=")
+	if name == "status.phase=Running" {
+		name = ""
+		objects = slices.DeleteFunc(slices.Clone(objects), func(o *manifest.Object) bool {
+			phase, _ := o.Value(field.NewPath("status", "phase"))
+			return phase != "Running"
+		})
+	}
 	if t.kind == "ConfigMap" && name == "" {
 		return nil, fmt.Errorf("error: all ConfigMaps were listed")
 	}
@@ -264,13 +271,16 @@ func pageSize() int {
 	return 500
 }
 
-// selects evaluates the selectors that rewrite-probes sends: KEY=VALUE and KEY in (A,B).
+// selects evaluates the selectors that rewrite-probes sends: KEY, KEY=VALUE and KEY in (A,B).
 func selects(selector string, o *manifest.Object) bool {
 	key, list, in := strings.Cut(selector, " in ")
 	if in {
 		return slices.Contains(strings.Split(strings.Trim(list, "()"), ","), o.Labels().Get(key))
 	}
-	key, value, _ := strings.Cut(selector, "=")
+	key, value, hasValue := strings.Cut(selector, "=")
+	if _, isSet := o.Labels().Lookup(key); !hasValue && isSet {
+		return true
+	}
 	return selector == "" || o.Labels().Get(key) == value
 }
 
