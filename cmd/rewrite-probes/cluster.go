@@ -71,15 +71,17 @@ func (c *clusterFlags) kubectl(cmd *cobra.Command, stderr io.Writer) (*kubectl.K
 	return kubectl.New(o)
 }
 
-// readCluster reads the cluster, as far as a run needs it. With factsOnly it reads no workload.
-func (t *tool) readCluster(cmd *cobra.Command, c *config.RewriteProbes, factsOnly bool) (*cluster.Reading, error) {
+// readCluster reads the cluster, as far as a run wishes. The namespaces of the wish come from the flags and the config.
+func (t *tool) readCluster(
+	cmd *cobra.Command, c *config.RewriteProbes, wish cluster.Wish,
+) (*cluster.Reading, error) {
 	k, err := t.cluster.kubectl(cmd, t.err)
 	if err != nil {
 		return nil, err
 	}
 	ctx, stop := untilSignal()
 	defer stop()
-	wish := cluster.Wish{FactsOnly: factsOnly, Namespace: k.Namespace, RootNamespace: c.Spec.Istio.RootNamespace}
+	wish.Namespace, wish.RootNamespace = k.Namespace, c.Spec.Istio.RootNamespace
 	for _, p := range c.Spec.PodTemplates {
 		wish.Custom = append(wish.Custom, surroundings.GroupKind{Group: p.Group, Kind: p.Kind})
 	}
@@ -119,7 +121,7 @@ func (t *tool) runCluster(
 	if err != nil {
 		return nil, nil, err
 	}
-	read, err := t.readCluster(cmd, c, len(args) > 0)
+	read, err := t.readCluster(cmd, c, cluster.Wish{FactsOnly: len(args) > 0})
 	if err != nil {
 		return nil, nil, err
 	}

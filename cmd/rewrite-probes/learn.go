@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/cluster"
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
@@ -97,7 +98,7 @@ func (t *tool) learn(
 		facts, open = pipeline.Learn(p.streams, root)
 		return facts, open, nil
 	}
-	read, err := t.readCluster(cmd, config.Default(), true)
+	read, err := t.readCluster(cmd, config.Default(), cluster.Wish{FactsOnly: true, NoPods: true})
 	if err != nil {
 		return nil, nil, err
 	}

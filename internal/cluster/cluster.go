@@ -21,6 +21,8 @@ import (
 type Wish struct {
 	// FactsOnly is set if the manifests come from elsewhere, so that no workload is read.
 	FactsOnly bool
+	// NoPods is set if what running pods show does not count.
+	NoPods bool
 	// Namespace is the only one whose objects are read; "" for all.
 	Namespace string
 	// RootNamespace is Istio's, whose policies count everywhere.

@@ -115,7 +115,7 @@ func (r *reader) addControlPlanes(add func(need)) {
 	if r.FactsOnly || r.Namespace != "" {
 		add(need{GroupKind: deployment, beside: true, queries: (*reader).controlPlanes})
 	}
-	if r.FactsOnly {
+	if r.FactsOnly && !r.NoPods {
 		add(need{GroupKind: podKind, phase: pods, beside: true, queries: (*reader).injectedPods})
 	}
 }
