@@ -11,6 +11,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/patches"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+	"github.com/rewrite-probes/rewrite-probes/internal/render"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
 
@@ -44,9 +45,6 @@ type patch struct {
 		Kind string `json:"kind"`
 	} `json:"target"`
 }
-
-// kustomizationNames are the names that kustomize knows a kustomization by.
-var kustomizationNames = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
 
 // readKustomization reads a kustomization. What the run must not open, or what kustomize would
 // refuse, is empty and not ok.
@@ -132,7 +130,7 @@ func (f *fence) findUnbuilt(files []file) (found []report.Message) {
 		read[given.real] = true
 	}
 	for _, given := range files {
-		if !slices.Contains(kustomizationNames, filepath.Base(given.path)) {
+		if !slices.Contains(render.Names, filepath.Base(given.path)) {
 			continue
 		}
 		k, _ := f.readKustomization(given.path)
@@ -204,7 +202,7 @@ func (f *fence) addBuilt(built map[string]bool, name string) {
 // those about the probes of the files that it builds from, which have them as they are before.
 func (f *fence) foldBuilt(files []file, messages []report.Message) []report.Message {
 	for _, given := range files {
-		if !slices.Contains(kustomizationNames, filepath.Base(given.path)) ||
+		if !slices.Contains(render.Names, filepath.Base(given.path)) ||
 			!f.runsFunction(given.path) {
 			continue
 		}
@@ -235,4 +233,4 @@ func shellFolder(file string) string {
 }
 
 // kustomizationIn returns the kustomization of a folder; "" if it has none.
-func kustomizationIn(dir string) string { return inFolder(dir, kustomizationNames...) }
+func kustomizationIn(dir string) string { return inFolder(dir, render.Names...) }

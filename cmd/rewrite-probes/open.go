@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/render"
 )
 
 // readNamed returns the text of what the command line names: a file, a pipe or a device.
@@ -79,7 +80,7 @@ func (f *fence) has(real string) bool {
 }
 
 func isFoundAbove(name string) bool {
-	return name == configName || name == otherConfigName || slices.Contains(kustomizationNames, name)
+	return name == configName || name == otherConfigName || slices.Contains(render.Names, name)
 }
 
 // errNotRegular is why a device, a pipe or a socket is not opened that nobody has named.
@@ -91,6 +92,14 @@ func (f *fence) leadsOut() error {
 		return errors.New("this leads out of the repository")
 	}
 	return errors.New("this leads out of the given folder")
+}
+
+// may returns why something must not be opened, by its real path; nil if it may be.
+func (f *fence) may(real string) error {
+	if f.has(real) {
+		return nil
+	}
+	return f.leadsOut()
 }
 
 // read returns the text of a file that the command line does not name.

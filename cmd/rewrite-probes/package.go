@@ -17,6 +17,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+	"github.com/rewrite-probes/rewrite-probes/internal/render"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
 )
@@ -147,7 +148,7 @@ func (p *pkg) readFiles(command string, args, ignore []string) error {
 			)
 		case f.walked && jsonPatch().Match(text):
 			p.passOverPatch(f.path, patchText{text: string(text)}, "it is a JSON patch", "in the object that it changes")
-		case f.walked && slices.Contains(kustomizationNames, filepath.Base(f.path)):
+		case f.walked && slices.Contains(render.Names, filepath.Base(f.path)):
 			_, inline, replacements := p.fence.patchesOf(f.path)
 			if concern := concernOfAny(inline); concern != "" {
 				p.noteWhy(f.path, reason.Patch, "not checked: this has an inline patch", concern+builtByKustomize)

@@ -8,10 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/patches"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+	"github.com/rewrite-probes/rewrite-probes/internal/render"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
 
@@ -31,20 +33,24 @@ the output of rewrite-probes. You need no plugin, and install nothing.
 Each patch first tests its base. If the base changes, the build fails: run patches again. A
 new workload also fails the build.
 
-Render exactly the base of the patches:
+Given a FOLDER, patches has your kustomize (or kubectl) render the base of the patches, or
+your helm. Neither runs plugins, and nothing is fetched. What is not in the repository is an
+error. Else pipe the render in. These are the bases:
 
   kustomization      the finished build of a folder, which the new kustomization wraps:
-    kustomize build overlays/prod | rewrite-probes patches --resource ../prod - >overlays/prod-probes/kustomization.yaml
-  component          the build of the resources of the kustomization that names the
-                     Component, without its namespace, prefix and labels. If it has
-                     patches, take kustomization: its patches run after the Component
-    kustomize build base | rewrite-probes patches -o component - >probes/kustomization.yaml
-  argocd             the same, for spec.source.kustomize.patches of an Application:
-    kustomize build base | rewrite-probes patches --into application.yaml -
+    rewrite-probes patches --resource ../prod overlays/prod >overlays/prod-probes/kustomization.yaml
+  component          the build of the kustomization that names the Component, without its
+                     patches, namespace, prefix and labels. If it has patches, take
+                     kustomization: its patches run after the Component
+    rewrite-probes patches --into probes/kustomization.yaml overlays/prod
+  argocd             the build of the folder without its namespace, prefix and labels, for
+                     spec.source.kustomize.patches of an Application:
+    rewrite-probes patches --into application.yaml overlays/prod
   flux-kustomization the same, for spec.patches of a Kustomization of Flux:
-    kustomize build base | rewrite-probes patches --into flux.yaml:web -
+    rewrite-probes patches --into flux.yaml:web overlays/prod
   helmrelease        the chart with the release's values, for spec.postRenderers:
-    helm template web charts/web -f values.yaml | rewrite-probes patches --into release.yaml -
+    rewrite-probes patches --into release.yaml charts/web
+    helm template web oci://example.com/web -f values.yaml | rewrite-probes patches --into release.yaml -
 
 --into writes the patches into an object of FILE, whose kind implies the form. It replaces
 the patches of an earlier run, and keeps every other byte. "rewrite-probes restore -w FILE"
@@ -62,12 +68,12 @@ Exit codes:
 func (t *tool) patchesCommand() *cobra.Command {
 	f := &patchFlags{}
 	cmd := &cobra.Command{
-		Use:   "patches [FILE | -]",
+		Use:   "patches [FOLDER | FILE | -]",
 		Short: "Write the rewriting as patches, for Flux, Argo CD and Helm releases",
 		Long:  patchesLong,
-		Example: `  kustomize build overlays/prod | rewrite-probes patches --resource ../prod - >overlays/prod-probes/kustomization.yaml
+		Example: `  rewrite-probes patches --resource ../prod overlays/prod >overlays/prod-probes/kustomization.yaml
   helm template web charts/web -f values.yaml | rewrite-probes patches --into release.yaml -
-  kustomize build overlays/prod | rewrite-probes patches --into overlays/prod-probes/kustomization.yaml -l --exit-code -
+  rewrite-probes patches --into overlays/prod-probes/kustomization.yaml -l --exit-code overlays/prod
   rewrite-probes restore -w release.yaml`,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -121,16 +127,17 @@ func (t *tool) patches(cmd *cobra.Command, f *patchFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	p, c, err := t.readInput(cmd, args)
-	if err != nil {
-		return err
-	}
-	set, r := pipeline.Patches(p.streams, c, sends, patches.DestinationOf(home))
-	r.Messages = append(p.messages, r.Messages...)
 	form := patches.Form(f.form.value)
 	if home != nil {
 		form = patches.FormOf(home)
 	}
+	goes := patches.DestinationOf(home)
+	p, c, err := t.readBase(cmd, &render.Place{Form: form, Home: home}, &goes, args)
+	if err != nil {
+		return err
+	}
+	set, r := pipeline.Patches(p.streams, c, sends, goes)
+	r.Messages = append(p.messages, r.Messages...)
 	if object := set.Unfit(form, home); object != "" && set.Changes() > 0 {
 		r.Messages = append(r.Messages, pipeline.NotPatchable(object))
 	}
@@ -151,6 +158,36 @@ func (t *tool) patches(cmd *cobra.Command, f *patchFlags, args []string) error {
 	}
 	fmt.Fprintf(t.err, "%s: %s\n", cmd.CommandPath(), r.Summary(false))
 	return failed
+}
+
+// readBase reads what patches at a place are for: what the arguments name or, of a folder that kustomize or Helm
+// renders, the render that the patches are applied to. Then goes has the namespace that its kustomization says.
+func (t *tool) readBase(
+	cmd *cobra.Command, place *render.Place, goes *patches.Destination, args []string,
+) (*pkg, *config.RewriteProbes, error) {
+	if len(args) != 1 || place.Home == nil && kustomizationIn(args[0]) == "" {
+		return t.readInput(cmd, args)
+	}
+	if info, err := os.Stat(args[0]); err != nil || !info.IsDir() {
+		return t.readInput(cmd, args)
+	}
+	p := &pkg{fence: newFence(args)}
+	place.May = p.fence.may
+	ctx, stop := untilSignal()
+	defer stop()
+	done := t.progress("rendering")
+	made, err := place.Base(ctx, args[0])
+	done()
+	if err != nil {
+		return nil, nil, err
+	}
+	if made.Namespace != "" && (goes.Namespace == "" || !goes.Overrides) {
+		*goes = patches.Destination{Namespace: made.Namespace, By: args[0], Overrides: true}
+	}
+	tuneMemory(len(made.Text))
+	p.add(file{path: made.By}, made.Text)
+	c, err := t.loadAnnounced(cmd, p, args)
+	return p, c, err
 }
 
 // compareHome reports what the patches that an object has say of the render. What it returns says it at the end.

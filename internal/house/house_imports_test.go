@@ -14,7 +14,7 @@ var layers = []struct {
 	pkg     string
 	imports string
 }{
-	{"cmd/rewrite-probes", "internal/cluster internal/config internal/field internal/kubectl internal/manifest internal/patches internal/pipeline internal/policy internal/reason internal/reason/example internal/release internal/report internal/spelling internal/surroundings internal/why internal/workload"},
+	{"cmd/rewrite-probes", "internal/cluster internal/config internal/field internal/kubectl internal/manifest internal/patches internal/pipeline internal/policy internal/reason internal/reason/example internal/release internal/render internal/report internal/spelling internal/surroundings internal/why internal/workload"},
 	{"cmd/probe-proxy", "internal/field internal/kubelet internal/prober internal/release internal/sidecar"},
 	{"cmd/probe-agent", "internal/agent/identity internal/agent/probe internal/agent/systemd internal/agent/xds internal/release internal/vmconfig"},
 	{"fn/krm", "fn/internal/nodes internal/field internal/pipeline internal/report"},
@@ -23,9 +23,10 @@ var layers = []struct {
 	{"fn", "fn/findings internal/config internal/field internal/manifest internal/pipeline internal/report internal/workload internal/world transformer"},
 	{"fn/findings", "internal/reason internal/report transformer"},
 	{"internal/pipeline", "internal/certain internal/config internal/envoy internal/field internal/manifest internal/nearby internal/patches internal/pod internal/reason internal/release internal/report internal/spelling internal/surroundings internal/vm internal/vmconfig internal/workload internal/world transformer"},
+	{"internal/render", "internal/field internal/manifest internal/patches internal/program internal/workload"},
 	{"internal/patches", "internal/field internal/manifest transformer"},
 	{"internal/cluster", "internal/certain internal/field internal/kubectl internal/manifest internal/nearby internal/surroundings internal/workload"},
-	{"internal/kubectl", ""},
+	{"internal/kubectl", "internal/program"},
 	{"internal/why", "internal/prober"},
 	{"internal/envoy", "internal/prober"},
 	{"internal/nearby", "internal/field internal/manifest internal/surroundings"},
@@ -59,6 +60,7 @@ var layers = []struct {
 	{"internal/reason/example", ""},
 	{"internal/reason", ""},
 	{"internal/release", ""},
+	{"internal/program", ""},
 	{"docs", ""},
 	{"internal/house", ""},
 	{"internal/testutil/jsonpatch", "internal/field"},
@@ -141,13 +143,19 @@ func TestOnlyOnePackageStartsPrograms(t *testing.T) {
 			starts = append(starts, pkg)
 		}
 	}
-	if !slices.Equal(starts, []string{"internal/agent/probe", "internal/kubectl"}) {
+	if !slices.Equal(starts, []string{"internal/agent/probe", "internal/program"}) {
 		t.Errorf("%q start programs", starts)
 	}
 	for _, l := range layers {
-		asks := slices.Contains(strings.Fields(l.imports), "internal/kubectl")
-		if want := l.pkg == "cmd/rewrite-probes" || l.pkg == "internal/cluster"; asks != want {
-			t.Errorf("%s imports internal/kubectl: %t", l.pkg, asks)
+		imports := strings.Fields(l.imports)
+		for door, want := range map[string]bool{
+			"internal/program": l.pkg == "internal/kubectl" || l.pkg == "internal/render",
+			"internal/kubectl": l.pkg == "cmd/rewrite-probes" || l.pkg == "internal/cluster",
+			"internal/render":  l.pkg == "cmd/rewrite-probes",
+		} {
+			if slices.Contains(imports, door) != want {
+				t.Errorf("%s imports %s: %t", l.pkg, door, !want)
+			}
 		}
 	}
 }

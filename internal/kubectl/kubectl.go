@@ -9,14 +9,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
-	"syscall"
 	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/program"
 )
 
 // Options are kubectl's own flags; "" leaves out the flag.
@@ -43,7 +42,7 @@ var ErrMissing = errors.New("no kubectl in PATH. Install kubectl, or pipe manife
 
 // New finds kubectl in PATH.
 func New(o Options) (*Kubectl, error) {
-	path, err := exec.LookPath("kubectl")
+	path, err := program.Find("kubectl")
 	if err != nil {
 		return nil, ErrMissing
 	}
@@ -106,66 +105,23 @@ func (k *Kubectl) run(ctx context.Context, args ...string) ([]byte, error) {
 			args = append(args, "--"+f.name+"="+f.value)
 		}
 	}
-	cmd := exec.CommandContext(ctx, k.program, args...)
-	cmd.Cancel = func() error { return end(cmd) }
-	cmd.WaitDelay = 2 * time.Second // then it is killed, and programs that it started are not waited for
-	answer := &answered{}
-	cmd.Stdout = answer
-	said := &head{}
-	cmd.Stderr = said
-	waiting := time.AfterFunc(patience, func() {
-		if !answer.began.Load() {
-			k.said.Do(func() { k.notify("the API server has not answered for 10 s. Ctrl-C ends the run") })
-		}
-	})
-	defer waiting.Stop()
-	err := cmd.Run()
-	if cause := context.Cause(ctx); cause != nil {
-		return nil, cause
-	}
-	if err != nil && bytes.HasPrefix(answer.text.Bytes(), []byte("Please enter ")) {
+	call := program.Call{Path: k.program, Args: args, Patience: patience, Silent: func() {
+		k.said.Do(func() { k.notify("the API server has not answered for 10 s. Ctrl-C ends the run") })
+	}}
+	answer, said, err := call.Run(ctx)
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return answer, err
+	case bytes.HasPrefix(answer, []byte("Please enter ")):
 		return nil, &Error{Text: "it asks for a user name. Add credentials to the kubeconfig"}
 	}
-	if err != nil {
-		return nil, failure(said.text.String(), err)
-	}
-	return answer.text.Bytes(), nil
+	return nil, failure(said, err)
 }
 
 func (k *Kubectl) notify(words string) {
 	if k.Notify != nil {
 		k.Notify(words)
 	}
-}
-
-// end asks a program to end, so that it can end those that it has started.
-func end(cmd *exec.Cmd) error {
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		return cmd.Process.Kill() // as on Windows, which knows no such signal
-	}
-	return nil
-}
-
-// answered is what a program wrote.
-type answered struct {
-	began atomic.Bool
-	text  bytes.Buffer
-}
-
-func (a *answered) Write(b []byte) (int, error) {
-	a.began.Store(true)
-	return a.text.Write(b)
-}
-
-// head is the start of what a program wrote: one that goes on for ever must not take all memory.
-type head struct{ text bytes.Buffer }
-
-func (h *head) Write(b []byte) (int, error) {
-	const most = 64 << 10
-	if room := most - h.text.Len(); room > 0 {
-		h.text.Write(b[:min(room, len(b))])
-	}
-	return len(b), nil
 }
 
 // An Error is what kubectl says on stderr.

@@ -39,6 +39,24 @@ func Own(o *manifest.Object) (paths []field.Path) {
 	return paths
 }
 
+// Before returns what builds as an object have before the patches of an earlier run are applied: the patches of a
+// kustomization, or else of its object, and the post-renderers of a HelmRelease. Without such patches it is all.
+func Before(o *manifest.Object) field.List {
+	form := FormOf(o)
+	path := pathOf(form)
+	v, _ := o.Value(path)
+	items, _ := v.(field.List)
+	at, found := find(o)
+	switch {
+	case !found:
+		return items
+	case form != HelmRelease:
+		return items[:at.from]
+	}
+	i := int(at.list[len(path)].Index)
+	return append(slices.Clone(items[:i]), postRenderer(at.items[:at.from]))
+}
+
 // Renamed returns an object that the set patches just as the patches in another one patch an object of another
 // name, which is gone; "" if there is none. Its name may change with each render.
 func (s *Set) Renamed(home *manifest.Object) (was, is string) {

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -84,7 +85,7 @@ func releaseFix(releases []foundRelease, streams []*manifest.Stream) string {
 			each = " for each"
 		}
 		return fmt.Sprintf("Run `%s`%s. Or use `--ignore`, or `exclude: {kinds: [%s], names: [%s]}`",
-			renderCommand(first, streams), each, kinds[0], first.Name())
+			renderCommand(first, streams), each, kinds[0], first.Object.Name())
 	}
 	commands := fmt.Sprintf("Run `%s%s` for each", helmRender, toCheck)
 	if slices.Contains(kinds, generatorKind) {
@@ -109,29 +110,48 @@ func renderCommand(f *foundRelease, streams []*manifest.Stream) string {
 	if f.Kind() == generatorKind {
 		return kustomizeRender + toCheck
 	}
-	chart := positional(f.Chart, "CHART")
-	repo := cmp.Or(f.Repository, repositoryOf(f, streams))
-	words := []string{"helm template", reason.ShellWord(positional(f.Name(), "NAME"))}
-	switch isPath := strings.HasPrefix(chart, ".") ||
-		strings.HasPrefix(chart, "/") ||
-		strings.Contains(chart, "://"); {
-	case strings.HasPrefix(repo, "oci://"):
-		words = append(words, reason.ShellWord(strings.TrimSuffix(repo, "/")+"/"+chart))
-	case isPath:
-		words = append(words, reason.ShellWord(chart))
-	default:
-		words = append(words, reason.ShellWord(chart), "--repo", reason.ShellWord(cmp.Or(repo, "URL")))
-	}
-	if f.Version != "" {
-		words = append(words, "--version", reason.ShellWord(f.Version))
-	}
-	if namespace := f.Namespace(); namespace != "" {
+	before, chart := f.where(streams)
+	words := []string{"helm template", reason.ShellWord(positional(cmp.Or(f.Release.Name, f.Object.Name()), "NAME")), chart}
+	if namespace := cmp.Or(f.Release.Namespace, f.Object.Namespace()); namespace != "" {
 		words = append(words, "--namespace", reason.ShellWord(namespace))
 	}
 	if f.Values {
 		words = append(words, "--values VALUES.yaml")
 	}
-	return strings.Join(words, " ") + toCheck
+	return before + strings.Join(words, " ") + toCheck
+}
+
+// where returns the arguments that say where the chart of a release is, and the command before that fetches it.
+func (f *foundRelease) where(streams []*manifest.Stream) (before, words string) {
+	source := sourceOf(f, streams)
+	chart := positional(f.Chart, "CHART")
+	repo := cmp.Or(f.Repository, source.url)
+	version := f.Version
+	isPath := strings.HasPrefix(chart, ".") ||
+		strings.HasPrefix(chart, "/") ||
+		strings.Contains(chart, "://")
+	switch {
+	case source.kind == "OCIRepository":
+		words = reason.ShellWord(repo)
+		version = source.tag
+	case source.kind == "GitRepository":
+		before = "git clone "
+		if source.tag != "" {
+			before += "--branch " + reason.ShellWord(source.tag) + " "
+		}
+		before += reason.ShellWord(repo) + " src && "
+		return before, reason.ShellWord(path.Join("src", chart))
+	case strings.HasPrefix(repo, "oci://"):
+		words = reason.ShellWord(strings.TrimSuffix(repo, "/") + "/" + chart)
+	case isPath:
+		words = reason.ShellWord(chart)
+	default:
+		words = reason.ShellWord(chart) + " --repo " + reason.ShellWord(cmp.Or(repo, "URL"))
+	}
+	if version != "" {
+		words += " --version " + reason.ShellWord(version)
+	}
+	return "", words
 }
 
 // positional returns an argument that is no flag of the command, or what stands for it where the
@@ -143,22 +163,43 @@ func positional(word, unknown string) string {
 	return word
 }
 
-// repositoryOf returns the URL of the Flux repository that a release names; "" if it is not in the
-// input, or several can be meant. A namespace that the input does not say can be any.
-func repositoryOf(f *foundRelease, streams []*manifest.Stream) string {
-	namespace := cmp.Or(f.SourceNamespace, f.Namespace())
-	var urls []string
+// A source is what an object of Flux says of where charts are.
+type source struct{ kind, url, tag string }
+
+// sourceOf returns the source that a release names; none if it is not in the input, or several can be meant. A
+// namespace that the input does not say can be any.
+func sourceOf(f *foundRelease, streams []*manifest.Stream) source {
+	if f.Source == "" {
+		return source{}
+	}
+	namespace := cmp.Or(f.SourceNamespace, f.Object.Namespace())
+	var found []source
 	for o := range objectsOf(streams) {
-		isNamed := o.Group() == "source.toolkit.fluxcd.io" && o.Kind() == "HelmRepository" && o.Name() == f.Source
+		isNamed := o.Group() == "source.toolkit.fluxcd.io" &&
+			o.Kind() == cmp.Or(f.SourceKind, "HelmRepository") &&
+			o.Name() == f.Source
 		if !isNamed || namespace != "" && o.Namespace() != "" && o.Namespace() != namespace {
 			continue
 		}
-		v, _ := o.Value(field.NewPath("spec", "url"))
-		url, _ := v.(string)
-		urls = append(urls, url)
+		s := source{kind: o.Kind(), url: textAt(o, "spec", "url")}
+		ref := []string{"tag", "semver"} // which Helm takes too
+		if s.kind == "GitRepository" {
+			ref = []string{"tag", "branch"} // which Git takes
+		}
+		for _, key := range ref {
+			s.tag = cmp.Or(s.tag, textAt(o, "spec", "ref", key))
+		}
+		found = append(found, s)
 	}
-	if len(slices.Compact(urls)) != 1 {
-		return ""
+	if len(slices.Compact(found)) != 1 || strings.HasPrefix(found[0].url, "-") {
+		return source{}
 	}
-	return urls[0]
+	return found[0]
+}
+
+// textAt returns the string below some keys; "" if there is none.
+func textAt(o *manifest.Object, keys ...string) string {
+	v, _ := o.Value(field.NewPath(keys...))
+	text, _ := v.(string)
+	return text
 }

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -12,11 +13,14 @@ import (
 type Release struct {
 	Chart      string // the name, or the path in a git repository
 	Repository string // the URL
-	Source     string // the name of the Flux object that has the URL
+	// Source is the name of the Flux object that has the URL, and SourceKind its kind; "" is a HelmRepository.
+	Source, SourceKind string
 	// SourceNamespace is the namespace of that object; "" is the release's own.
 	SourceNamespace string
 	Version         string
 	Values          bool // the object sets values for the chart
+	// Name is what Helm calls it, "" for the name of the object. Namespace is where it is installed.
+	Name, Namespace string
 }
 
 // releaseKinds are the kinds whose objects can name a chart. For the fields:
@@ -84,10 +88,17 @@ func fluxRelease(o *manifest.Object) (Release, bool) {
 	r := Release{
 		Chart:           textAt(o, chart.Key("chart")),
 		Source:          textAt(o, source.Key("name")),
+		SourceKind:      textAt(o, source.Key("kind")),
 		SourceNamespace: textAt(o, source.Key("namespace")),
 		Version:         textAt(o, chart.Key("version")),
 		Values:          hasAny(o, field.NewPath("spec"), "values", "valuesFrom"),
+		Name:            textAt(o, field.NewPath("spec", "releaseName")),
+		Namespace:       textAt(o, field.NewPath("spec", "targetNamespace")),
 	}
+	if r.Name == "" && r.Namespace != "" { // as helm-controller names it
+		r.Name = r.Namespace + "-" + o.Name()
+	}
+	r.Namespace = cmp.Or(r.Namespace, o.Namespace())
 	return r, byRef || r.Chart != ""
 }
 
@@ -98,6 +109,8 @@ func oldFluxRelease(o *manifest.Object) (Release, bool) {
 		Repository: textAt(o, chart.Key("repository")),
 		Version:    textAt(o, chart.Key("version")),
 		Values:     hasAny(o, field.NewPath("spec"), "values", "valuesFrom"),
+		Name:       textAt(o, field.NewPath("spec", "releaseName")),
+		Namespace:  cmp.Or(textAt(o, field.NewPath("spec", "targetNamespace")), o.Namespace()),
 	}
 	if r.Chart == "" {
 		r.Chart = textAt(o, chart.Key("path"))
@@ -121,6 +134,8 @@ func argoRelease(spec field.Path) func(*manifest.Object) (Release, bool) {
 				Repository: textAt(o, s.Key("repoURL")),
 				Version:    textAt(o, s.Key("targetRevision")),
 				Values:     hasAny(o, s, "helm"),
+				Name:       textAt(o, s.Key("helm", "releaseName")),
+				Namespace:  textAt(o, spec.Key("destination", "namespace")),
 			}
 			if r.Chart != "" {
 				return r, true
@@ -137,6 +152,7 @@ func k3sRelease(o *manifest.Object) (Release, bool) {
 		Repository: textAt(o, spec.Key("repo")),
 		Version:    textAt(o, spec.Key("version")),
 		Values:     hasAny(o, spec, "values", "valuesContent", "set"),
+		Namespace:  textAt(o, spec.Key("targetNamespace")),
 	}
 	return r, r.Chart != "" || hasAny(o, spec, "chartContent")
 }
@@ -147,6 +163,8 @@ func kustomizeRelease(o *manifest.Object) (Release, bool) {
 		Repository: textAt(o, field.NewPath("repo")),
 		Version:    textAt(o, field.NewPath("version")),
 		Values:     hasAny(o, nil, "valuesFile", "valuesInline"),
+		Name:       textAt(o, field.NewPath("releaseName")),
+		Namespace:  textAt(o, field.NewPath("namespace")),
 	}
 	if r.Chart == "" {
 		r.Chart = textAt(o, field.NewPath("chartName"))
@@ -161,6 +179,7 @@ func crossplaneRelease(o *manifest.Object) (Release, bool) {
 		Repository: textAt(o, chart.Key("repository")),
 		Version:    textAt(o, chart.Key("version")),
 		Values:     hasAny(o, field.NewPath("spec", "forProvider"), "values", "valuesFrom", "set"),
+		Namespace:  textAt(o, field.NewPath("spec", "forProvider", "namespace")),
 	}
 	return r, r.Chart != ""
 }
@@ -172,6 +191,8 @@ func clusterAPIRelease(o *manifest.Object) (Release, bool) {
 		Repository: textAt(o, spec.Key("repoURL")),
 		Version:    textAt(o, spec.Key("version")),
 		Values:     hasAny(o, spec, "valuesTemplate"),
+		Name:       textAt(o, spec.Key("releaseName")),
+		Namespace:  textAt(o, spec.Key("namespace")),
 	}
 	return r, r.Chart != ""
 }
@@ -184,6 +205,8 @@ func nestedRelease(o *manifest.Object) (Release, bool) {
 		Repository: textAt(o, spec.Key("repo")),
 		Version:    textAt(o, spec.Key("version")),
 		Values:     hasAny(o, spec, "values", "valuesFrom", "valuesFiles", "valuesFileRefs"),
+		Name:       textAt(o, spec.Key("releaseName")),
+		Namespace:  textAt(o, spec.Key("namespace")),
 	}
 	return r, r.Chart != ""
 }
@@ -197,6 +220,8 @@ func sveltosRelease(o *manifest.Object) (Release, bool) {
 		Repository: textAt(o, chart.Key("repositoryURL")),
 		Version:    textAt(o, chart.Key("chartVersion")),
 		Values:     hasAny(o, chart, "values", "valuesFrom"),
+		Name:       textAt(o, chart.Key("releaseName")),
+		Namespace:  textAt(o, chart.Key("releaseNamespace")),
 	}
 	return r, r.Chart != ""
 }

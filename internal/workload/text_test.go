@@ -97,7 +97,7 @@ func TestReleaseOf(t *testing.T) {
 		{"{apiVersion: fleet.cattle.io/v1alpha1, kind: Bundle, spec: {helm: {chart: a, repo: u, version: v1, values: {b: c}}}}",
 			workload.Release{Chart: "a", Repository: "u", Version: "v1", Values: true}, true},
 		{"{apiVersion: fleet.cattle.io/v1alpha1, kind: HelmOp, spec: {helm: {chart: a}}}", workload.Release{Chart: "a"}, true},
-		{"{apiVersion: fleet.cattle.io/v1alpha1, kind: Bundle, spec: {helm: {releaseName: a}, resources: [{name: b}]}}", workload.Release{}, false},
+		{"{apiVersion: fleet.cattle.io/v1alpha1, kind: Bundle, spec: {helm: {releaseName: a}, resources: [{name: b}]}}", workload.Release{Name: "a"}, false},
 		{"{apiVersion: config.projectsveltos.io/v1beta1, kind: ClusterProfile, spec: {helmCharts: [{chartName: r/a, repositoryURL: u, chartVersion: v1, values: b}]}}",
 			workload.Release{Chart: "a", Repository: "u", Version: "v1", Values: true}, true},
 		{"{apiVersion: config.projectsveltos.io/v1beta1, kind: Profile, spec: {helmCharts: [{chartName: a}]}}", workload.Release{Chart: "a"}, true},
@@ -133,6 +133,14 @@ func TestReleaseOf(t *testing.T) {
 			workload.Release{Chart: "a", Repository: "u", Version: "v1", Values: true}, true},
 		{"{apiVersion: helm.cattle.io/v1, kind: HelmChart, spec: {repo: u}}", workload.Release{Repository: "u"}, false},
 		{"{apiVersion: helm.cattle.io/v1, kind: HelmChart, spec: {chartContent: H4sI}}", workload.Release{}, true},
+		{"{apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease, metadata: {name: x, namespace: n}, spec: {chartRef: {kind: OCIRepository, name: r}, targetNamespace: t}}",
+			workload.Release{Source: "r", SourceKind: "OCIRepository", Name: "t-x", Namespace: "t"}, true},
+		{"{apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease, metadata: {name: x, namespace: n}, spec: {chart: {spec: {chart: a}}}}", workload.Release{Chart: "a", Namespace: "n"}, true},
+		{"{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {namespace: argocd}, spec: {source: {chart: a, helm: {releaseName: b}}, destination: {namespace: t}}}",
+			workload.Release{Chart: "a", Values: true, Name: "b", Namespace: "t"}, true},
+		{"{apiVersion: helm.cattle.io/v1, kind: HelmChart, spec: {chart: a, targetNamespace: t}}", workload.Release{Chart: "a", Namespace: "t"}, true},
+		{"{apiVersion: builtin, kind: HelmChartInflationGenerator, name: a, releaseName: b, namespace: t}", workload.Release{Chart: "a", Name: "b", Namespace: "t"}, true},
+		{"{apiVersion: config.projectsveltos.io/v1beta1, kind: Profile, spec: {helmCharts: [{chartName: a, releaseName: b, releaseNamespace: t}]}}", workload.Release{Chart: "a", Name: "b", Namespace: "t"}, true},
 		{"{apiVersion: example.com/v1, kind: HelmRelease, spec: {chart: {spec: {chart: a}}}}", workload.Release{}, false},
 	} {
 		s, err := manifest.Read("release.yaml", []byte(c.text))
