@@ -109,6 +109,8 @@ type Istio struct {
 	// InjectedNamespaces are the namespaces into which Istio injects its
 	// sidecar, with * and ? as in a shell. If it is nil, only labels tell.
 	InjectedNamespaces []string `json:"injectedNamespaces,omitzero"`
+	// Version is Istio's version, such as "1.24"; "" if it is 1.25 or later, which knows hooks.
+	Version string `json:"version,omitempty"`
 	// NativeSidecars says whether Istio's sidecar is native; nil if that is not
 	// known.
 	NativeSidecars *bool `json:"nativeSidecars,omitempty"`

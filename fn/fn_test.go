@@ -79,7 +79,7 @@ func full() *fn.RewriteProbes {
 			},
 			IstioProxy:   fn.IstioProxy{Image: "example/istio:v1", Restricted: new(false), Resources: &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}}},
 			Platform:     "kubernetes",
-			Istio:        fn.Istio{InjectorRewrites: new(false), InjectedNamespaces: []string{"mesh-*"}, NativeSidecars: new(false), HoldApplication: true, RootNamespace: "mesh-root", MTLS: "PERMISSIVE"},
+			Istio:        fn.Istio{InjectorRewrites: new(false), InjectedNamespaces: []string{"mesh-*"}, NativeSidecars: new(false), HoldApplication: true, Version: "1.24", RootNamespace: "mesh-root", MTLS: "PERMISSIVE"},
 			PodTemplates: []fn.PodTemplate{{Group: "example.com", Kind: "Thing", Path: "spec.jobs[].pod", Metadata: "spec.jobs[].meta"}},
 			Select:       &fn.Selector{Kinds: []string{"Own"}, Names: []string{"w*"}, LabelSelector: "a=b"},
 			Exclude:      &fn.Selector{Namespaces: []string{"legacy"}},

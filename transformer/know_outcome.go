@@ -47,7 +47,11 @@ func (k *knowledge) isApart(s *site) bool {
 	if k.in.Shape.ProbesMadeBy != "" && s.name == prober.Readiness && s.holder == nil {
 		return true
 	}
-	return s.neverWorks(s.current.Kind()) || s.dialed() == 0 && !k.injectorRewrites()
+	neverWorks := s.neverWorks(s.current.Kind())
+	if k.injectorRewrites() && injectorTakes(k.view, s) {
+		return neverWorks && !s.isTCPHook() // of which it makes an httpGet hook
+	}
+	return neverWorks || s.dialed() == 0
 }
 
 // whyNever says why a probe or hook fails with and without a mesh; "" if it does not.
@@ -101,7 +105,8 @@ func (k *knowledge) mayBeRewritten() bool {
 	f := &k.inspection.facts
 	return k.mesh.name == istioData.name &&
 		f.Injected.May(true) &&
-		f.Rewrites.May(true)
+		f.Rewrites.May(true) &&
+		!hasNoHooks(k.opts.Istio.Version)
 }
 
 // cannotRun returns why h, a probe-proxy, cannot answer in a pod, with or without a mesh; ""

@@ -163,6 +163,9 @@ func (d istio) cannotAnswer(v *view, f world.Facts) string {
 		if s.original.Newer(s.name.IsHook()) != "" {
 			return fmt.Sprintf("istio-proxy cannot make the %s of container %q", s.name.Field(), s.container.Name)
 		}
+		if s.name.IsHook() && hasNoHooks(agentVersion(v)) {
+			return fmt.Sprintf("istio-proxy of Istio %s knows no hooks, and container %q has one", agentVersion(v), s.container.Name)
+		}
 		if s.name == prober.PostStart {
 			return fmt.Sprintf("istio-proxy reports the postStart hook of container %q as passed, even if the app never got it", s.container.Name)
 		}

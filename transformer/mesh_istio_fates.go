@@ -44,26 +44,27 @@ func (x *istioCases) of(s *site) (all []world.Case) {
 	if x.notInjected != "" {
 		all = append(all, world.Case{Elsewhere: x.notInjected})
 	}
+	inVain := askedInVain(x.view, s)
 	for _, w := range x.worlds {
+		w.Rewrites = w.Rewrites && injectorTakes(x.view, s)
 		port := s.dialed()
-		rewritten := w.Rewrites && s.holder == nil
-		if rewritten {
+		if w.Rewrites {
 			port = x.sendsTo(x.annotations())
-			if x.inbound(s.dialed()).Local != "" {
-				all = append(all, world.Case{World: w, Local: true})
+			for i := range inVain {
+				all = append(all, world.Case{World: w, Answer: &inVain[i]})
 			}
 		}
 		if !w.Injected || !x.captures(port) {
 			all = append(all, world.Case{World: w})
 			continue
 		}
-		all = append(all, x.captured(s, w, port, rewritten)...)
+		all = append(all, x.captured(s, w, port)...)
 	}
 	return all
 }
 
 // captured returns the cases of a probe in a world in which the mesh captures the port that it goes to.
-func (x *istioCases) captured(s *site, w world.World, port int, rewritten bool) (all []world.Case) {
+func (x *istioCases) captured(s *site, w world.World, port int) (all []world.Case) {
 	binds := x.inbound(port).Binds
 	if binds == certain.Maybe && !x.redirects(port) { // or the Sidecar is about other pods
 		all = append(all, world.Case{World: w, Unbound: true})
@@ -74,7 +75,7 @@ func (x *istioCases) captured(s *site, w world.World, port int, rewritten bool) 
 		all = append(all, c)
 	}
 	modes := x.mtls(port)
-	answers := x.answers(s, port, rewritten, modes)
+	answers := x.answers(s, port, w.Rewrites, modes)
 	for _, m := range modes {
 		far := ""
 		if m.Far {
@@ -131,10 +132,14 @@ func (d istio) fate(v *view, s *site, c *world.Case) world.Fate {
 	case host != "":
 		return world.Spared
 	}
-	if c.MTLS.Mode == "" {
-		return world.Spared
+	f := world.Spared
+	if c.MTLS.Mode != "" {
+		f = d.capturedFate(v, s, c, running)
 	}
-	return d.capturedFate(v, s, c, running)
+	if f == world.Spared && h == nil && s.dialed() == istioListens(v) {
+		return agentsFate(s)
+	}
+	return f
 }
 
 // capturedFate returns what becomes of a probe that the mesh captures.
@@ -194,8 +199,6 @@ func (istio) injectorsFate(v *view, s *site, c *world.Case, running bool) world.
 		return world.Failing("Istio's injector sends it to istio-proxy without its original, since " + why + ", and istio-proxy answers 400")
 	case s.current.Newer(s.name.IsHook()) != "":
 		return world.Failing("Istio's injector sends it to istio-proxy, which does not support `" + s.current.Newer(s.name.IsHook()) + "`")
-	case c.Local:
-		return world.Failing("Istio's injector sends it to istio-proxy, which asks the pod's IP and not where " + v.inbound(s.dialed()).By + " says")
 	case badIstioStatus(v.annotations()):
 		return world.Failing("Istio's injector sends it to no port of istio-proxy's status server (annotation `" + istioStatusPort + "`)")
 	case listens != status:
@@ -206,6 +209,8 @@ func (istio) injectorsFate(v *view, s *site, c *world.Case, running bool) world.
 		return world.Failing(fmt.Sprintf("the mesh captures port %d, where Istio's injector sends it", status))
 	case c.Refusal() != "":
 		return world.Failing(c.Refusal())
+	case s.dialed() == listens: // by the port's name, and the agent asks itself
+		return agentsFate(s)
 	}
 	return world.Spared
 }
@@ -229,6 +234,8 @@ func unrecordedReason(s *site, status int) string {
 func (d istio) answeredFate(v *view, s *site, w world.World) world.Fate {
 	listens := istioListens(v)
 	switch h := s.holder; {
+	case h.proxy && endsAtHooks(v, h):
+		return world.Failing("istio-proxy of Istio " + agentVersion(v) + " ends, since it knows no hooks")
 	case h.proxy && s.dialed() != listens:
 		return world.Failing(fmt.Sprintf("istio-proxy answers on port %d", listens))
 	case h.proxy && !v.runsBefore(w, s, h.answerer()):

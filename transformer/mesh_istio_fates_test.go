@@ -255,7 +255,7 @@ func TestIstioProxy_portWithoutListener(t *testing.T) {
 // The status port that is not captured is that of the annotation, and 15020 is captured next
 // to any other, even one that moves Istio's agent to no port at all.
 func TestAStatusPortThatIsNoneLeavesTheDefaultToTheMesh(t *testing.T) {
-	probe := app("livenessProbe: {httpGet: {path: /healthz, port: 15020}}")
+	probe := app("livenessProbe: {httpGet: {path: /healthz/ready, port: 15020}}")
 	for value, want := range map[string]world.Outcome{
 		"0": world.Fails, "00": world.Fails, "15021": world.Fails, "15030": world.Fails, " 15030": world.Fails,
 		"15020": world.Unaffected, " 15020": world.Unaffected, "x": world.Unaffected, "-1": world.Unaffected, "65536": world.Unaffected,

@@ -125,7 +125,7 @@ func TestCapture_portsOfIstio(t *testing.T) {
 		{listed, "15020", true}, {listed, "15090", true}, {listed, "15021", false},
 		{moved + listed, "15030", false},
 	} {
-		r := plan(t, podOf("annotations:\n  a: b\n  "+strings.ReplaceAll(c.annotations, "\n", "\n  "), app("livenessProbe: {httpGet: {port: "+c.port+"}}")),
+		r := plan(t, podOf("annotations:\n  a: b\n  "+strings.ReplaceAll(c.annotations, "\n", "\n  "), app("livenessProbe: {httpGet: {path: /healthz/ready, port: "+c.port+"}}")),
 			answeredBy("probe-proxy"))
 		if _, left := r.has("port-not-captured"); left == c.captured || c.captured != (len(r.Edits) > 0) {
 			t.Errorf("%q, port %s: findings %v", c.annotations, c.port, r.Findings)

@@ -70,6 +70,14 @@ func (s *site) neverWorks(kind string) bool {
 		s.name.IsHook() && kind != pod.KindHTTPGet
 }
 
+// noun returns what s is: "probe" or "hook".
+func (s *site) noun() string {
+	if s.name.IsHook() {
+		return "hook"
+	}
+	return "probe"
+}
+
 // isTCPHook reports whether s is a tcpSocket hook, which the kubelet does not run. Istio's injector
 // makes an httpGet hook of it (since Istio 1.25, pkg/kube/inject/app_probe.go).
 func (s *site) isTCPHook() bool {

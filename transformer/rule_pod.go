@@ -59,7 +59,7 @@ func checkOwnPort(d *decision) (found []Finding) {
 		return nil
 	}
 	for _, s := range d.rulings {
-		if s.reason == reason.AimsAtProbePort && !d.declares(s.port) || s.byEnvoy { // checkTaken names who declares it
+		if d.isAimed(s) && !d.declares(s.port) || s.byEnvoy { // checkTaken names who declares it
 			path := s.path.Key(s.original.Kind(), "port")
 			found = append(found, containerFinding(reason.PortTaken, path, s.container.Name,
 				"it asks the app on port %d, where %s answers rewritten probes", s.port, d.inspection.answerer.who).
@@ -69,12 +69,17 @@ func checkOwnPort(d *decision) (found []Finding) {
 	return found
 }
 
+// isAimed reports whether a probe was left alone since it asks the answerer's port.
+func (d *decision) isAimed(r ruling) bool {
+	return r.reason == reason.AimsAtProbePort && d.listensOn(d.inspection.answerer, r.port)
+}
+
 // refuseOwnPort refuses a template if probe-proxy's port is the app's, also if only probes of that
 // port are left: a container declares it, or it is one that the functionConfig chose. A probe of the
 // default port that nobody declares is rather what an earlier rewriting left. One message is enough.
 func (d *decision) refuseOwnPort() {
 	isAimed := func(r ruling) bool {
-		return r.reason == reason.AimsAtProbePort && !r.byEnvoy && r.container.Name != d.opts.ProbeProxy.Name
+		return d.isAimed(r) && !r.byEnvoy && r.container.Name != d.opts.ProbeProxy.Name
 	}
 	if !d.answeredByUs() || !slices.ContainsFunc(d.rulings, isAimed) {
 		return
@@ -94,7 +99,7 @@ func (d *decision) refuseOwnPort() {
 // that was written by hand: whether Envoy or the app answers there, and what, is not known.
 func checkListeners(d *decision) (found []Finding) {
 	for _, other := range d.rulings {
-		if !other.byEnvoy && other.reason != reason.AimsAtProbePort {
+		if !other.byEnvoy && !d.isAimed(other) {
 			continue
 		}
 		for _, r := range d.rulings {
@@ -162,7 +167,7 @@ func checkLeftAlone(d *decision) (found []Finding) {
 		return nil
 	}
 	for _, s := range d.rulings {
-		isOwnPort := s.reason == reason.AimsAtProbePort && d.answeredByUs() // see checkOwnPort
+		isOwnPort := d.isAimed(s) && d.answeredByUs() // see checkOwnPort
 		if s.reason == reason.None || isOwnPort || !d.servedByRewriter(s.site) {
 			continue
 		}
@@ -204,6 +209,8 @@ func (k *knowledge) servedByRewriter(s *site) bool {
 func (k *knowledge) needsIstiosRewriter(s *site) bool {
 	switch port, _ := s.original.Endpoint(); {
 	case port == nil || s.port == 0 && !pod.IsPortPlaceholder(port.Str): // Istio records no original
+		return false
+	case s.name.IsHook() && hasNoHooks(k.opts.Istio.Version):
 		return false
 	case s.isTCPHook():
 		return true

@@ -188,22 +188,30 @@ func portUnresolved(k *knowledge, s *site) leave {
 }
 
 func atProbePort(k *knowledge, s *site) leave {
-	if !k.listensOn(k.inspection.answerer, s.port) || s.byEnvoy {
+	asksAgent := k.isAnsweredBy(AnsweredByIstioProxy) && s.asksAgent()
+	if !k.listensOn(k.inspection.answerer, s.port) || s.byEnvoy || asksAgent {
 		return leave{}
-	}
-	what := "probe"
-	if s.name.IsHook() {
-		what = "hook"
 	}
 	return skip(
 		s,
 		reason.AimsAtProbePort,
 		s.in("port"),
 		"this %s asks port %d, where %s answers rewritten ones",
-		what,
+		s.noun(),
 		s.port,
 		k.inspection.answerer.who,
 	)
+}
+
+// atAgentsPort leaves alone what asks the port of Istio's agent, where no app can listen in an injected pod.
+func atAgentsPort(k *knowledge, s *site) leave {
+	isThere := k.mesh.name == istioData.name && k.inspection.facts.Injected.May(true)
+	if !isThere || s.port != istioListens(k.view) || s.asksAgent() {
+		return leave{}
+	}
+	return skip(s, reason.AimsAtProbePort, s.in("port"),
+		"this %s asks port %d, where Istio's agent listens in an injected pod", s.noun(), s.port).
+		fix("Write the app's port")
 }
 
 func notCaptured(k *knowledge, s *site) leave {
@@ -249,7 +257,15 @@ func startsTooEarly(k *knowledge, s *site) leave {
 // newerThanProxy leaves alone what the mesh's proxy would have to make but does not support.
 func newerThanProxy(k *knowledge, s *site) leave {
 	newer := s.original.Newer(s.name.IsHook())
-	if !k.isAnsweredBy(AnsweredByIstioProxy) || newer == "" {
+	if !k.isAnsweredBy(AnsweredByIstioProxy) {
+		return leave{}
+	}
+	if s.name.IsHook() && hasNoHooks(agentVersion(k.view)) {
+		return skip(s, reason.ProxyCannotAnswer, s.in(), "not rewritten: istio-proxy of Istio %s knows no hooks", agentVersion(k.view)).
+			why("It ends if its env var has one").
+			fix("Set `answeredBy: %s`", AnsweredByProbeProxy)
+	}
+	if newer == "" {
 		return leave{}
 	}
 	return skip(s, reason.ProxyCannotAnswer, s.in(),

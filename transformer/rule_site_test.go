@@ -73,6 +73,7 @@ var siteCases = map[string]siteCase{
 	"a port that nobody declares":      {portUnresolved, httpGetWith(func(h *pod.HTTPGet) { h.Port = field.IntOrString{Str: "web", IsString: true} }), "port-unresolved"},
 	"a port that there is not":         {portUnresolved, httpGetWith(func(h *pod.HTTPGet) { h.Port = field.Number(70000) }), "port-invalid"},
 	"the port of probe-proxy":          {atProbePort, httpGetWith(func(h *pod.HTTPGet) { h.Port = field.Number(15099) }), "aims-at-probe-port"},
+	"the port of Istio's agent":        {atAgentsPort, httpGetWith(func(h *pod.HTTPGet) { h.Port = field.Number(15020) }), "aims-at-probe-port"},
 	"a port that is not captured":      {notCaptured, annotated("traffic.sidecar.istio.io/excludeInboundPorts", "8080"), "port-not-captured"},
 	"an app at another port":           {appElsewhere, listening("127.0.0.1:9090"), "app-elsewhere"},
 	"a container before probe-proxy": {startsTooEarly, func(o *Options, in *Input) {

@@ -6,8 +6,8 @@ import "slices"
 var siteRules = []siteRule{
 	probesMadeElsewhere, noNetwork, unknownFieldIn, unsupportedValue, notOneHandler, ofProxy, isLost, optedOut,
 	inSkippedContainer, notSelected, hookNeverWorks, madeByKubelet, onInitContainer, nameNotUnique, nameIsVariable,
-	goesToHost, textIsVariable, schemeInvalid, timeoutInvalid, portUnresolved, atProbePort, notCaptured, appElsewhere,
-	startsTooEarly,
+	goesToHost, textIsVariable, schemeInvalid, timeoutInvalid, portUnresolved, atProbePort, atAgentsPort, notCaptured,
+	appElsewhere, startsTooEarly,
 }
 
 // answererRules are asked about what is left then, unless the app itself answers.

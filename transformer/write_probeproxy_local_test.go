@@ -73,16 +73,16 @@ func TestADeclaredProxyDoesNotAskALocalApp(t *testing.T) {
 	}
 }
 
-// Istio's agent, to which the injector sends the probes, asks the pod's IP: an app that listens on 127.0.0.1 alone does
-// not answer. Where it listens is not known.
+// Istio's agent, to which the injector sends the probes, asks the pod's IP and the same port: an app that listens on
+// 127.0.0.1 alone, on another port or on a socket does not answer. Where it listens is not known.
 func TestTheInjectorsAgentDoesNotAskALocalApp(t *testing.T) {
 	const sidecar = "\n---\napiVersion: networking.istio.io/v1\nkind: Sidecar\nmetadata: {name: s, namespace: n}\nspec:\n" +
-		"  ingress: [{port: {number: 8001, protocol: HTTP, name: http}, defaultEndpoint: \"%s:8001\"}]\n"
+		"  ingress: [{port: {number: 8001, protocol: HTTP, name: http}, defaultEndpoint: \"%s\"}]\n"
 	around := "\n---\n" + strings.TrimSuffix(namespace("istio-injection: enabled", ""), "---\n")
-	for host, want := range map[string]world.Outcome{"127.0.0.1": world.Fails, "0.0.0.0": world.Unaffected} {
+	for host, want := range map[string]world.Outcome{"127.0.0.1:8001": world.Fails, "0.0.0.0:8001": world.Unaffected, "127.0.0.1:9090": world.Fails, "0.0.0.0:9090": world.Fails, "unix:///x": world.Fails} {
 		p := planNear(t, inNamespace(podOf("", app(httpProbe)))+around+fmt.Sprintf(sidecar, host), injectorRewrites)
 		v := p.Probes[0]
-		asksApp := v.If == "the app listens on the loopback interface alone (unknown: look at the app)"
+		asksApp := v.If == "the app listens only where the Sidecar says (unknown: look at the app)"
 		if v.StrictTLS != want || asksApp != (want == world.Fails) {
 			t.Errorf("%s: %+v", host, v)
 		}

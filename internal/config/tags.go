@@ -136,6 +136,7 @@ var forms = map[string]func(string) error{
 	"imageOrAuto":   must(isImage, "auto or "+imageWords),
 	"pattern":       must(isPattern, "a name, where * and ? match as in a shell"),
 	"labelSelector": must(isLabelSelector, "made of a=b, a!=b, a in (b,c), a notin (b,c), a and !a, joined by commas"),
+	"istioVersion":  must(transformer.IsIstioVersion, "a version of Istio in quotes, such as \"1.24\""),
 	"registry":      CheckRegistry,
 	"path": func(s string) error {
 		_, err := field.Parse(s)

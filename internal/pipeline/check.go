@@ -26,6 +26,9 @@ const (
 	patchedFix = runFix + " again. If something patches the pod template after rewrite-probes, run rewrite-probes last"
 )
 
+// withOwnFix are the reasons to leave a probe alone whose fix is not another run.
+var withOwnFix = []reason.Key{reason.AimsAtProbePort, reason.InjectorRewrites, reason.ProbesMadeElsewhere}
+
 // judge reports every probe of a template that behaves differently in the mesh than without one: as
 // an error, or as a warning if it does so in some of the cases that manifests and functionConfig leave
 // open, unless somebody has asked to leave it alone. If only Istio's injector decides, the report of the
@@ -64,7 +67,7 @@ func (r *run) judge(t *report.Template) {
 		case p.If != "":
 			key, text = words.possible, possibleText(t, p, words.text)
 		}
-		if p.Reason == reason.ProbesMadeElsewhere {
+		if slices.Contains(withOwnFix, p.Reason) {
 			text.Fix = p.Reason.Doc().Fix
 		}
 		text.What, text.Why = r.shares.text(text.What), r.shares.text(text.Why)

@@ -129,6 +129,13 @@ func IsVariable(text string) bool {
 	return found && strings.Contains(rest, "}")
 }
 
+// IsExpanded reports whether Kubernetes may change a text in the value of an env var: it makes $ of $$, and the value
+// of another env var of $(NAME) (third_party/forked/golang/expansion). In a probe it changes neither.
+func IsExpanded(text string) bool {
+	_, rest, found := strings.Cut(text, "$(")
+	return strings.Contains(text, "$$") || found && strings.Contains(rest, ")")
+}
+
 // IsPortPlaceholder reports whether a string cannot be the name of a port, nor a number in quotes, so that something else
 // will stand there: $PORT, __PORT__, ((port)), {{port}}, #{Port}#, <PORT>. By IsValidPortName of k8s.io/apimachinery,
 // a name has up to 15 characters of a-z, 0-9 and "-", one of them a letter, and no "-" at an end or beside another.

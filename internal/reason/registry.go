@@ -139,9 +139,9 @@ const (
 var docs = [...]Doc{
 	AimsAtProbePort: {
 		Name: "aims-at-probe-port", Of: Plan, Severity: Warning,
-		Cause: "The probe asks the port where probe-proxy answers, but it is not a rewritten probe.",
+		Cause: "The probe asks the port where probe-proxy or Istio's agent answers, but it is not a rewritten probe.",
 		Fix:   "Write the app's port, or set another `port` in the functionConfig.",
-		Words: "it asks the port that probe-proxy has",
+		Words: "it asks the port of probe-proxy or of Istio's agent",
 	},
 	Ambient: {
 		Name: "ambient", Of: Plan, Severity: Info,

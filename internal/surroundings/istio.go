@@ -178,7 +178,7 @@ func (d *istiod) complete() bool {
 
 // nativeByVersion returns the default of ENABLE_NATIVE_SIDECARS: false to 1.26, and then auto.
 func nativeByVersion(version string) (native certain.Certainty, auto bool) {
-	minor, known := minorOf(version)
+	minor, known := MinorOf(version)
 	switch {
 	case !known || minor == 0: // a build of developers is 1.0
 		return certain.Maybe, false
@@ -188,8 +188,9 @@ func nativeByVersion(version string) (native certain.Certainty, auto bool) {
 	return certain.Maybe, true
 }
 
-// minorOf returns the minor number of a version 1.MINOR.
-func minorOf(version string) (minor int, known bool) {
+// MinorOf returns the minor number of a version 1.MINOR, of Kubernetes or Istio, also if more follows as in the tag of an
+// image. A build of Istio's developers is 1.0.
+func MinorOf(version string) (minor int, known bool) {
 	rest, isOne := strings.CutPrefix(strings.TrimPrefix(version, "v"), "1.")
 	end := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
 	if end < 0 {
@@ -212,7 +213,7 @@ type node struct {
 func nativeOnNodes(s *Surroundings) certain.Certainty {
 	if all := nodes.near(s); s.complete(nodes.Kind) && len(all) > 0 {
 		return certain.Of(!slices.ContainsFunc(all, func(n node) bool {
-			minor, known := minorOf(n.NodeInfo.KubeletVersion)
+			minor, known := MinorOf(n.NodeInfo.KubeletVersion)
 			return !known || minor < 33
 		}))
 	}

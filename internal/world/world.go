@@ -112,15 +112,13 @@ type Case struct {
 	// be about another cluster; "" if nothing does. Such a case counts only against a certain
 	// failure.
 	Elsewhere string
-	// Answer is that of Istio's sidecar to the probe; nil if it does not come so far.
+	// Answer is that of Istio's sidecar to the probe, or what its agent's own call may come to; nil if none comes so far.
 	Answer *inbound.Answer
 	// Uncaptured is set if the probe comes through an interface that the mesh excludes.
 	Uncaptured bool
 	// Unbound is set if Envoy does not listen on the probe's port, since a Sidecar that may have it listen is
 	// not about the pod.
 	Unbound bool
-	// Local is set if the app listens where a Sidecar says, on the loopback interface, and nowhere else.
-	Local bool
 }
 
 // Refusal returns why Istio's sidecar does not bring the probe to the app; "" if it does.
@@ -215,8 +213,6 @@ func (f *Facts) questions(mode string, fates []caseFate) []question {
 			func(c *Case) bool { return !c.Uncaptured && !c.Rewrites }},
 		{"the Sidecar is about the pod", "the Sidecar is not about the pod", onlyTheCluster,
 			func(c *Case) bool { return !c.Unbound }},
-		{"the app listens on the loopback interface alone", "", "look at the app",
-			func(c *Case) bool { return c.Local }},
 		{"mTLS is strict for its port", "mTLS is not strict for its port", mode,
 			func(c *Case) bool { return c.MTLS.Mode == surroundings.MTLSStrict }},
 		{refusing, "", look, func(c *Case) bool { return c.Refusal() != "" }},

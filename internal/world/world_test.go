@@ -91,6 +91,7 @@ func TestAFactMayHaveAValueUnlessTheOtherIsKnown(t *testing.T) {
 
 func TestTheVerdictNamesTheFactThatDecides(t *testing.T) {
 	refused := inbound.Answer{Why: "x", If: "the policy and its rule are about it", Fix: "look in the cluster"}
+	local := inbound.Answer{Why: "z", If: "the app listens only there", Fix: "look at the app"}
 	another := inbound.Answer{Why: "y", If: "its token is not valid", Fix: "ask who issued it"}
 	var (
 		fails   = Fate{Fails, "so"}
@@ -142,8 +143,8 @@ func TestTheVerdictNamesTheFactThatDecides(t *testing.T) {
 			"the Sidecar is about the pod (unknown: look in the cluster)"},
 		{"the Sidecar decides, the other way", []caseFate{mtls(surroundings.MTLSStrict, Spared), {Case{World: plain, Unbound: true, MTLS: surroundings.MTLSMode{Mode: surroundings.MTLSStrict, At: "a policy"}}, fails}}, fails,
 			"the Sidecar is not about the pod (unknown: look in the cluster)"},
-		{"the app decides", []caseFate{in(does, Spared), {Case{World: does, Local: true}, fails}}, fails,
-			"the app listens on the loopback interface alone (unknown: look at the app)"},
+		{"the app decides", []caseFate{in(does, Spared), {Case{World: does, Answer: &local}, fails}}, fails,
+			"the app listens only there (unknown: look at the app)"},
 		{"another folder decides", []caseFate{in(plain, fails), {Case{World: plain, Elsewhere: "Namespace x"}, Spared}, {Case{World: native, Elsewhere: "Namespace x"}, Spared}}, fails,
 			"Namespace x is about another cluster (unknown: it is in another folder; run on one stream of all that you apply together)"},
 		{"another folder does not decide alone", []caseFate{in(plain, fails), {Case{World: native, Elsewhere: "Namespace x"}, Spared}, in(native, Spared)}, fails,
