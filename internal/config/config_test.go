@@ -193,12 +193,13 @@ func TestTheFirstAndTheLastPortAreAllowed(t *testing.T) {
 // file, with the file, the line in it and the key that the user wrote.
 func TestEverythingThatIsWrongIsShownAtOnce(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"typed": {typed + "spec:\n  prot: 1\n  strict: perhaps\n  probeProxy:\n    name: X\n    nmae: x\n  istio:\n    injectedNamespaces: ['[']\n    rootNamespace: ''\n", `config.yaml:5: functionConfig: ` + "`spec.prot`" + `: unknown field "prot": did you mean port?
+		"typed": {typed + "spec:\n  prot: 1\n  strict: perhaps\n  probeProxy:\n    name: X\n    nmae: x\n  istio:\n    injectedNamespaces: ['[']\n    rootNamespace: ''\n    version: latest\n", `config.yaml:5: functionConfig: ` + "`spec.prot`" + `: unknown field "prot": did you mean port?
 config.yaml:6: functionConfig: ` + "`spec.strict`" + `: must be true or false, not the string "perhaps"
 config.yaml:8: functionConfig: ` + "`spec.probeProxy.name`" + `: "X" must be a container name: lower-case letters, digits and dashes, at most 63
 config.yaml:9: functionConfig: ` + "`spec.probeProxy.nmae`" + `: unknown field "nmae": did you mean name?
 config.yaml:11: functionConfig: ` + "`spec.istio.injectedNamespaces[0]`" + `: "[" must be a name, where * and ? match as in a shell
-config.yaml:12: functionConfig: ` + "`spec.istio.rootNamespace`" + `: "" must be the name of a namespace: lower-case letters, digits and dashes, at most 63`},
+config.yaml:12: functionConfig: ` + "`spec.istio.rootNamespace`" + `: "" must be the name of a namespace: lower-case letters, digits and dashes, at most 63
+config.yaml:13: functionConfig: ` + "`spec.istio.version`" + `: "latest" must be a version of Istio in quotes, such as "1.24"`},
 		"fields that do not fit each other": {typed + "spec:\n  mesh: linkerd\n  answeredBy: istio\n  port: 4143\n  probeProxy:\n    image: A\n", `config.yaml:6: functionConfig: ` + "`spec.answeredBy`" + `: "istio" must be ` + field.Enumerate(config.Answerers(), "or") + `
 config.yaml:7: functionConfig: ` + "`spec.port`" + `: "4143" is one of Linkerd's own ports (4140, 4143, 4190, 4191) and must be another
 config.yaml:9: functionConfig: ` + "`spec.probeProxy.image`" + `: "A" must be an image: a name in lower case, :TAG or @sha256: with 64 hexadecimal digits, or both`},

@@ -622,7 +622,7 @@ var deciding = []fact{
 	{"Istio's sidecar is native, or its CNI plugin redirects the pod's connections", func(w seen) bool { return w.native || w.early }},
 	{"the kubelet's connections come through no excluded interface", func(w seen) bool { return !w.uncaptured }},
 	{"the kubelet's connections come through an excluded interface", func(w seen) bool { return w.uncaptured }},
-	{"the app listens on the loopback interface alone", func(w seen) bool { return w.local }},
+	{"the app listens only where the Sidecar says", func(w seen) bool { return w.local }},
 	{"mTLS is strict for its port", func(w seen) bool { return w.isStrict }},
 	{"mTLS is not strict for its port", func(w seen) bool { return !w.isStrict }},
 	{"the policy and its rule are about it", func(w seen) bool { return w.isRefused }},
