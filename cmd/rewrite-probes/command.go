@@ -108,6 +108,7 @@ type tool struct {
 	streams
 	started    time.Time
 	config     string
+	announced  string         // the functionConfig that was named last
 	flags      *pflag.FlagSet // that have the flags of settings
 	color      choice
 	ignore     []string

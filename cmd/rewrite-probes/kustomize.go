@@ -43,6 +43,7 @@ type patch struct {
 	Patch  string `json:"patch"` // inline
 	Target struct {
 		Kind string `json:"kind"`
+		Name string `json:"name"`
 	} `json:"target"`
 }
 
@@ -95,6 +96,37 @@ func (f *fence) patchesOf(name string) (files map[string]string, inline, replace
 		}
 	}
 	return files, inline, replacements
+}
+
+// patchedReleases returns the names of the HelmReleases that a kustomization patches; "" for those of any name.
+func (f *fence) patchedReleases(name string) (names []string) {
+	const kind = "HelmRelease"
+	k, _ := f.readKustomization(name)
+	all := slices.Concat(k.Patches, k.JSON6902)
+	for _, merge := range k.StrategicMerge {
+		all = append(all, patch{Patch: merge})
+	}
+	for _, p := range all {
+		text := []byte(p.Patch)
+		isText := strings.Contains(p.Patch, "\n")
+		if path := inFolder(filepath.Dir(name), cmp.Or(p.Path, p.Patch)); path != "" && !isText {
+			text, _ = f.read(path)
+		}
+		if p.Target.Kind == kind {
+			names = append(names, p.Target.Name)
+			continue
+		}
+		s, err := manifest.Read(name, text)
+		if err != nil || p.Target.Kind != "" {
+			continue
+		}
+		for _, o := range s.Objects() {
+			if o.Kind() == kind {
+				names = append(names, o.Name())
+			}
+		}
+	}
+	return names
 }
 
 // A namedPatch is what a kustomization says of a patch file.

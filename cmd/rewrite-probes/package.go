@@ -331,7 +331,8 @@ func (t *tool) readInput(cmd *cobra.Command, args []string) (*pkg, *config.Rewri
 // loadAnnounced loads the config of a run, and names the file that nobody has named.
 func (t *tool) loadAnnounced(cmd *cobra.Command, p *pkg, args []string) (*config.RewriteProbes, error) {
 	c, err := t.load(p, args)
-	if err == nil && p.config != t.config && p.config != "" { // what a flag says is known
+	if err == nil && p.config != t.config && p.config != "" && p.config != t.announced { // what a flag says is known
+		t.announced = p.config
 		fmt.Fprintln(t.err, cmd.CommandPath()+": functionConfig: "+field.Printable(p.config))
 	}
 	return c, err

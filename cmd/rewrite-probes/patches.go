@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,6 +23,9 @@ type patchFlags struct {
 	form     choice
 	resource string
 	into     string // FILE or FILE:NAME
+	repo     string
+	charts   []string // NAME=FOLDER
+	helm     render.Helm
 	diff     bool
 	list     bool
 	exitCode bool
@@ -56,6 +60,11 @@ error. Else pipe the render in. These are the bases:
 the patches of an earlier run, and keeps every other byte. "rewrite-probes restore -w FILE"
 takes the patches out.
 
+--repo FOLDER does this for each Kustomization of Flux, Application and HelmRelease of a
+repository, and renews the kustomizations that have patches. It says what it did with each.
+What it cannot render is an error that names what to give; the others go on. A chart that is
+not in the repository comes with --chart NAME=FOLDER.
+
 In CI, -l --exit-code fails if patches would write other patches now than FILE has. It does
 not compare comments.
 
@@ -74,10 +83,11 @@ func (t *tool) patchesCommand() *cobra.Command {
 		Example: `  rewrite-probes patches --resource ../prod overlays/prod >overlays/prod-probes/kustomization.yaml
   helm template web charts/web -f values.yaml | rewrite-probes patches --into release.yaml -
   rewrite-probes patches --into overlays/prod-probes/kustomization.yaml -l --exit-code overlays/prod
+  rewrite-probes patches --repo . -l --exit-code
   rewrite-probes restore -w release.yaml`,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return t.patches(cmd, f, args)
+		return (&patchRun{t, f, cmd}).run(args)
 	}
 	p := cmd.Flags()
 	f.form.add(
@@ -89,8 +99,12 @@ func (t *tool) patchesCommand() *cobra.Command {
 	)
 	p.StringVar(&f.resource, "resource", "", "`PATH` of the wrapped folder, for the resources of the kustomization")
 	p.StringVar(&f.into, "into", "", "`FILE` to write the patches into, or FILE:NAME for the object of that name")
-	p.BoolVarP(&f.diff, "diff", "d", false, "with --into: show a diff, and write nothing")
-	p.BoolVarP(&f.list, "list", "l", false, "with --into: name the file and the differences, and write nothing")
+	p.StringVar(&f.repo, "repo", "", "patch all that Flux and Argo CD render of the repository in `FOLDER`")
+	p.StringArrayVar(&f.charts, "chart", nil, "with --repo: `NAME=FOLDER` of a chart that is not in the repository (repeatable)")
+	p.StringVar(&f.helm.KubeVersion, "kube-version", "", "`VERSION` of Kubernetes that helm renders for")
+	p.StringArrayVar(&f.helm.APIVersions, "api-versions", nil, "`VERSION` of an API that helm renders for (repeatable)")
+	p.BoolVarP(&f.diff, "diff", "d", false, "with --into or --repo: show a diff, and write nothing")
+	p.BoolVarP(&f.list, "list", "l", false, "with --into or --repo: name each file and the differences, and write nothing")
 	p.BoolVar(&f.exitCode, "exit-code", false, "with -d or -l: exit with 1 if the file would change")
 	return cmd
 }
@@ -98,100 +112,155 @@ func (t *tool) patchesCommand() *cobra.Command {
 // check says what is wrong with the flags together.
 func (f *patchFlags) check(cmd *cobra.Command, args []string) error {
 	switch {
-	case f.into == "" && (f.diff || f.list):
-		return errors.New("-d and -l need --into FILE")
 	case f.exitCode && !f.diff && !f.list:
 		return errors.New("--exit-code needs -d or -l")
+	case f.repo != "":
+		if f.into != "" || f.resource != "" || len(args) > 0 || cmd.Flags().Changed("output") {
+			return errors.New("--repo finds what to patch: give no PATH, --into, --resource or -o with it")
+		}
+		return nil
+	case len(f.charts) > 0:
+		return errors.New("--chart needs --repo FOLDER; with --into, give the chart's folder as the argument")
+	case f.into == "" && (f.diff || f.list):
+		return errors.New("-d and -l need --into FILE or --repo FOLDER")
+	}
+	return f.checkResource(args)
+}
+
+// checkResource says what is wrong with the flag for what a new kustomization wraps.
+func (f *patchFlags) checkResource(args []string) error {
+	isNew := f.into == "" && patches.Form(f.form.value) == patches.Kustomization
+	switch {
 	case f.into != "" && f.resource != "":
 		return errors.New("--resource is for a new kustomization: FILE of --into has its own resources")
-	case f.into == "" &&
-		f.resource == "" &&
-		isStdin(args) &&
-		patches.Form(f.form.value) == patches.Kustomization:
+	case isNew && f.resource == "" && isStdin(args):
 		return errors.New("--resource must name what the kustomization wraps, such as ../prod")
-	case f.resource != "" && patches.Form(f.form.value) != patches.Kustomization:
+	case f.resource != "" && !isNew:
 		return fmt.Errorf("--resource is for -o %s alone", patches.Kustomization)
 	}
 	return nil
 }
 
-func (t *tool) patches(cmd *cobra.Command, f *patchFlags, args []string) error {
-	if err := f.check(cmd, args); err != nil {
+// A patchRun is one run of the command.
+type patchRun struct {
+	*tool
+	*patchFlags
+	cmd *cobra.Command
+}
+
+func (p *patchRun) run(args []string) error {
+	if err := p.check(p.cmd, args); err != nil {
 		return &usageError{err}
 	}
-	home, err := f.home(cmd)
+	if p.repo != "" {
+		return p.patchRepository()
+	}
+	home, err := p.home(p.cmd)
 	if err != nil {
 		return err
 	}
+	return p.patchHome(home, args, p.cmd.CommandPath())
+}
+
+// patchHome writes the patches for what the arguments name: into home or, if there is none, to stdout. The line of the
+// summary begins with a label.
+func (p *patchRun) patchHome(home *manifest.Object, args []string, label string) error {
 	sends, err := hooksOf(home)
 	if err != nil {
 		return err
 	}
-	form := patches.Form(f.form.value)
+	place := &render.Place{Form: patches.Form(p.form.value), Home: home, Helm: p.helm}
 	if home != nil {
-		form = patches.FormOf(home)
+		place.Form = patches.FormOf(home)
 	}
-	goes := patches.DestinationOf(home)
-	p, c, err := t.readBase(cmd, &render.Place{Form: form, Home: home}, &goes, args)
+	b, err := p.readBase(place, args)
 	if err != nil {
 		return err
 	}
-	set, r := pipeline.Patches(p.streams, c, sends, goes)
-	r.Messages = append(p.messages, r.Messages...)
-	if object := set.Unfit(form, home); object != "" && set.Changes() > 0 {
-		r.Messages = append(r.Messages, pipeline.NotPatchable(object))
+	set, r := pipeline.Patches(b.pkg.streams, b.config, sends, b.goes)
+	r.Messages = append(b.pkg.messages, r.Messages...)
+	if set.Changes() > 0 {
+		if b.plain && place.Form == patches.ArgoCD {
+			return fmt.Errorf("%s has no kustomization, so Argo CD applies its files without patches. Run `kustomize create --autodetect --recursive` there", args[0])
+		}
+		if object := set.Unfit(place.Form, home); object != "" {
+			r.Messages = append(r.Messages, pipeline.NotPatchable(object))
+		}
 	}
 	if home != nil {
-		defer t.compareHome(set, home, r)()
+		defer p.compareHome(set, home, r)()
 	}
-	t.print(r.Messages)
-	failed := verdict(r)
+	p.print(r.Messages)
+	err = verdict(r)
 	switch {
-	case failed != nil && r.Subjects() == 0 && home != nil && patches.Holds(home):
-		file := reason.ShellWord(home.Stream().Name())
-		fmt.Fprintf(t.err, "rewrite-probes patches: if the patches of %s failed the build, run `rewrite-probes restore -w %s` first\n", file, file)
-	case failed != nil:
+	case err != nil:
+		p.explainFailure(home, r)
 	case home == nil:
-		failed = t.printPatches(set, form, f.resource, args)
+		err = p.printPatches(set, place.Form, args)
 	default:
-		failed = t.putPatches(f, set, home)
+		err = p.putPatches(set, home)
 	}
-	fmt.Fprintf(t.err, "%s: %s\n", cmd.CommandPath(), r.Summary(false))
-	return failed
+	fmt.Fprintf(p.err, "%s: %s\n", label, r.Summary(false))
+	return err
+}
+
+// explainFailure says what to do about a render without pods, if it can be the patches that made it fail.
+func (p *patchRun) explainFailure(home *manifest.Object, r *report.Report) {
+	if home == nil || r.Subjects() > 0 || !patches.Holds(home) {
+		return
+	}
+	file := reason.ShellWord(home.Stream().Name())
+	fmt.Fprintf(p.err, "rewrite-probes patches: if the patches of %s failed the build, run `rewrite-probes restore -w %s` first\n", file, file)
+}
+
+// A base is what patches are for.
+type base struct {
+	pkg    *pkg
+	config *config.RewriteProbes
+	goes   patches.Destination
+	plain  bool // see [render.Render]
 }
 
 // readBase reads what patches at a place are for: what the arguments name or, of a folder that kustomize or Helm
-// renders, the render that the patches are applied to. Then goes has the namespace that its kustomization says.
-func (t *tool) readBase(
-	cmd *cobra.Command, place *render.Place, goes *patches.Destination, args []string,
-) (*pkg, *config.RewriteProbes, error) {
-	if len(args) != 1 || place.Home == nil && kustomizationIn(args[0]) == "" {
-		return t.readInput(cmd, args)
+// renders, the render that the patches are applied to.
+func (p *patchRun) readBase(place *render.Place, args []string) (*base, error) {
+	b := &base{goes: patches.DestinationOf(place.Home)}
+	isFolder := false
+	if len(args) == 1 {
+		info, err := os.Stat(args[0])
+		isFolder = err == nil && info.IsDir()
 	}
-	if info, err := os.Stat(args[0]); err != nil || !info.IsDir() {
-		return t.readInput(cmd, args)
+	var err error
+	if !isFolder || place.Home == nil && kustomizationIn(args[0]) == "" {
+		b.pkg, b.config, err = p.readInput(p.cmd, args)
+		return b, err
 	}
-	p := &pkg{fence: newFence(args)}
-	place.May = p.fence.may
+	near := args
+	if place.Form == patches.HelmRelease && place.Home != nil { // releases share charts
+		near = []string{place.Home.Stream().Name()}
+	}
+	b.pkg = &pkg{fence: newFence(slices.Concat(near, args))}
+	place.May = b.pkg.fence.may
 	ctx, stop := untilSignal()
 	defer stop()
-	done := t.progress("rendering")
+	done := p.progress("rendering")
 	made, err := place.Base(ctx, args[0])
 	done()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if made.Namespace != "" && (goes.Namespace == "" || !goes.Overrides) {
-		*goes = patches.Destination{Namespace: made.Namespace, By: args[0], Overrides: true}
+	if made.Namespace != "" && (b.goes.Namespace == "" || !b.goes.Overrides) {
+		b.goes = patches.Destination{Namespace: made.Namespace, By: args[0], Overrides: true}
 	}
+	b.plain = made.Plain
 	tuneMemory(len(made.Text))
-	p.add(file{path: made.By}, made.Text)
-	c, err := t.loadAnnounced(cmd, p, args)
-	return p, c, err
+	b.pkg.add(file{path: made.By}, made.Text)
+	b.config, err = p.loadAnnounced(p.cmd, b.pkg, near)
+	return b, err
 }
 
 // compareHome reports what the patches that an object has say of the render. What it returns says it at the end.
-func (t *tool) compareHome(set *patches.Set, home *manifest.Object, r *report.Report) func() {
+func (p *patchRun) compareHome(set *patches.Set, home *manifest.Object, r *report.Report) func() {
 	if object := set.IsRewrittenBy(home); object != "" {
 		r.Messages = append(r.Messages, pipeline.AlreadyPatched(object, home))
 	}
@@ -201,7 +270,7 @@ func (t *tool) compareHome(set *patches.Set, home *manifest.Object, r *report.Re
 			return
 		}
 		kind, _, _ := strings.Cut(is, " ")
-		fmt.Fprintf(t.err, "rewrite-probes patches: %s was %s before. If its name changes with each release, each release fails: "+
+		fmt.Fprintf(p.err, "rewrite-probes patches: %s was %s before. If its name changes with each release, each release fails: "+
 			"give it one name, or set `exclude: {kinds: [%s]}`\n", is, was, kind)
 	}
 }
@@ -257,22 +326,23 @@ func hooksOf(home *manifest.Object) (func(*manifest.Object) bool, error) {
 }
 
 // printPatches prints the patches of a resource, which by default is the first argument.
-func (t *tool) printPatches(set *patches.Set, form patches.Form, resource string, args []string) error {
+func (p *patchRun) printPatches(set *patches.Set, form patches.Form, args []string) error {
+	resource := p.resource
 	if resource == "" && !isStdin(args) {
 		resource = args[0]
 	}
 	text := set.Text(form, resource)
 	if set.Changes() == 0 {
-		fmt.Fprintln(t.err, "rewrite-probes patches: nothing is rewritten, so no patch is needed")
+		fmt.Fprintln(p.err, "rewrite-probes patches: nothing is rewritten, so no patch is needed")
 		text = patches.Without(form, resource)
 	}
-	_, err := t.out.Write(text)
+	_, err := p.out.Write(text)
 	return err
 }
 
 // putPatches puts the patches into the object of --into, and does with its file what the flags
 // ask for.
-func (t *tool) putPatches(f *patchFlags, set *patches.Set, home *manifest.Object) error {
+func (p *patchRun) putPatches(set *patches.Set, home *manifest.Object) error {
 	edits, changes, err := set.Into(home)
 	if err == nil && set.Changes() == 0 {
 		edits, changes = patches.Removal(home), []string{"no patch is needed"}
@@ -289,15 +359,15 @@ func (t *tool) putPatches(f *patchFlags, set *patches.Set, home *manifest.Object
 		return err
 	}
 	for _, words := range changes {
-		if f.diff || f.list {
-			fmt.Fprintf(t.err, "rewrite-probes patches: %s differs: %s\n", oneLine(s.Name()), oneLine(words))
+		if p.diff || p.list {
+			fmt.Fprintf(p.err, "rewrite-probes patches: %s differs: %s\n", oneLine(s.Name()), oneLine(words))
 		}
 	}
-	emit := editFlags{write: !f.diff && !f.list, diff: f.diff, list: f.list}
-	if err := emit.emitFile(t.streams, s.Name(), s.Input(), text); err != nil {
+	emit := editFlags{write: !p.diff && !p.list, diff: p.diff, list: p.list}
+	if err := emit.emitFile(p.streams, s.Name(), s.Input(), text); err != nil {
 		return err
 	}
-	if f.exitCode {
+	if p.exitCode {
 		return &exit{exitFindings}
 	}
 	return nil

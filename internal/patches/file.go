@@ -178,7 +178,7 @@ func targetOf(v field.Value, key string) string {
 func (s *Set) Into(o *manifest.Object) (edits []field.Edit, changes []string, err error) {
 	form := FormOf(o)
 	if form == ArgoCD {
-		if err := misplaced(o); err != nil {
+		if err := Misplaced(o); err != nil {
 			return nil, nil, err
 		}
 	}

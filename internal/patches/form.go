@@ -167,8 +167,8 @@ func (s *Set) Unfit(form Form, o *manifest.Object) string {
 	return ""
 }
 
-// misplaced says why Argo CD would not apply patches that are in an Application; nil if it would.
-func misplaced(application *manifest.Object) error {
+// Misplaced says why Argo CD would not apply patches that are in an Application; nil if it would.
+func Misplaced(application *manifest.Object) error {
 	source := field.NewPath("spec", "source")
 	if sources := field.NewPath("spec", "sources"); has(application, sources) {
 		return application.Errorf(sources, "are several sources: write the patches into the kustomization of one of them (-o kustomization)")

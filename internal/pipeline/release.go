@@ -111,7 +111,8 @@ func renderCommand(f *foundRelease, streams []*manifest.Stream) string {
 		return kustomizeRender + toCheck
 	}
 	before, chart := f.where(streams)
-	words := []string{"helm template", reason.ShellWord(positional(cmp.Or(f.Release.Name, f.Object.Name()), "NAME")), chart}
+	name := positional(cmp.Or(f.Release.Name, f.Object.Name()), "NAME")
+	words := []string{"helm template", reason.ShellWord(name), chart}
 	if namespace := cmp.Or(f.Release.Namespace, f.Object.Namespace()); namespace != "" {
 		words = append(words, "--namespace", reason.ShellWord(namespace))
 	}

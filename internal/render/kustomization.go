@@ -27,6 +27,7 @@ var afterPatches = []string{
 // A folder is one that kustomize builds.
 type folder struct {
 	path string // real
+	name string // the path that was given
 	file string // the kustomization; "" if there is none
 	all  field.Map
 	// may says why a file or folder must not be opened, by its real path; nil if it may be.
@@ -42,7 +43,7 @@ func readFolder(path string, may func(real string) error) (*folder, error) {
 	if real, err = filepath.Abs(real); err != nil {
 		return nil, err
 	}
-	d := &folder{path: real, may: may}
+	d := &folder{path: real, name: path, may: may}
 	for _, name := range Names {
 		file := filepath.Join(real, name)
 		switch info, err := os.Stat(file); {
@@ -176,13 +177,13 @@ func remote(v field.Value) string {
 func (d *folder) base(p *Place) (changed bool, err error) {
 	switch {
 	case d.file != "":
-	case p.Form == patches.FluxKustomization:
+	case p.Form == patches.FluxKustomization || p.Form == patches.ArgoCD:
 		changed = true
 		if d.all, err = d.generated(); err != nil {
 			return false, err
 		}
 	default:
-		return false, fmt.Errorf("%s has no kustomization", d.path)
+		return false, fmt.Errorf("%s has no kustomization", d.name)
 	}
 	if p.Form == patches.Kustomization && p.Home == nil {
 		return changed, nil // a new one wraps the finished build
@@ -213,7 +214,8 @@ func (d *folder) base(p *Place) (changed bool, err error) {
 
 // remove removes fields.
 func (d *folder) remove(keys ...string) {
-	d.all = slices.DeleteFunc(slices.Clone(d.all), func(e field.Entry) bool { return slices.Contains(keys, e.Key) })
+	isNamed := func(e field.Entry) bool { return slices.Contains(keys, e.Key) }
+	d.all = slices.DeleteFunc(slices.Clone(d.all), isNamed)
 }
 
 // add adds items to a list.
@@ -288,7 +290,7 @@ func (d *folder) generated() (field.Map, error) {
 		return nil
 	})
 	if err == nil && len(resources) == 0 {
-		err = fmt.Errorf("%s has neither a kustomization nor files in YAML", d.path)
+		err = fmt.Errorf("%s has neither a kustomization nor files in YAML", d.name)
 	}
 	return field.Map{{Key: "resources", Value: resources}}, err
 }

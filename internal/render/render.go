@@ -36,6 +36,7 @@ var ErrNoHelm = errors.New("no helm in PATH. Install helm, or pipe the render in
 type Place struct {
 	Form patches.Form
 	Home *manifest.Object // that has them; nil if it is not made yet
+	Helm Helm
 	// May says why a file or folder must not be opened, by its real path; nil if it may be.
 	May func(real string) error
 }
@@ -45,6 +46,14 @@ type Render struct {
 	Text      []byte
 	By        string // the command that a user would type for it
 	Namespace string // that kustomize gives the objects after the patches; "" if it does not
+	// Plain: the folder has no kustomization. Flux makes one, and Argo CD applies the files without patches.
+	Plain bool
+}
+
+// Helm has what a chart may ask of the cluster: without it, Helm takes that of its own version.
+type Helm struct {
+	KubeVersion string
+	APIVersions []string
 }
 
 // Base returns what the patches at a place are applied to, as a folder is now. The folder is the one that the place's object builds; that of a chart for a HelmRelease. For a
@@ -68,7 +77,7 @@ func (p *Place) Base(ctx context.Context, path string) (*Render, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Render{By: "kustomize build " + path}
+	r := &Render{By: "kustomize build " + path, Plain: d.file == ""}
 	build := d.path
 	if changed {
 		temp, remove, err := tempFolder()
@@ -171,12 +180,19 @@ func (p *Place) chart(ctx context.Context, path string) (*Render, error) {
 		return nil, err
 	}
 	defer remove()
-	c.Args = []string{"template", cmp.Or(release.Name, home.Name()), path, "--namespace", cmp.Or(release.Namespace, "default")}
+	namespace := cmp.Or(release.Namespace, "default")
+	c.Args = []string{"template", cmp.Or(release.Name, home.Name()), path, "--namespace", namespace}
 	by := "helm " + strings.Join(c.Args, " ")
 	v, _ := home.Value(field.NewPath("spec", "chart", "spec", "valuesFiles"))
 	files, _ := v.(field.List)
 	for _, file := range textsOf(files) {
 		c.Args = append(c.Args, "--values", filepath.Join(path, file))
+	}
+	if p.Helm.KubeVersion != "" {
+		c.Args = append(c.Args, "--kube-version", p.Helm.KubeVersion)
+	}
+	for _, version := range p.Helm.APIVersions {
+		c.Args = append(c.Args, "--api-versions", version)
 	}
 	if v, _ = home.Value(field.NewPath("spec", "values")); v != nil {
 		file := filepath.Join(temp, "values.yaml")
@@ -191,7 +207,8 @@ func (p *Place) chart(ctx context.Context, path string) (*Render, error) {
 			break
 		}
 		renderer, _ := v.(field.Map)
-		text, err = postRender(ctx, text, field.As[field.Map](renderer, "kustomize"), filepath.Join(temp, fmt.Sprint(i)))
+		k := field.As[field.Map](renderer, "kustomize")
+		text, err = postRender(ctx, text, k, filepath.Join(temp, fmt.Sprint(i)))
 	}
 	if err != nil {
 		err = fmt.Errorf("%s cannot be rendered: %w", path, err)

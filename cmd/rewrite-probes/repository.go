@@ -1,0 +1,212 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/patches"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+	"github.com/rewrite-probes/rewrite-probes/internal/render"
+	"github.com/rewrite-probes/rewrite-probes/internal/workload"
+)
+
+// A repository is one whose objects of Flux and Argo CD get patches.
+type repository struct {
+	*patchRun
+	root   string
+	pkg    *pkg
+	charts map[string]string // the folders of --chart, by the chart's name
+	// patched are the releases that kustomizations patch, by name, "" for all: their own values are not those that are
+	// rendered.
+	patched map[string]string
+	passed  int // how many objects are passed over
+}
+
+// patchRepository writes patches into each object of a repository whose render Flux or Argo CD patches. What it cannot
+// render it names, and goes on.
+func (p *patchRun) patchRepository() error {
+	all, err := p.readPackage(p.cmd.CommandPath(), []string{p.repo})
+	if err != nil {
+		return err
+	}
+	r := &repository{
+		patchRun: p, root: rootOf(all.fence, p.repo), pkg: all,
+		charts: make(map[string]string), patched: make(map[string]string),
+	}
+	for _, given := range p.charts {
+		name, folder, ok := strings.Cut(given, "=")
+		if !ok || name == "" || inFolder(folder, chartName) == "" {
+			return &usageError{fmt.Errorf("--chart %q must be NAME=FOLDER, and the folder must have a %s", given, chartName)}
+		}
+		r.charts[name] = folder
+	}
+	r.findPatched()
+	found, done := 0, 0
+	for _, s := range all.streams {
+		for i, o := range s.Objects() {
+			switch {
+			case o.Group() == "argoproj.io" && o.Kind() == "ApplicationSet":
+				r.say(o, "skipped: it makes its Applications in the cluster. Wrap their folders with `rewrite-probes patches --resource`")
+			case isRendered(o):
+				found++
+				if r.patch(o, i) {
+					done++
+				}
+			}
+		}
+	}
+	if found == 0 {
+		return fmt.Errorf("%s has no Kustomization of Flux, HelmRelease or Application to patch", p.repo)
+	}
+	fmt.Fprintf(p.err, "rewrite-probes patches: %d of %d objects of Flux and Argo CD have the patches that they need\n", done, found)
+	if done+r.passed < found {
+		return &exit{exitFindings}
+	}
+	return nil
+}
+
+// say prints a line about an object.
+func (r *repository) say(o *manifest.Object, words string) {
+	fmt.Fprintf(r.err, "rewrite-probes patches: %s: %s: %s\n", oneLine(o.Stream().Name()), o, oneLine(words))
+}
+
+// patch patches an object, which has an index in its file, and reports whether it did.
+func (r *repository) patch(o *manifest.Object, index int) bool {
+	folder, passed, err := r.folderOf(o)
+	if passed != "" {
+		r.passed++
+		r.say(o, "skipped: "+passed)
+		return false
+	}
+	if err == nil {
+		err = r.patchAgain(o.Stream().Name(), index, folder)
+	}
+	if _, said := errors.AsType[*exit](err); err != nil && !said {
+		fmt.Fprintf(r.err, "error: %s: %s: %s\n", oneLine(o.Stream().Name()), o, oneLine(err.Error()))
+	}
+	return err == nil
+}
+
+// rootOf returns the root of the repository that a folder is in, to which paths of Flux and Argo CD are relative; the
+// folder outside of any.
+func rootOf(f *fence, folder string) string {
+	if !f.inRepo {
+		return folder
+	}
+	root := f.roots[0]
+	if rel, err := filepath.Rel(realPath("."), root); err == nil {
+		return rel
+	}
+	return root
+}
+
+// isRendered reports whether Flux or Argo CD renders what an object says. A kustomization that has patches is one
+// that wraps a folder.
+func isRendered(o *manifest.Object) bool {
+	switch patches.FormOf(o) {
+	case patches.FluxKustomization, patches.ArgoCD, patches.HelmRelease:
+		return true
+	case patches.Kustomization:
+		return patches.Holds(o)
+	}
+	return false
+}
+
+// patchAgain patches an object of a file, which may have changed since it was read: it may have several.
+func (r *repository) patchAgain(name string, index int, folder string) error {
+	text, err := readNamed(name)
+	if err != nil {
+		return err
+	}
+	s, err := manifest.Read(name, text)
+	if err != nil {
+		return err
+	}
+	home := s.Objects()[index]
+	label := fmt.Sprintf("%s: %s: %s", r.cmd.CommandPath(), oneLine(name), home)
+	return r.patchHome(home, []string{folder}, label)
+}
+
+// folderOf returns the folder that is rendered for an object, or why it is passed over.
+func (r *repository) folderOf(o *manifest.Object) (folder, passed string, err error) {
+	switch patches.FormOf(o) {
+	case patches.Kustomization:
+		return filepath.Dir(o.Stream().Name()), "", nil
+	case patches.HelmRelease:
+		folder, err = r.chartOf(o)
+		return folder, "", err
+	case patches.ArgoCD:
+		if err := patches.Misplaced(o); err != nil {
+			return "", "", err
+		}
+	}
+	at := field.NewPath("spec", "path")
+	if patches.FormOf(o) == patches.ArgoCD {
+		at = field.NewPath("spec", "source", "path")
+	}
+	v, _ := o.Value(at)
+	path, _ := v.(string)
+	folder = filepath.Join(r.root, filepath.FromSlash(path))
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return "", fmt.Sprintf("%s is not in this repository", cmp.Or(path, "its path")), nil
+	}
+	return folder, "", nil
+}
+
+// chartOf returns the folder of a release's chart.
+func (r *repository) chartOf(o *manifest.Object) (string, error) {
+	release, _ := workload.ReleaseOf(o)
+	if by := cmp.Or(r.patched[o.Name()], r.patched[""]); by != "" {
+		return "", fmt.Errorf("%s patches it, so its values are not known here: render it as Flux does, and pipe that into `rewrite-probes patches --into %s -`", by, reason.ShellWord(o.Stream().Name()))
+	}
+	name := cmp.Or(release.Chart, release.Source)
+	folder := r.charts[name]
+	if folder == "" && strings.Contains(name, "/") {
+		if inside := filepath.Join(r.root, filepath.FromSlash(name)); inFolder(inside, chartName) != "" {
+			return inside, r.pkg.fence.may(realPath(inside))
+		}
+	}
+	if folder == "" {
+		return "", fmt.Errorf("the chart %s is not in this repository: run `helm pull --untar` for it, and give `--chart %s=FOLDER`", name, name)
+	}
+	return folder, checkVersion(folder, release.Version)
+}
+
+// checkVersion refuses a chart of another version than a release asks for. A range is not evaluated.
+func checkVersion(folder, want string) error {
+	if want == "" || strings.ContainsAny(want, "*x<>=~^ |") {
+		return nil
+	}
+	text, err := readNamed(filepath.Join(folder, chartName))
+	if err != nil {
+		return err
+	}
+	s, err := manifest.Read(chartName, text)
+	if err != nil || len(s.Objects()) != 1 {
+		return cmp.Or(err, fmt.Errorf("%s must have one document", filepath.Join(folder, chartName)))
+	}
+	v, _ := s.Objects()[0].Value(field.NewPath("version"))
+	if is := fmt.Sprint(v); is != strings.TrimPrefix(want, "v") && is != want {
+		return fmt.Errorf("it asks for version %s of its chart, and %s has %s", want, folder, is)
+	}
+	return nil
+}
+
+// findPatched notes the releases that kustomizations of the repository patch.
+func (r *repository) findPatched() {
+	for _, f := range r.pkg.files {
+		if !slices.Contains(render.Names, filepath.Base(f.path)) {
+			continue
+		}
+		for _, name := range r.pkg.fence.patchedReleases(f.path) {
+			r.patched[name] = f.path
+		}
+	}
+}
