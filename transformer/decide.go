@@ -13,7 +13,7 @@ import (
 // A decision says for each probe and hook of a template whether it is rewritten, and what is
 // wrong with that.
 type decision struct {
-	*knowledge
+	answering
 	rulings   []ruling       // one for each site
 	toRewrite []*site        // those whose rulings have a target
 	excluded  []int          // the ports on which the app itself answers
@@ -29,7 +29,7 @@ type ruling struct {
 }
 
 // A siteRule says why a probe or hook is left alone; the zero value if the rule does not apply.
-type siteRule func(k *knowledge, s *site) leave
+type siteRule func(a *answering, s *site) leave
 
 // A leave is the reason to leave a probe or hook alone, and what is reported of it, if anything.
 type leave struct {
@@ -62,7 +62,7 @@ func (d *decision) rule(rules []siteRule) {
 	for i := range d.rulings {
 		r := &d.rulings[i]
 		for j := 0; j < len(rules) && r.reason == reason.None; j++ {
-			d.leave(r, rules[j](d.knowledge, r.site))
+			d.leave(r, rules[j](&d.answering, r.site))
 		}
 	}
 }
@@ -89,7 +89,7 @@ func (d *decision) rewriteTheRest() {
 			d.leave(r, beyondEnvoy(r.site))
 			continue
 		default:
-			r.target = &pod.Handler{HTTPGet: r.rewritten(d.inspection.answerer.port)}
+			r.target = &pod.Handler{HTTPGet: r.rewritten(d.port)}
 		}
 		d.toRewrite = append(d.toRewrite, r.site)
 	}
@@ -141,5 +141,5 @@ func (d *decision) failed() bool {
 
 // checkConflicts returns what the mesh's labels and annotations say against the rewriting.
 func checkConflicts(d *decision) []Finding {
-	return slices.Concat(d.conflicts, d.inspection.warnings)
+	return slices.Concat(d.against, d.conflicts, d.inspection.warnings)
 }

@@ -1,11 +1,11 @@
 package transformer
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/resources"
@@ -17,9 +17,8 @@ type knowledge struct {
 	*view
 	detected   detection
 	inspection inspection
-	byMesh     *Finding  // why the whole template is left alone, as far as meshes say it; nil if they do not
-	conflicts  []Finding // why nothing can be rewritten
-	off        *Finding  // why the whole template is left alone, for any reason; nil if it is not
+	own        *Finding  // the annotation of ours that opts out; nil if there is none
+	conflicts  []Finding // why nothing can be rewritten, whoever answers
 	skipped    []string  // the containers to leave alone
 	invalid    []Finding // about the annotations that opt out
 }
@@ -32,25 +31,14 @@ func know(settings []*setting, t *template) *knowledge {
 		v = newView(in, t, v.userAnnotations)
 	}
 	inspection := in.mesh.inspect(v)
-	byMesh := cmp.Or(inspection.optOut, detected.optOut)
 	sources := v.optOutSources()
 	own, invalid := firstOff(sources)
 	skipped, unknown := v.skippedBy(sources)
 	return &knowledge{
-		view: v, detected: detected, inspection: inspection, byMesh: byMesh,
+		view: v, detected: detected, inspection: inspection, own: own,
 		conflicts: slices.Concat(inspection.conflicts, detected.conflicts),
-		off:       v.optOut(own, byMesh), skipped: skipped, invalid: slices.Concat(invalid, unknown, ownMistakes(sources)),
+		skipped:   skipped, invalid: slices.Concat(invalid, unknown, ownMistakes(sources)),
 	}
-}
-
-// answersItself reports whether the app itself is to answer: the probes stay as they
-// are, and the mesh is told not to capture their ports.
-func (k *knowledge) answersItself() bool { return k.isAnsweredBy(AnsweredByApp) }
-
-// isAnsweredBy reports whether somebody is to answer rewritten probes: one of the AnsweredBy
-// constants but auto.
-func (k *knowledge) isAnsweredBy(who string) bool {
-	return k.inspection.answerer.who == who
 }
 
 // withoutExcluded returns the annotations without the ports that an earlier run took out
@@ -93,9 +81,6 @@ func undoAll(annotations field.Noted, past []answerer, recorded field.KeyValues)
 	return annotations
 }
 
-// answeredByUs reports whether a probe-proxy is to make rewritten probes.
-func (k *knowledge) answeredByUs() bool { return k.isAnsweredBy(AnsweredByProbeProxy) }
-
 func (v *view) probeProxyResources(pod *resources.Pod, toRewrite []*site) field.Map {
 	given := v.opts.ProbeProxy.Resources
 	defaults := pod.Defaults(v.tlsProbes(toRewrite), len(field.Merge(nil, given)) > 0)
@@ -110,4 +95,19 @@ func (t *template) tlsProbes(toRewrite []*site) (n int) {
 		}
 	}
 	return n
+}
+
+// injectorRewrites reports whether Istio's injector certainly rewrites the pod's probes.
+func (k *knowledge) injectorRewrites() bool {
+	f := &k.inspection.learned
+	return f.Injected.Is == certain.Always && f.Rewrites.Is == certain.Always
+}
+
+// mayBeRewritten reports whether Istio's injector may rewrite the pod's probes.
+func (k *knowledge) mayBeRewritten() bool {
+	f := &k.inspection.facts
+	return k.mesh.name == istioData.name &&
+		f.Injected.May(true) &&
+		f.Rewrites.May(true) &&
+		!hasNoHooks(k.opts.Istio.Version)
 }

@@ -54,17 +54,21 @@ func badIstioStatus(annotations field.Noted) bool {
 		slices.Contains(istioData.reserved, n)
 }
 
-func (d istio) proxyConflicts(v *view, badStatus bool) []Finding {
-	var found []Finding
-	if badStatus {
-		found = append(found, v.annotationFinding(reason.StatusPortInvalid, istioStatusPort, "is not a port where istio-proxy can answer").
-			Why("The port must be from 1 to 65535, and none of %s", joinPorts(istioData.reserved)))
+// inspect reads what the manifests and the options say of Istio.
+func (d istio) inspect(v *view) inspection {
+	said := d.sidecarMembership(v)
+	m := inspection{facts: d.openFacts(v, said), collisions: d.collisions(v, said)}
+	m.optOut = d.optOut(v, said, &m.facts, m.report)
+	if _, on := d.ambient(v); on && said.injected != certain.Always {
+		v.in.Notes.aside(func() { v.checkNetworkPolicies(m.report) })
 	}
-	if at, c := v.proxyOf(istioData.isProxy); c != nil && c.Image == autoImage && at.Init {
-		found = append(found, containerFinding(reason.ProxyInInitContainers, v.containerPath(at), c.Name,
-			"only an injector in native-sidecar mode finds this placeholder of istio-proxy here"))
-	}
-	return found
+	m.captures = d.captures(v, v.userAnnotations)
+	learnIstio(v, &m)
+	v.in.Notes.aside(func() {
+		d.checkPortLists(v, m.report)
+		d.checkInjectSwitch(v, m.report)
+	})
+	return m
 }
 
 // optOut returns why the probes of the pod need no rewriting, or must not be
@@ -206,19 +210,14 @@ func (d istio) undo(annotations field.Noted, past []answerer, recorded field.Key
 	return out
 }
 
-// annotate: Istio's own rewriter must be off, and the mesh must not capture the
+// demand: Istio's own rewriter must be off, and the mesh must not capture the
 // port of a probe-proxy that runs next to its proxy.
-func (d istio) annotate(user, have field.Noted, now answerer) field.Noted {
-	out := user
-	if d.needsRewriterOff(user, now) {
-		out = istioData.off.with(out, have)
+func (d istio) demand(user field.Noted, now answerer) demand {
+	x := demand{off: d.needsRewriterOff(user, now)}
+	if !listsPorts(user) && d.runsNextToProxy(user, now) && now.port != istioStatusOr(user) {
+		x.exclude = now.port
 	}
-	if !listsPorts(out) &&
-		d.runsNextToProxy(user, now) &&
-		now.port != istioStatusOr(user) {
-		out = istioData.excluded.with(out, now.port)
-	}
-	return out
+	return x
 }
 
 // checkMisplaced warns of a pod's annotation that the workload has instead of its template.

@@ -14,76 +14,78 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
-// inspect reads what the manifests and the options say of Istio, and decides who
-// answers.
-func (d istio) inspect(v *view) inspection {
-	said := d.sidecarMembership(v)
-	m := inspection{facts: d.openFacts(v, said), collisions: d.collisions(v, said)}
-	m.optOut = d.optOut(v, said, &m.facts, m.report)
-	if _, on := d.ambient(v); on && said.injected != certain.Always {
-		v.in.Notes.aside(func() { v.checkNetworkPolicies(m.report) })
-	}
-	m.captures = d.captures(v, v.userAnnotations)
-	learnIstio(v, &m)
-	v.in.Notes.aside(func() {
-		d.checkPortLists(v, m.report)
-		d.checkInjectSwitch(v, m.report)
-	})
-	m.answerer, m.because = d.answerer(v, m.facts)
-	if m.answerer.who == AnsweredByApp {
+// answer chooses who answers, and asks what is against that.
+func (d istio) answer(v *view, m *inspection) choice {
+	var c choice
+	c.answerer, c.because = d.answerer(v, m.facts)
+	if c.who == AnsweredByApp {
 		if listsPorts(v.annotations()) {
-			m.conflicts = append(m.conflicts, v.annotationFinding(reason.ProbePortCaptured, istioIncludePorts,
+			c.against = append(c.against, v.annotationFinding(reason.ProbePortCaptured, istioIncludePorts,
 				"has the port of a probe, so Istio ignores `%s`", istioExcludePorts).
 				Fix("Remove the port here, or set another `answeredBy`"))
 		}
-		return m
+		return c
 	}
 	if set, _ := v.in.Around.SidecarSet(v.pods()); set != nil {
-		m.conflicts = append(
-			m.conflicts,
-			sidecarSetConflicts(set, m.answerer, d.captures(v, v.userAnnotations))...,
-		)
+		c.against = sidecarSetConflicts(set, c.answerer, m.captures)
 	}
-	if m.answerer.who == AnsweredByIstioProxy {
-		badStatus := badIstioStatus(v.annotations())
-		m.conflicts = append(m.conflicts, d.proxyConflicts(v, badStatus)...)
-		if istioNativeUnclear(v.annotations()) {
-			m.conflicts = append(m.conflicts, v.annotationFinding(reason.AnnotationInvalid, istioNative,
-				"is neither true nor false, so Istio may add a second istio-proxy to the declared one").
-				Why("The API server refuses a pod with both"))
-		}
-		if key, why := d.proxyUnreachable(v, m.answerer.port); key != "" && !badStatus {
-			m.conflicts = append(m.conflicts, v.annotationFinding(reason.ProbePortCaptured, key,
-				"keeps the kubelet from rewritten probes: %s", why).
-				Fix("Move that port with the annotation `%s`, or set `answeredBy: probe-proxy`", istioStatusPort))
-		}
-		if m.optOut == nil &&
-			v.proxy == nil &&
-			len(otherTemplates(v.annotations())) > 0 {
-			m.optOut = new(v.annotationFinding(reason.UnknownTemplate, istioTemplates, "does not name `sidecar`, so Istio may inject no istio-proxy"))
-		}
-		return m
+	if c.who != AnsweredByIstioProxy {
+		c.against = append(c.against, d.probeProxyConflicts(v, m, c.port)...)
+		return c
 	}
-	if listens := istioListens(v); m.facts.Injected.Is != certain.Never && m.answerer.port == listens {
+	c.against = append(c.against, d.proxyConflicts(v, c.port)...)
+	if v.proxy == nil && len(otherTemplates(v.annotations())) > 0 {
+		c.unsure = new(v.annotationFinding(reason.UnknownTemplate, istioTemplates, "does not name `sidecar`, so Istio may inject no istio-proxy"))
+	}
+	return c
+}
+
+// proxyConflicts returns why istio-proxy cannot answer on a port.
+func (d istio) proxyConflicts(v *view, port int) (found []Finding) {
+	isBad := badIstioStatus(v.annotations())
+	if isBad {
+		found = append(found, v.annotationFinding(reason.StatusPortInvalid, istioStatusPort, "is not a port where istio-proxy can answer").
+			Why("The port must be from 1 to 65535, and none of %s", joinPorts(istioData.reserved)))
+	}
+	if at, c := v.proxyOf(istioData.isProxy); c != nil && c.Image == autoImage && at.Init {
+		found = append(found, containerFinding(reason.ProxyInInitContainers, v.containerPath(at), c.Name,
+			"only an injector in native-sidecar mode finds this placeholder of istio-proxy here"))
+	}
+	if istioNativeUnclear(v.annotations()) {
+		found = append(found, v.annotationFinding(reason.AnnotationInvalid, istioNative,
+			"is neither true nor false, so Istio may add a second istio-proxy to the declared one").
+			Why("The API server refuses a pod with both"))
+	}
+	if key, why := d.proxyUnreachable(v, port); key != "" && !isBad {
+		found = append(found, v.annotationFinding(reason.ProbePortCaptured, key,
+			"keeps the kubelet from rewritten probes: %s", why).
+			Fix("Move that port with the annotation `%s`, or set `answeredBy: probe-proxy`", istioStatusPort))
+	}
+	return found
+}
+
+// probeProxyConflicts returns why probe-proxy cannot answer on a port next to istio-proxy.
+func (d istio) probeProxyConflicts(v *view, m *inspection, port int) (found []Finding) {
+	mayBeInjected := m.facts.Injected.Is != certain.Never
+	if listens := istioListens(v); mayBeInjected && port == listens {
 		another := prober.DefaultPort
 		if listens == another {
 			another--
 		}
-		m.conflicts = append(m.conflicts, NewFinding(reason.PortCollision, nil,
+		found = append(found, NewFinding(reason.PortCollision, nil,
 			"probe-proxy cannot listen on port %d, where istio-proxy listens in an injected pod", listens).
 			Fix("Set another `port` in the functionConfig, such as %d, or set `answeredBy: istio-proxy`", another))
 	}
-	if path := d.initCaptures(v, m.answerer.port); path != nil {
-		m.conflicts = append(m.conflicts, NewFinding(reason.ProbePortCaptured, path,
-			"these arguments make the mesh capture port %d of probe-proxy, and no annotation changes that", m.answerer.port).
+	if path := d.initCaptures(v, port); path != nil {
+		found = append(found, NewFinding(reason.ProbePortCaptured, path,
+			"these arguments make the mesh capture port %d of probe-proxy, and no annotation changes that", port).
 			Fix("Add the port to the argument after -d, or set `answeredBy: istio-proxy`"))
-	} else if m.facts.Injected.Is != certain.Never &&
-		istioIncluded.has(v.annotations(), m.answerer.port) {
-		m.conflicts = append(m.conflicts, v.annotationFinding(reason.ProbePortCaptured, istioIncludePorts,
-			"has port %d of probe-proxy, so the mesh would capture the rewritten probes", m.answerer.port).
+	} else if mayBeInjected && istioIncluded.has(v.annotations(), port) {
+		found = append(found, v.annotationFinding(reason.ProbePortCaptured, istioIncludePorts,
+			"has port %d of probe-proxy, so the mesh would capture the rewritten probes", port).
 			Fix("Remove that port from the list"))
 	}
-	return m
+	return found
 }
 
 // sidecarSetConflicts returns why nobody can answer in a pod to which a SidecarSet adds Istio's sidecar.
@@ -100,47 +102,53 @@ func sidecarSetConflicts(set *surroundings.SidecarSet, a answerer, captures func
 		Fix("Add %d to the ports after `-d` of that istio-init", a.port)}
 }
 
-// answerer decides who answers: istio-proxy, if it is certain to be there and to
-// answer every probe in each world, else probe-proxy, which needs nothing of Istio's.
+// answerer chooses who answers: istio-proxy if it suits, else probe-proxy, which needs nothing of Istio's.
 // because says why it is not istio-proxy in an injected pod; "" if the options say so.
 func (d istio) answerer(v *view, f world.Facts) (a answerer, because string) {
-	o := v.opts
-	if o.AnsweredBy == AnsweredByApp {
+	isProxys := false
+	switch v.opts.AnsweredBy {
+	case AnsweredByApp:
 		return answerer{who: AnsweredByApp}, ""
+	case AnsweredByIstioProxy:
+		isProxys = true
+	case AnsweredByAuto:
+		isProxys, because = d.suits(v, f)
 	}
-	proxy := answerer{AnsweredByIstioProxy, istioStatusIn(v, v.annotations())}
-	bad := badIstioStatus(v.annotations())
-	switch {
-	case bad && o.Port != prober.DefaultPort:
-		proxy.port = o.Port
-	case bad:
-		proxy.port = prober.StatusPort
+	if !isProxys {
+		return answerer{AnsweredByProbeProxy, v.opts.Port}, because
 	}
-	if o.AnsweredBy == AnsweredByIstioProxy {
-		return proxy, ""
+	port := istioStatusIn(v, v.annotations())
+	switch isBad := badIstioStatus(v.annotations()); {
+	case isBad && v.opts.Port != prober.DefaultPort:
+		port = v.opts.Port
+	case isBad:
+		port = prober.StatusPort
 	}
-	set, _ := v.in.Around.SidecarSet(v.pods())
-	if o.AnsweredBy == AnsweredByAuto && set != nil {
-		return answerer{AnsweredByProbeProxy, o.Port}, set.Words() + " adds istio-proxy with a fixed env"
+	return answerer{AnsweredByIstioProxy, port}, ""
+}
+
+// suits reports whether istio-proxy is certain to be there and to answer every probe of the pod in
+// each world. because says why not, if it is in the pod and the options do not rule it out.
+func (d istio) suits(v *view, f world.Facts) (ok bool, because string) {
+	if set, _ := v.in.Around.SidecarSet(v.pods()); set != nil {
+		return false, set.Words() + " adds istio-proxy with a fixed env"
 	}
-	if o.AnsweredBy == AnsweredByAuto && f.Injected.Presumed {
-		because = "a Namespace that is not in the input may switch off the injection that the pod's label asks for"
+	if f.Injected.Presumed {
+		return false, "a Namespace that is not in the input may switch off the injection that the pod's label asks for"
 	}
-	isItsPort := o.Port == prober.DefaultPort || o.Port == istioStatusOr(v.annotations())
-	if o.AnsweredBy == AnsweredByAuto && f.Injected.IsSure() && isItsPort {
-		if because = d.cannotAnswer(v, f); bad || because == "" || d.initCaptures(v, o.Port) != nil {
-			return proxy, "" // with a bad status port it is refused
-		}
+	port := v.opts.Port
+	if f.Injected.Is != certain.Always || port != prober.DefaultPort && port != istioStatusOr(v.annotations()) {
+		return false, ""
 	}
-	return answerer{AnsweredByProbeProxy, o.Port}, because
+	because = d.cannotAnswer(v, f)
+	if because == "" || badIstioStatus(v.annotations()) || d.initCaptures(v, port) != nil {
+		return true, "" // with a bad status port it is refused
+	}
+	return false, because
 }
 
 // cannotAnswer returns why istio-proxy may not answer all probes of the pod; "" if it
-// does in every world. The kubelet ends an ordinary istio-proxy at the moment in which it
-// calls the preStop hooks of other containers. Its status server closes its port at once,
-// and what it has already accepted ends with it, by default after 5 s (pilot/cmd/pilot-agent/status/server.go,
-// Run; pkg/envoy/agent.go, terminate). It answers a hook with 200 whatever the app says. After a postStart hook
-// that fails, the kubelet would start the container again, and call it again.
+// does in every world.
 func (d istio) cannotAnswer(v *view, f world.Facts) string {
 	if f.Holds.Is == certain.Always && f.Holds.Presumed {
 		f.Holds = world.Fact{}
@@ -152,34 +160,41 @@ func (d istio) cannotAnswer(v *view, f world.Facts) string {
 		return why + " (`" + key + "`)"
 	}
 	for _, s := range v.sites {
-		if !s.original.Dials() ||
-			istioData.isProxy(s.container) ||
-			s.name.IsHook() && s.original.HTTPGet == nil {
+		if !s.original.Dials() || istioData.isProxy(s.container) || s.name.IsHook() && s.original.HTTPGet == nil {
 			continue
 		}
-		if in := v.inbound(s.port); in.Local != "" {
-			return fmt.Sprintf("istio-proxy asks the pod's IP, and container %q listens on %s by %s", s.container.Name, in.Local, in.By)
+		if why := istioCannotMake(v, s, &f); why != "" {
+			return why
 		}
-		if s.original.Newer(s.name.IsHook()) != "" {
-			return fmt.Sprintf("istio-proxy cannot make the %s of container %q", s.name.Field(), s.container.Name)
-		}
-		if s.name.IsHook() && hasNoHooks(agentVersion(v)) {
-			return fmt.Sprintf("istio-proxy of Istio %s knows no hooks, and container %q has one", agentVersion(v), s.container.Name)
-		}
-		if s.name == prober.PostStart {
-			return fmt.Sprintf("istio-proxy reports the postStart hook of container %q as passed, even if the app never got it", s.container.Name)
-		}
-		if s.name == prober.PreStop && f.Native.Is != certain.Always {
-			return fmt.Sprintf("istio-proxy may end before the preStop hook of container %q, unless it is a native sidecar", s.container.Name)
-		}
-		if f.Native.Is != certain.Always &&
-			f.Holds.Is != certain.Always &&
-			v.patience(s) < istioStart {
-			return fmt.Sprintf("istio-proxy may start after container %q, whose %s fails for good within %d s, unless it is a native sidecar", s.container.Name, s.name.Field(), istioStart)
-		}
-		if unless := v.lateIn(&f, s, answerer{who: AnsweredByIstioProxy}); unless != "" {
-			return fmt.Sprintf("istio-proxy may start after container %q, whose %s needs it, if %s", s.container.Name, s.name.Field(), unless)
-		}
+	}
+	return ""
+}
+
+// istioCannotMake returns why istio-proxy may not answer a probe or hook; "" if it does in every world.
+// The kubelet ends an ordinary istio-proxy at the moment in which it
+// calls the preStop hooks of other containers. Its status server closes its port at once,
+// and what it has already accepted ends with it, by default after 5 s (pilot/cmd/pilot-agent/status/server.go,
+// Run; pkg/envoy/agent.go, terminate). It answers a hook with 200 whatever the app says. After a postStart hook
+// that fails, the kubelet would start the container again, and call it again.
+func istioCannotMake(v *view, s *site, f *world.Facts) string {
+	if in := v.inbound(s.port); in.Local != "" {
+		return fmt.Sprintf("istio-proxy asks the pod's IP, and container %q listens on %s by %s", s.container.Name, in.Local, in.By)
+	}
+	isNative := f.Native.Is == certain.Always
+	switch {
+	case s.original.Newer(s.name.IsHook()) != "":
+		return fmt.Sprintf("istio-proxy cannot make the %s of container %q", s.name.Field(), s.container.Name)
+	case s.name.IsHook() && hasNoHooks(agentVersion(v)):
+		return fmt.Sprintf("istio-proxy of Istio %s knows no hooks, and container %q has one", agentVersion(v), s.container.Name)
+	case s.name == prober.PostStart:
+		return fmt.Sprintf("istio-proxy reports the postStart hook of container %q as passed, even if the app never got it", s.container.Name)
+	case s.name == prober.PreStop && !isNative:
+		return fmt.Sprintf("istio-proxy may end before the preStop hook of container %q, unless it is a native sidecar", s.container.Name)
+	case !isNative && f.Holds.Is != certain.Always && v.patience(s) < istioStart:
+		return fmt.Sprintf("istio-proxy may start after container %q, whose %s fails for good within %d s, unless it is a native sidecar", s.container.Name, s.name.Field(), istioStart)
+	}
+	if unless := v.lateIn(f, s, answerer{who: AnsweredByIstioProxy}); unless != "" {
+		return fmt.Sprintf("istio-proxy may start after container %q, whose %s needs it, if %s", s.container.Name, s.name.Field(), unless)
 	}
 	return ""
 }

@@ -124,17 +124,17 @@ func (d istio) fate(v *view, s *site, c *world.Case) world.Fate {
 	running := v.runsBefore(c.World, s, answerer{who: AnsweredByIstioProxy})
 	switch _, host := s.current.Endpoint(); {
 	case h != nil:
-		if f := d.answeredFate(v, s, c.World); f != world.Spared {
+		if f := istioAnsweredFate(v, s, c.World); f != world.Spared {
 			return f
 		}
 	case c.Rewrites:
-		return d.injectorsFate(v, s, c, running)
+		return istioInjectorsFate(v, s, c, running)
 	case host != "":
 		return world.Spared
 	}
 	f := world.Spared
 	if c.MTLS.Mode != "" {
-		f = d.capturedFate(v, s, c, running)
+		f = istioCapturedFate(v, s, c, running)
 	}
 	if f == world.Spared && h == nil && s.dialed() == istioListens(v) {
 		return agentsFate(s)
@@ -142,8 +142,8 @@ func (d istio) fate(v *view, s *site, c *world.Case) world.Fate {
 	return f
 }
 
-// capturedFate returns what becomes of a probe that the mesh captures.
-func (istio) capturedFate(v *view, s *site, c *world.Case, running bool) world.Fate {
+// istioCapturedFate returns what becomes of a probe that the mesh captures.
+func istioCapturedFate(v *view, s *site, c *world.Case, running bool) world.Fate {
 	kind := s.current.Kind()
 	port := s.dialed()
 	switch {
@@ -185,9 +185,9 @@ func (v *view) answers(s *site, port int, rewritten bool, modes []surroundings.M
 	return inbound.Passes
 }
 
-// injectorsFate returns what becomes of a probe that Istio's injector rewrites, in a world with
+// istioInjectorsFate returns what becomes of a probe that Istio's injector rewrites, in a world with
 // the mode of istio-proxy's own port.
-func (istio) injectorsFate(v *view, s *site, c *world.Case, running bool) world.Fate {
+func istioInjectorsFate(v *view, s *site, c *world.Case, running bool) world.Fate {
 	status := v.sendsTo(v.annotations())
 	listens := istioListens(v)
 	_, host := s.current.Endpoint()
@@ -229,9 +229,9 @@ func unrecordedReason(s *site, status int) string {
 	return ""
 }
 
-// answeredFate returns what becomes of a rewritten probe next to istio-proxy, as far as it
+// istioAnsweredFate returns what becomes of a rewritten probe next to istio-proxy, as far as it
 // does not matter whether the mesh captures it.
-func (d istio) answeredFate(v *view, s *site, w world.World) world.Fate {
+func istioAnsweredFate(v *view, s *site, w world.World) world.Fate {
 	listens := istioListens(v)
 	switch h := s.holder; {
 	case h.proxy && endsAtHooks(v, h):

@@ -145,10 +145,13 @@ func (d istio) declaredMembership(v *view) membership {
 		at:       "the declared container `" + istioProxyName + "`",
 		byName:   true,
 	}
-	if a, _ := d.answerer(v, d.openFacts(v, said)); a.who != AnsweredByIstioProxy {
-		return membership{}
+	if v.opts.AnsweredBy == AnsweredByIstioProxy {
+		return said
 	}
-	return said
+	if ok, _ := d.suits(v, d.openFacts(v, said)); ok && v.opts.AnsweredBy == AnsweredByAuto {
+		return said
+	}
+	return membership{}
 }
 
 // neverInjected returns the membership of a pod that the injector leaves alone whatever

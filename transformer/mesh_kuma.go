@@ -130,7 +130,7 @@ func refineKuma(p passiveProxy, v *view, m *inspection) {
 	if gateway, _ := isEnabled(v.annotations().Get(kumaGateway)); gateway {
 		m.optOut = new(v.annotationFinding(reason.PortNotCaptured, kumaGateway, "makes the pod a gateway, where Kuma captures no incoming connections"))
 	}
-	if m.answerer.who != AnsweredByApp && v.uses(kumaVirtualPort) {
+	if v.opts.AnsweredBy != AnsweredByApp && v.uses(kumaVirtualPort) {
 		free := prober.DefaultPort - 1
 		for free == v.opts.Port || v.uses(free) {
 			free--

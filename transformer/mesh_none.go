@@ -20,7 +20,6 @@ func (noMesh) membership(*view) membership { return membership{} }
 
 func (noMesh) inspect(v *view) inspection {
 	return inspection{
-		answerer: answerer{AnsweredByProbeProxy, v.answerPort()},
 		captures: func(int) bool { return true }, // no port is a reason to leave a probe alone
 		outcome: func(s *site) (f world.Fate, unless string) {
 			gate, drops := gateOf(s)
@@ -32,11 +31,13 @@ func (noMesh) inspect(v *view) inspection {
 	}
 }
 
+func (noMesh) answer(v *view, _ *inspection) choice { return v.byOptions() }
+
 func (noMesh) undo(annotations field.Noted, _ []answerer, _ field.KeyValues) field.Noted {
 	return annotations
 }
 
-func (noMesh) annotate(user, _ field.Noted, _ answerer) field.Noted { return user }
+func (noMesh) demand(field.Noted, answerer) demand { return demand{} }
 
 // gateOf returns the feature gate that a probe needs, "" if none, and what becomes of the probe without it.
 func gateOf(s *site) (gate, drops string) {

@@ -43,10 +43,7 @@ func (p passiveProxy) membership(v *view) membership {
 
 func (p passiveProxy) inspect(v *view) inspection {
 	said := p.membership(v)
-	m := inspection{answerer: answerer{AnsweredByProbeProxy, v.answerPort()}}
-	if who := v.opts.AnsweredBy; who == AnsweredByApp || who == AnsweredByEnvoy {
-		m.answerer = answerer{who: who} // on no port of its own
-	}
+	var m inspection
 	user := v.userAnnotations
 	ns, _ := v.namespace()
 	if value, set := p.inheritedList(ns); set {
@@ -188,6 +185,8 @@ func (t *template) unreadableList(l portList, item string) Finding {
 	return t.annotationFinding(reason.PortListUnreadable, l.key, text, l.allowed(), item).Why(why)
 }
 
+func (passiveProxy) answer(v *view, _ *inspection) choice { return v.byOptions() }
+
 func (p passiveProxy) undo(annotations field.Noted, past []answerer, recorded field.KeyValues) field.Noted {
 	out := annotations
 	for _, a := range past {
@@ -198,9 +197,9 @@ func (p passiveProxy) undo(annotations field.Noted, past []answerer, recorded fi
 	return out
 }
 
-func (p passiveProxy) annotate(user, have field.Noted, now answerer) field.Noted {
+func (p passiveProxy) demand(_ field.Noted, now answerer) demand {
 	if p.port != 0 {
-		return user // the mesh never captures it
+		return demand{} // the mesh never captures it
 	}
-	return p.off.with(p.excluded.with(user, now.port), have)
+	return demand{off: true, exclude: now.port}
 }

@@ -38,13 +38,22 @@ func New(o Options) (*Planner, error) {
 // Plan plans the rewriting of one template. A template that was rewritten
 // before is brought to the planner's options, or restored if it has opted out.
 func (p *Planner) Plan(in Input) Plan {
-	return write(decide(know(p.settings, p.read(&in))))
+	return planOf(decide(know(p.settings, p.read(&in))))
 }
 
 // Restore plans the inverse: the original probes come back, and all that we
 // added goes, whether the template has opted out or not.
 func (p *Planner) Restore(in Input) Plan {
-	return write(decideToRestore(know(p.settings, p.read(&in))))
+	return planOf(decideToRestore(know(p.settings, p.read(&in))))
+}
+
+// planOf returns the plan of a decision, with a judgement of the probes unless only the edits are asked for.
+func planOf(d *decision) Plan {
+	plan := write(d)
+	if !d.in.OnlyEdits {
+		judge(d, &plan)
+	}
+	return plan
 }
 
 // read reads a template with the options of the planner, whatever its mesh is.

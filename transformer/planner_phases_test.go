@@ -24,12 +24,13 @@ var phases = [][]string{
 	{"mesh", "service_mesh"},
 	{"know"},
 	{"decide", "rule", "rules"},
+	{"judge"},
 	{"write"},
 	{"planner", "policy", "depends"},
 }
 
 // made are the types that a phase makes, and that no later one changes.
-var made = map[string]int{"template": 1, "site": 1, "holder": 1, "view": 2, "inspection": 2, "knowledge": 3, "decision": 4, "ruling": 4, "draft": 5}
+var made = map[string]int{"template": 1, "site": 1, "holder": 1, "view": 2, "inspection": 2, "knowledge": 3, "answering": 4, "decision": 4, "ruling": 4, "draft": 6}
 
 const mostMethods = 30
 

@@ -19,7 +19,7 @@ func (d *decision) excludePorts() {
 		return
 	}
 	if left {
-		d.findings = append(d.findings, d.conflicts...)
+		d.findings = slices.Concat(d.findings, d.against, d.conflicts)
 	}
 	for i := range d.rulings {
 		s := &d.rulings[i]

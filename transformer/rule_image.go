@@ -7,14 +7,14 @@ import (
 
 // keptImage returns the image of the template's probe-proxy if it stays: somebody has pinned or
 // moved it, and the options name none. "" if it is replaced, or is the one of this version.
-func (k *knowledge) keptImage() string {
-	h := k.existingProbeProxy(k.opts)
+func (a *answering) keptImage() string {
+	h := a.existingProbeProxy(a.opts)
 	if h == nil ||
 		h.container.Image == "" ||
-		!k.answeredByUs() {
+		!a.answeredByUs() {
 		return ""
 	}
-	if have := h.container.Image; !k.opts.ProbeProxy.replaces(have) {
+	if have := h.container.Image; !a.opts.ProbeProxy.replaces(have) {
 		return have
 	}
 	return ""

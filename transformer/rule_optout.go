@@ -7,25 +7,25 @@ import (
 )
 
 // probesMadeElsewhere leaves alone the probes of a template whose controller makes others of them.
-func probesMadeElsewhere(k *knowledge, s *site) leave {
-	if k.in.Shape.ProbesMadeBy == "" && !k.in.Shape.IsPatch || s.isDangling() {
+func probesMadeElsewhere(a *answering, s *site) leave {
+	if a.in.Shape.ProbesMadeBy == "" && !a.in.Shape.IsPatch || s.isDangling() {
 		return leave{}
 	}
-	return leave{reason: k.off.Reason}
+	return leave{reason: a.off.Reason}
 }
 
 // optedOut leaves alone all probes of a template that has opted out; [decision.reportOptOut] says
 // so once.
-func optedOut(k *knowledge, s *site) leave {
-	if k.off == nil {
+func optedOut(a *answering, s *site) leave {
+	if a.off == nil {
 		return leave{}
 	}
-	return leave{reason: k.off.Reason}
+	return leave{reason: a.off.Reason}
 }
 
-func inSkippedContainer(k *knowledge, s *site) leave {
+func inSkippedContainer(a *answering, s *site) leave {
 	name := s.container.Name
-	if !slices.Contains(k.skipped, name) {
+	if !slices.Contains(a.skipped, name) {
 		return leave{}
 	}
 	return skip(s, reason.SkippedContainer, s.path, "the annotation `%s` names container %q", ownSkipContainers, name)

@@ -24,10 +24,10 @@ func checkTaken(d *decision) (found []Finding) {
 		}
 		for i, p := range c.Ports {
 			isTCP := p.Protocol == "" || p.Protocol == "TCP"
-			if isTCP && d.listensOn(d.inspection.answerer, int(p.ContainerPort)) {
+			if isTCP && d.listensOn(d.answerer, int(p.ContainerPort)) {
 				path := d.containerPath(at).Key("ports").Index(i).Key("containerPort")
 				found = append(found, containerFinding(reason.PortTaken, path, c.Name,
-					"it declares port %d, where %s answers rewritten probes", p.ContainerPort, d.inspection.answerer.who).
+					"it declares port %d, where %s answers rewritten probes", p.ContainerPort, d.who).
 					Fix("%s", d.portFix()))
 			}
 		}
@@ -38,7 +38,7 @@ func checkTaken(d *decision) (found []Finding) {
 // checkPostStart warns of a postStart hook before which the answerer may not run.
 func checkPostStart(d *decision) (found []Finding) {
 	for _, s := range d.toRewrite {
-		if unless := d.lateIn(&d.inspection.facts, s, d.inspection.answerer); unless != "" {
+		if unless := d.lateIn(&d.inspection.facts, s, d.answerer); unless != "" {
 			found = append(found, containerFinding(reason.PostStartOrder, s.path, s.container.Name,
 				"this postStart hook needs istio-proxy, which may start after it").
 				Why("That is so if %s", unless).
@@ -62,7 +62,7 @@ func checkOwnPort(d *decision) (found []Finding) {
 		if d.isAimed(s) && !d.declares(s.port) || s.byEnvoy { // checkTaken names who declares it
 			path := s.path.Key(s.original.Kind(), "port")
 			found = append(found, containerFinding(reason.PortTaken, path, s.container.Name,
-				"it asks the app on port %d, where %s answers rewritten probes", s.port, d.inspection.answerer.who).
+				"it asks the app on port %d, where %s answers rewritten probes", s.port, d.who).
 				Fix("%s", d.portFix()))
 		}
 	}
@@ -71,7 +71,7 @@ func checkOwnPort(d *decision) (found []Finding) {
 
 // isAimed reports whether a probe was left alone since it asks the answerer's port.
 func (d *decision) isAimed(r ruling) bool {
-	return r.reason == reason.AimsAtProbePort && d.listensOn(d.inspection.answerer, r.port)
+	return r.reason == reason.AimsAtProbePort && d.listensOn(d.answerer, r.port)
 }
 
 // refuseOwnPort refuses a template if probe-proxy's port is the app's, also if only probes of that
@@ -116,16 +116,13 @@ func checkListeners(d *decision) (found []Finding) {
 
 // turnsRewriterOff reports whether the rewriting turns off the mesh's own rewriter, which may
 // serve probes of the pod.
-func (k *knowledge) turnsRewriterOff() bool {
-	f := &k.inspection.facts
-	off, user := k.mesh.off, k.userAnnotations
-	if off.key == "" ||
-		off.isOff(user) ||
-		f.Rewrites.Is == certain.Never ||
-		f.Injected.Is == certain.Never {
+func (a *answering) turnsRewriterOff() bool {
+	f := &a.inspection.facts
+	off := a.mesh.off
+	if off.key == "" || off.isOff(a.userAnnotations) {
 		return false
 	}
-	return off.isOff(k.mesh.annotate(user, field.Noted{}, k.inspection.answerer))
+	return f.Rewrites.Is != certain.Never && f.Injected.Is != certain.Never && a.demand().off
 }
 
 // rewriterWords say what the mesh's own rewriter does with a probe that is left alone, and what
@@ -245,7 +242,7 @@ func checkBareSpec(d *decision) []Finding {
 	if d.metadata != nil || d.inspection.facts.Injected.Is == certain.Never {
 		return nil
 	}
-	needed := d.mesh.annotate(field.Noted{}, field.Noted{}, d.inspection.answerer).Unnoted()
+	needed := d.mesh.annotate(field.Noted{}, field.Noted{}, d.demand()).Unnoted()
 	if d.isAnsweredBy(AnsweredByEnvoy) {
 		needed = needed.With(OriginalsAnnotation, "{...}")
 	}

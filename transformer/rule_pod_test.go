@@ -22,14 +22,14 @@ type ruleCase struct {
 // change, before any rule of the pod is asked.
 func decisionAbout(t *testing.T, change func(o *Options, in *Input)) *decision {
 	t.Helper()
-	d := &decision{knowledge: knowledgeAbout(t, change)}
+	d := &decision{answering: *answeringAbout(t, change)}
 	d.rule(siteRules)
 	d.rewriteTheRest()
 	return d
 }
 
-// knowledgeAbout returns what is known of the same pod, before any rule is asked.
-func knowledgeAbout(t *testing.T, change func(o *Options, in *Input)) *knowledge {
+// answeringAbout returns what is known of the same pod and who answers, before any rule is asked.
+func answeringAbout(t *testing.T, change func(o *Options, in *Input)) *answering {
 	t.Helper()
 	o := Defaults()
 	o.AnsweredBy = AnsweredByProbeProxy
@@ -44,7 +44,7 @@ func knowledgeAbout(t *testing.T, change func(o *Options, in *Input)) *knowledge
 	if err != nil {
 		t.Fatal(err)
 	}
-	return know(p.settings, p.read(&in))
+	return new(answer(know(p.settings, p.read(&in))))
 }
 
 func getOf(path string, port int) pod.Handler {

@@ -24,11 +24,11 @@ func because(applies bool, why reason.Key) leave {
 	return leave{reason: why}
 }
 
-func noNetwork(k *knowledge, s *site) leave {
+func noNetwork(a *answering, s *site) leave {
 	return because(s.original.Kind() != "" && !s.original.Dials(), reason.NoNetwork)
 }
 
-func notOneHandler(k *knowledge, s *site) leave {
+func notOneHandler(a *answering, s *site) leave {
 	if s.original.Kind() != "" {
 		return leave{}
 	}
@@ -36,17 +36,17 @@ func notOneHandler(k *knowledge, s *site) leave {
 		fix("Write exactly one of exec, httpGet, tcpSocket, grpc and, for a hook, sleep")
 }
 
-func ofProxy(k *knowledge, s *site) leave {
-	return because(k.mesh.isProxy(s.container), reason.ProxyContainer)
+func ofProxy(a *answering, s *site) leave {
+	return because(a.mesh.isProxy(s.container), reason.ProxyContainer)
 }
 
-func isLost(k *knowledge, s *site) leave {
+func isLost(a *answering, s *site) leave {
 	if !s.isDangling() {
 		return leave{}
 	}
 	l := skip(s, reason.Dangling, s.path, danglingText)
 	fix := "Write the original probe back"
-	if k.annotations().Get(istioRewrite) == "false" {
+	if a.annotations().Get(istioRewrite) == "false" {
 		fix += ", and delete the annotation `" + istioRewrite + ": \"false\"`: with it, Istio's injector does not rewrite the probe either"
 	}
 	*l.finding = l.finding.Fix("%s", fix)
@@ -54,13 +54,13 @@ func isLost(k *knowledge, s *site) leave {
 }
 
 // notRewritten is a rule of restoring.
-func notRewritten(k *knowledge, s *site) leave {
+func notRewritten(a *answering, s *site) leave {
 	return because(!s.alreadyRewritten, reason.NotRewritten)
 }
 
 // notSelected asks whether [Options].Rewrite names the handler. A hook that never works is left
 // alone for that reason, which is the better one.
-func notSelected(k *knowledge, s *site) leave {
+func notSelected(a *answering, s *site) leave {
 	kind := s.original.Kind()
 	switch {
 	case s.name.IsHook() && kind == pod.KindHTTPGet:
@@ -68,64 +68,64 @@ func notSelected(k *knowledge, s *site) leave {
 	case s.name.IsHook():
 		return leave{}
 	}
-	return because(!slices.Contains(k.opts.Rewrite, kind), reason.NotSelected)
+	return because(!slices.Contains(a.opts.Rewrite, kind), reason.NotSelected)
 }
 
-func hookNeverWorks(k *knowledge, s *site) leave {
+func hookNeverWorks(a *answering, s *site) leave {
 	kind := s.original.Kind()
 	if !s.name.IsHook() || kind == pod.KindHTTPGet {
 		return leave{}
 	}
-	if s.isTCPHook() && k.mayBeRewritten() {
+	if s.isTCPHook() && a.mayBeRewritten() {
 		return skip(s, reason.HookNeverWorks, s.in(), "the kubelet has no %s hooks, so this one fails, unless Istio 1.25 or later makes it an httpGet hook", kind)
 	}
 	return skip(s, reason.HookNeverWorks, s.in(), "the kubelet has no %s hooks, so this one always fails", kind)
 }
 
 // madeByKubelet leaves alone what every kubelet makes itself, where no mesh is in its way.
-func madeByKubelet(k *knowledge, s *site) leave {
+func madeByKubelet(a *answering, s *site) leave {
 	gate, _ := gateOf(s)
-	return because(k.mesh.name == noMeshData.name && gate == "", reason.MadeByKubelet)
+	return because(a.mesh.name == noMeshData.name && gate == "", reason.MadeByKubelet)
 }
 
-func onInitContainer(k *knowledge, s *site) leave {
+func onInitContainer(a *answering, s *site) leave {
 	if !s.at.Init || pod.IsSidecar(s.at, s.container) {
 		return leave{}
 	}
 	return skip(s, reason.InitContainer, s.path, "the API server refuses probes and hooks of an init container without `restartPolicy: Always`")
 }
 
-func nameNotUnique(k *knowledge, s *site) leave {
+func nameNotUnique(a *answering, s *site) leave {
 	name := s.container.Name
 	if name != "" &&
 		!strings.Contains(name, "/") &&
-		k.named[name] == 1 {
+		a.named[name] == 1 {
 		return leave{}
 	}
 	return skip(
 		s,
 		reason.ContainerName,
-		k.containerPath(s.at).Key("name"),
+		a.containerPath(s.at).Key("name"),
 		"not rewritten: %q is not a unique name without a slash",
 		name,
 	)
 }
 
-func nameIsVariable(k *knowledge, s *site) leave {
+func nameIsVariable(a *answering, s *site) leave {
 	if !pod.IsVariable(s.container.Name) {
 		return leave{}
 	}
 	return skip(
 		s,
 		reason.Variable,
-		k.containerPath(s.at).Key("name"),
+		a.containerPath(s.at).Key("name"),
 		"not rewritten: %q looks like it has a variable",
 		s.container.Name,
 	).
 		why("The path of a rewritten probe has this name")
 }
 
-func goesToHost(k *knowledge, s *site) leave {
+func goesToHost(a *answering, s *site) leave {
 	_, host := s.original.Endpoint()
 	if host == "" {
 		return leave{}
@@ -133,7 +133,7 @@ func goesToHost(k *knowledge, s *site) leave {
 	return skip(s, reason.HostSet, s.in("host"), "not rewritten: it asks host %q, not the pod", host)
 }
 
-func textIsVariable(k *knowledge, s *site) leave {
+func textIsVariable(a *answering, s *site) leave {
 	key, text := s.original.Carried()
 	if !pod.IsVariable(text) {
 		return leave{}
@@ -142,7 +142,7 @@ func textIsVariable(k *knowledge, s *site) leave {
 		why("Nothing would substitute it in the env var that stores the original")
 }
 
-func schemeInvalid(k *knowledge, s *site) leave {
+func schemeInvalid(a *answering, s *site) leave {
 	h := s.original.HTTPGet
 	if h == nil ||
 		slices.Contains([]string{"", "HTTP", "HTTPS"}, h.Scheme) {
@@ -151,7 +151,7 @@ func schemeInvalid(k *knowledge, s *site) leave {
 	return skip(s, reason.SchemeInvalid, s.in("scheme"), "not rewritten: the scheme %q is neither HTTP nor HTTPS", h.Scheme)
 }
 
-func timeoutInvalid(k *knowledge, s *site) leave {
+func timeoutInvalid(a *answering, s *site) leave {
 	if 0 <= s.timeout && s.timeout <= math.MaxInt32 {
 		return leave{}
 	}
@@ -165,7 +165,7 @@ func timeoutInvalid(k *knowledge, s *site) leave {
 	)
 }
 
-func portUnresolved(k *knowledge, s *site) leave {
+func portUnresolved(a *answering, s *site) leave {
 	if s.portErr == nil {
 		return leave{}
 	}
@@ -187,9 +187,9 @@ func portUnresolved(k *knowledge, s *site) leave {
 	return l
 }
 
-func atProbePort(k *knowledge, s *site) leave {
-	asksAgent := k.isAnsweredBy(AnsweredByIstioProxy) && s.asksAgent()
-	if !k.listensOn(k.inspection.answerer, s.port) || s.byEnvoy || asksAgent {
+func atProbePort(a *answering, s *site) leave {
+	asksAgent := a.isAnsweredBy(AnsweredByIstioProxy) && s.asksAgent()
+	if !a.listensOn(a.answerer, s.port) || s.byEnvoy || asksAgent {
 		return leave{}
 	}
 	return skip(
@@ -199,14 +199,14 @@ func atProbePort(k *knowledge, s *site) leave {
 		"this %s asks port %d, where %s answers rewritten ones",
 		s.noun(),
 		s.port,
-		k.inspection.answerer.who,
+		a.who,
 	)
 }
 
 // atAgentsPort leaves alone what asks the port of Istio's agent, where no app can listen in an injected pod.
-func atAgentsPort(k *knowledge, s *site) leave {
-	isThere := k.mesh.name == istioData.name && k.inspection.facts.Injected.May(true)
-	if !isThere || s.port != istioListens(k.view) || s.asksAgent() {
+func atAgentsPort(a *answering, s *site) leave {
+	isThere := a.mesh.name == istioData.name && a.inspection.facts.Injected.May(true)
+	if !isThere || s.port != istioListens(a.view) || s.asksAgent() {
 		return leave{}
 	}
 	return skip(s, reason.AimsAtProbePort, s.in("port"),
@@ -214,8 +214,8 @@ func atAgentsPort(k *knowledge, s *site) leave {
 		fix("Write the app's port")
 }
 
-func notCaptured(k *knowledge, s *site) leave {
-	if k.inspection.captures(s.port) {
+func notCaptured(a *answering, s *site) leave {
+	if a.inspection.captures(s.port) {
 		return leave{}
 	}
 	return skip(s, reason.PortNotCaptured, s.in("port"), "the mesh does not capture port %d, so this works unchanged", s.port)
@@ -223,8 +223,8 @@ func notCaptured(k *knowledge, s *site) leave {
 
 // appElsewhere refuses a probe of a port that is Envoy's alone: the app is behind it, at another port or
 // at a socket.
-func appElsewhere(k *knowledge, s *site) leave {
-	in := k.inbound(s.port)
+func appElsewhere(a *answering, s *site) leave {
+	in := a.inbound(s.port)
 	if in.Elsewhere == "" {
 		return leave{}
 	}
@@ -242,26 +242,26 @@ func appElsewhere(k *knowledge, s *site) leave {
 	return leave{reason.AppElsewhere, &f}
 }
 
-func startsTooEarly(k *knowledge, s *site) leave {
-	if !s.at.Init && !k.answeredByUs() {
+func startsTooEarly(a *answering, s *site) leave {
+	if !s.at.Init && !a.answeredByUs() {
 		return leave{}
 	}
-	if k.lateIn(&k.inspection.facts, s, k.inspection.answerer) == "" {
+	if a.lateIn(&a.inspection.facts, s, a.answerer) == "" {
 		return leave{}
 	}
 	return skip(s, reason.StartsBeforeAnswerer, s.path,
-		"not rewritten: container %q starts before %s, which would answer", s.container.Name, k.inspection.answerer.who).
-		fix("%s", k.startsEarlierFix(s))
+		"not rewritten: container %q starts before %s, which would answer", s.container.Name, a.who).
+		fix("%s", a.startsEarlierFix(s))
 }
 
 // newerThanProxy leaves alone what the mesh's proxy would have to make but does not support.
-func newerThanProxy(k *knowledge, s *site) leave {
+func newerThanProxy(a *answering, s *site) leave {
 	newer := s.original.Newer(s.name.IsHook())
-	if !k.isAnsweredBy(AnsweredByIstioProxy) {
+	if !a.isAnsweredBy(AnsweredByIstioProxy) {
 		return leave{}
 	}
-	if s.name.IsHook() && hasNoHooks(agentVersion(k.view)) {
-		return skip(s, reason.ProxyCannotAnswer, s.in(), "not rewritten: istio-proxy of Istio %s knows no hooks", agentVersion(k.view)).
+	if s.name.IsHook() && hasNoHooks(agentVersion(a.view)) {
+		return skip(s, reason.ProxyCannotAnswer, s.in(), "not rewritten: istio-proxy of Istio %s knows no hooks", agentVersion(a.view)).
 			why("It ends if its env var has one").
 			fix("Set `answeredBy: %s`", AnsweredByProbeProxy)
 	}
@@ -269,14 +269,14 @@ func newerThanProxy(k *knowledge, s *site) leave {
 		return leave{}
 	}
 	return skip(s, reason.ProxyCannotAnswer, s.in(),
-		"not rewritten: %s does not know `%s.%s`", k.inspection.answerer.who, s.original.Kind(), newer).
+		"not rewritten: %s does not know `%s.%s`", a.who, s.original.Kind(), newer).
 		fix("Set `answeredBy: %s`", AnsweredByProbeProxy)
 }
 
 // localOnly leaves alone what the mesh's proxy would ask at the pod's IP, where the app does not listen.
-func localOnly(k *knowledge, s *site) leave {
-	in := k.inbound(s.port)
-	if !k.isAnsweredBy(AnsweredByIstioProxy) || in.Local == "" {
+func localOnly(a *answering, s *site) leave {
+	in := a.inbound(s.port)
+	if !a.isAnsweredBy(AnsweredByIstioProxy) || in.Local == "" {
 		return leave{}
 	}
 	return skip(s, reason.ProxyCannotAnswer, s.in("port"),
@@ -286,12 +286,12 @@ func localOnly(k *knowledge, s *site) leave {
 
 // twoAddresses refuses a probe whose app listens on another address of the loopback interface than that of a probe
 // before it: the pod has one probe-proxy, which asks one of them.
-func twoAddresses(k *knowledge, s *site) leave {
-	in := k.inbound(s.port)
+func twoAddresses(a *answering, s *site) leave {
+	in := a.inbound(s.port)
 	if in.Local == "" {
 		return leave{}
 	}
-	first := k.localAddress(k.sites)
+	first := a.localAddress(a.sites)
 	if in.Local == first {
 		return leave{}
 	}
@@ -322,7 +322,7 @@ func beyondEnvoy(s *site) leave {
 }
 
 // unknownFieldIn leaves alone what has a field that the planner does not know.
-func unknownFieldIn(k *knowledge, s *site) leave {
+func unknownFieldIn(a *answering, s *site) leave {
 	path, known := pod.UnknownField(s.source)
 	if path == nil {
 		return leave{}
@@ -338,7 +338,7 @@ func unknownFieldIn(k *knowledge, s *site) leave {
 }
 
 // unsupportedValue leaves alone what has a value that the planner does not know.
-func unsupportedValue(k *knowledge, s *site) leave {
+func unsupportedValue(a *answering, s *site) leave {
 	name, problem := s.original.Unsupported()
 	if s.original.Kind() == "" || name == "" {
 		return leave{}
@@ -346,13 +346,13 @@ func unsupportedValue(k *knowledge, s *site) leave {
 	return skip(s, reason.HandlerUnknown, s.in(name), "not rewritten: %s", problem)
 }
 
-func (k *knowledge) startsEarlierFix(s *site) string {
+func (a *answering) startsEarlierFix(s *site) string {
 	switch {
-	case k.in.Shape.NoNativeSidecars:
-		return "Make it exec: a " + k.in.Kind + " cannot have native sidecars, which would start first"
-	case k.isAnsweredBy(AnsweredByEnvoy):
+	case a.in.Shape.NoNativeSidecars:
+		return "Make it exec: a " + a.in.Kind + " cannot have native sidecars, which would start first"
+	case a.isAnsweredBy(AnsweredByEnvoy):
 		return "Put the `" + envoyName + "` before it in `initContainers`, with `restartPolicy: Always`"
-	case k.answeredByUs():
+	case a.answeredByUs():
 		return "Set `probeProxy.placement: native`: probe-proxy then starts first"
 	}
 	return "Set `answeredBy: probe-proxy` and `probeProxy.placement: native`, with a separate `port`"

@@ -107,9 +107,9 @@ func listening(endpoint string) func(*Options, *Input) {
 }
 
 // leftAlone returns the reasons for which a rule, asked alone, leaves probes and hooks alone.
-func leftAlone(rule siteRule, k *knowledge) (reasons []string) {
-	for _, s := range k.sites {
-		if why := rule(k, s).reason.String(); why != "" && !slices.Contains(reasons, why) {
+func leftAlone(rule siteRule, a *answering) (reasons []string) {
+	for _, s := range a.sites {
+		if why := rule(a, s).reason.String(); why != "" && !slices.Contains(reasons, why) {
 			reasons = append(reasons, why)
 		}
 	}
@@ -118,17 +118,17 @@ func leftAlone(rule siteRule, k *knowledge) (reasons []string) {
 
 func TestSiteRules(t *testing.T) {
 	for name, c := range siteCases {
-		if got := leftAlone(c.rule, knowledgeAbout(t, c.change)); !slices.Equal(got, []string{c.want}) {
+		if got := leftAlone(c.rule, answeringAbout(t, c.change)); !slices.Equal(got, []string{c.want}) {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
-		if got := leftAlone(c.rule, knowledgeAbout(t, nil)); len(got) > 0 {
+		if got := leftAlone(c.rule, answeringAbout(t, nil)); len(got) > 0 {
 			t.Errorf("%s: a pod like any other is left alone: %q", name, got)
 		}
 	}
 }
 
 func TestSiteRules_ofRestore(t *testing.T) {
-	if got := leftAlone(notRewritten, knowledgeAbout(t, nil)); !slices.Equal(got, []string{"not-rewritten"}) {
+	if got := leftAlone(notRewritten, answeringAbout(t, nil)); !slices.Equal(got, []string{"not-rewritten"}) {
 		t.Errorf("got %q", got)
 	}
 }

@@ -28,7 +28,7 @@ var podWarnings = []podRule{checkResources, checkIngresses, checkProxyLimits}
 
 // decide decides what is rewritten.
 func decide(k *knowledge) *decision {
-	d := &decision{knowledge: k}
+	d := &decision{answering: answer(k)}
 	d.findings = slices.Concat(k.mistakes, k.detected.unclear, k.inspection.findings, k.invalid)
 	d.rule(siteRules)
 	d.reportOptOut()
@@ -52,7 +52,7 @@ func decide(k *knowledge) *decision {
 // decideToRestore decides that nothing is rewritten. What the mesh's labels and annotations say
 // does not matter then.
 func decideToRestore(k *knowledge) *decision {
-	d := &decision{knowledge: k, findings: slices.Clone(k.mistakes)}
+	d := &decision{answering: answer(k), findings: slices.Clone(k.mistakes)}
 	d.rule(restoreRules)
 	return d.finish()
 }

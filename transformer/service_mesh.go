@@ -23,14 +23,15 @@ type meshProfile interface {
 	// membership returns what the template and its Namespace say of the mesh's
 	// injection.
 	membership(v *view) membership
-	// inspect reads the mesh's labels and annotations, and decides who answers.
+	// inspect reads the mesh's labels and annotations.
 	inspect(v *view) inspection
-	// undo returns the annotations without what annotate added for past answerers. If
+	// answer chooses who answers.
+	answer(v *view, m *inspection) choice
+	// undo returns the annotations without what a demand added for past answerers. If
 	// recorded has the user's value of an annotation, that comes back.
 	undo(annotations field.Noted, past []answerer, recorded field.KeyValues) field.Noted
-	// annotate returns the user's annotations with those that an answerer needs. have
-	// holds the present annotations, including ours.
-	annotate(user, have field.Noted, now answerer) field.Noted
+	// demand returns what the mesh must be told so that an answerer gets the rewritten probes.
+	demand(user field.Noted, now answerer) demand
 }
 
 // A membership says whether a pod is in a mesh, and where that is said.
@@ -47,8 +48,7 @@ type membership struct {
 
 // An inspection is what a mesh found out about one template.
 type inspection struct {
-	kubelet  string // what must hold for the mesh to capture what comes from the kubelet; "" if it does
-	answerer answerer
+	kubelet string // what must hold for the mesh to capture what comes from the kubelet; "" if it does
 	// optOut is the reason to leave the whole template alone; nil if there is none.
 	optOut *Finding
 	// facts are what is known of the mesh's proxy in the pod.
@@ -59,8 +59,6 @@ type inspection struct {
 	rewrittenElsewhere string
 	// filter is that of a [Verdict].
 	filter string
-	// because is why it does not answer although it is there; "" if the options say so.
-	because string
 	// inherited has annotations that the rewritten pod needs unless it has its own. An annotation
 	// of ours replaces that of the Namespace and the mesh's default, so their values are repeated
 	// in it. Where the mesh would listen on a port of the app, an annotation moves the mesh.
@@ -79,6 +77,42 @@ type inspection struct {
 	outcome outcomeOf
 	// findings are about the labels and annotations themselves.
 	findings []Finding
+}
+
+// A choice says who is to answer the rewritten probes of a template, and what is against that.
+type choice struct {
+	answerer
+	// because explains why istio-proxy does not answer although it is there. "" if the options decided.
+	because string
+	// unsure is the reason to leave the template alone since the answerer may not be there; nil if it is.
+	unsure *Finding
+	// against are the reasons why nothing can be rewritten, besides those of the [inspection].
+	against []Finding
+}
+
+// byOptions is the choice in a mesh whose own proxy answers nothing.
+func (v *view) byOptions() choice {
+	if who := v.opts.AnsweredBy; who == AnsweredByApp || who == AnsweredByEnvoy {
+		return choice{answerer: answerer{who: who}} // on no port of its own
+	}
+	return choice{answerer: answerer{AnsweredByProbeProxy, v.answerPort()}}
+}
+
+// A demand is what annotations must tell a mesh so that an answerer gets the rewritten probes.
+type demand struct {
+	off     bool // the mesh's own rewriter, if it has one, must be off
+	exclude int  // the port that the mesh must not capture; 0 if there is none
+}
+
+// annotate returns the user's annotations with those of a demand. have holds the present annotations, including ours.
+func (m *meshData) annotate(user, have field.Noted, d demand) field.Noted {
+	if d.off {
+		user = m.off.with(user, have)
+	}
+	if d.exclude != 0 {
+		user = m.excluded.with(user, d.exclude)
+	}
+	return user
 }
 
 // An outcomeOf returns what becomes of a probe as it was read, and the facts that decide; "" if it

@@ -45,7 +45,7 @@ func (w *draft) editAnnotations() {
 	if len(w.toRewrite) > 0 {
 		user := wanted
 		wanted = w.withDefaultContainer(
-			w.mesh.annotate(w.withInherited(user), w.annotations(), w.inspection.answerer),
+			w.mesh.annotate(w.withInherited(user), w.annotations(), w.demand()),
 			w.toRewrite,
 		)
 		wanted = w.withRecord(wanted, w.recordFor(w.toRewrite, user.Unnoted(), wanted.Unnoted()))

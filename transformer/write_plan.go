@@ -6,12 +6,9 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
-	"github.com/rewrite-probes/rewrite-probes/internal/pod"
-	"github.com/rewrite-probes/rewrite-probes/internal/reason"
-	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
-// write plans the edits of a decision, and says what becomes of each probe and hook.
+// write plans the edits of a decision.
 func write(d *decision) Plan {
 	w := &draft{decision: d, edits: make([]field.Edit, 0, 8)}
 	w.changes = make([][]field.Edit, len(d.rulings))
@@ -28,9 +25,6 @@ func write(d *decision) Plan {
 	}
 	plan.Answer = w.answer()
 	plan.WasRewritten = w.hasOurs()
-	if !w.in.OnlyEdits {
-		plan.Known = w.describeMesh()
-	}
 	return plan
 }
 
@@ -40,14 +34,11 @@ func (w *draft) answer() Answer {
 	if w.failed() || len(w.toRewrite)+len(w.excluded) == 0 {
 		return a
 	}
-	a.By = w.inspection.answerer.who
-	a.Port = w.inspection.answerer.port
+	a.By = w.who
+	a.Port = w.port
 	a.Mesh = w.detected.title
-	a.Because = w.inspection.because
+	a.Because = w.because
 	a.AddsAnnotations = w.addedAnnotations
-	a.AppWouldDo = !w.in.OnlyEdits &&
-		a.By == AnsweredByProbeProxy &&
-		w.appWouldDo(w.toRewrite)
 	container := istioProxyName
 	if w.answeredByUs() {
 		container = w.opts.ProbeProxy.Name
@@ -60,29 +51,11 @@ func (w *draft) answer() Answer {
 	return a
 }
 
-// verdict says what becomes of a probe or hook.
+// verdict says what the plan does to a probe or hook.
 func (d *decision) verdict(s *ruling, failed, changes bool) Verdict {
 	v := Verdict{
 		Container: s.container.Name, Init: s.at.Init, ProbeType: s.name, Field: s.path,
 		Before: s.original.String(), State: LeftAlone, Reason: s.reason,
-	}
-	if !d.in.OnlyEdits {
-		f, unless := d.outcome(s.site)
-		v.StrictTLS, v.Why, v.If = f.Outcome, f.Why, unless
-		if unless == world.InjectorAlone {
-			v.RewrittenElsewhere = d.inspection.rewrittenElsewhere
-			v.RewritesDisputed = d.inspection.learned.Rewrites.At
-		}
-		if v.StrictTLS == world.Unaffected && s.target != nil {
-			v.Filter = d.filter(s.site)
-		}
-		v.MayBeServed = s.reason != reason.None && d.servedByRewriter(s.site)
-		if s.reason != reason.ProbesMadeElsewhere { // else that controller completes it
-			v.NeverWorks = d.whyNever(s.site)
-		}
-		if f == world.Spared && s.target != nil {
-			v.Works = d.whyWorks(s.site)
-		}
 	}
 	switch {
 	case failed && (s.target != nil || s.alreadyRewritten):
@@ -99,23 +72,4 @@ func (d *decision) verdict(s *ruling, failed, changes bool) Verdict {
 		v.State = WouldRestore
 	}
 	return v
-}
-
-// filter names what may have Envoy refuse a probe that is unaffected otherwise. A connection is always accepted.
-func (d *decision) filter(s *site) string {
-	i := &d.inspection
-	if i.filter == "" || s.current.Kind() == pod.KindTCPSocket || !i.captures(s.dialed()) {
-		return ""
-	}
-	return i.filter
-}
-
-// appWouldDo reports whether the app could answer all probes that the plan rewrites
-// (`answeredBy: app`), because Services among the manifests are known, and none leads to
-// the probes' ports.
-func (w *draft) appWouldDo(toRewrite []*site) bool {
-	isExposed := func(s *site) bool {
-		return w.exposed(s.port) != ""
-	}
-	return w.in.Around.HasServices() && !slices.ContainsFunc(toRewrite, isExposed)
 }

@@ -61,7 +61,7 @@ func (w *draft) recordFor(toRewrite []*site, user, written field.KeyValues) Reco
 	r.Add(recordHandlers, handlers...)
 	r.Add(RecordTexts, texts...)
 	r.Add(RecordTexts, annotationTexts(w, user, written)...)
-	undone := undoAll(written.Note(nil), []answerer{w.inspection.answerer}, nil).Unnoted()
+	undone := undoAll(written.Note(nil), []answerer{w.answerer}, nil).Unnoted()
 	r.Add(recordAnnotations, slices.DeleteFunc(user.Map(), func(e field.Entry) bool {
 		v, set := undone.Lookup(e.Key)
 		return set && v == e.Value

@@ -5,24 +5,22 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
-	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
 // outcome returns what becomes of a probe, as it was read, in the mesh, and if that is
 // not so in every world, the fact that decides.
-func (k *knowledge) outcome(s *site) (f world.Fate, unless string) {
-	spec := &k.in.Template.Spec
+func (a *answering) outcome(s *site) (f world.Fate, unless string) {
+	spec := &a.in.Template.Spec
 	switch {
-	case s.current.Kind() == "" || !s.current.Dials() || k.mesh.isProxy(s.container):
+	case s.current.Kind() == "" || !s.current.Dials() || a.mesh.isProxy(s.container):
 		return world.Spared, ""
 	case s.isDangling():
 		return world.Failing("nothing in the pod has its original"), ""
-	case k.isApart(s):
+	case a.isApart(s):
 		return world.Spared, ""
 	}
 	if why := s.brokenReason(spec); why != "" {
@@ -30,10 +28,10 @@ func (k *knowledge) outcome(s *site) (f world.Fate, unless string) {
 	}
 	hasNoProxy := pod.IsWindows(spec) || pod.IsVirtual(spec)
 	switch {
-	case hasNoProxy, (k.passesProbes() || spec.HostNetwork) && (s.holder == nil || !s.holder.proxy):
+	case hasNoProxy, (a.passesProbes() || spec.HostNetwork) && (s.holder == nil || !s.holder.proxy):
 		f = world.Spared
 	default:
-		f, unless = k.inspection.outcome(s)
+		f, unless = a.inspection.outcome(s)
 	}
 	if f == world.Spared {
 		return s.timeoutMismatch()
@@ -92,21 +90,6 @@ func (k *knowledge) whyWorks(s *site) string {
 		}
 	}
 	return ""
-}
-
-// injectorRewrites reports whether Istio's injector certainly rewrites the pod's probes.
-func (k *knowledge) injectorRewrites() bool {
-	f := &k.inspection.learned
-	return f.Injected.Is == certain.Always && f.Rewrites.Is == certain.Always
-}
-
-// mayBeRewritten reports whether Istio's injector may rewrite the pod's probes.
-func (k *knowledge) mayBeRewritten() bool {
-	f := &k.inspection.facts
-	return k.mesh.name == istioData.name &&
-		f.Injected.May(true) &&
-		f.Rewrites.May(true) &&
-		!hasNoHooks(k.opts.Istio.Version)
 }
 
 // cannotRun returns why h, a probe-proxy, cannot answer in a pod, with or without a mesh; ""
@@ -183,13 +166,4 @@ func (s *site) timeoutMismatch() (f world.Fate, unless string) {
 		s.timeout,
 	)
 	return world.Failing(why), fmt.Sprintf("the app takes longer than %d s", s.entry.TimeoutSeconds)
-}
-
-// passesProbes reports whether the mesh lets the kubelet's probes through to the pod. One that
-// redirects nothing may rewrite probes all the same, which its worlds tell.
-func (k *knowledge) passesProbes() bool {
-	off := k.byMesh
-	return off != nil &&
-		off.Reason.Doc().LetThrough &&
-		off.Reason != reason.InterceptionNone
 }
