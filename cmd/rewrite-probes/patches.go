@@ -200,7 +200,9 @@ func (p *patchRun) patchHome(home *manifest.Object, args []string, label string)
 	default:
 		err = p.putPatches(set, home)
 	}
-	fmt.Fprintf(p.err, "%s: %s\n", label, r.Summary(false))
+	if p.repo == "" || p.verbose || err != nil || r.Subjects() > 0 { // of a repository, most builds have no pods
+		fmt.Fprintf(p.err, "%s: %s\n", label, r.Summary(false))
+	}
 	return err
 }
 

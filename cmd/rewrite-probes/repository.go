@@ -12,21 +12,29 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/patches"
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/render"
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
 )
 
 // A repository is one whose objects of Flux and Argo CD get patches.
 type repository struct {
 	*patchRun
-	root   string
-	pkg    *pkg
-	charts map[string]string // the folders of --chart, by the chart's name
-	// patched are the releases that kustomizations patch, by name, "" for all: their own values are not those that are
-	// rendered.
-	patched map[string]string
+	root    string
+	pkg     *pkg
+	charts  map[string]string // the folders of --chart, by the chart's name
+	patched []patchedReleases
 	passed  int // how many objects are passed over
+}
+
+// patchedReleases are those of a kustomization's build that it patches, so that the values in their files are not those
+// that are rendered.
+type patchedReleases struct {
+	by    string
+	names []string        // "" is any
+	built map[string]bool // the files of the build, by their real paths
 }
 
 // patchRepository writes patches into each object of a repository whose render Flux or Argo CD patches. What it cannot
@@ -38,7 +46,7 @@ func (p *patchRun) patchRepository() error {
 	}
 	r := &repository{
 		patchRun: p, root: rootOf(all.fence, p.repo), pkg: all,
-		charts: make(map[string]string), patched: make(map[string]string),
+		charts: make(map[string]string),
 	}
 	for _, given := range p.charts {
 		name, folder, ok := strings.Cut(given, "=")
@@ -65,8 +73,10 @@ func (p *patchRun) patchRepository() error {
 	if found == 0 {
 		return fmt.Errorf("%s has no Kustomization of Flux, HelmRelease or Application to patch", p.repo)
 	}
-	fmt.Fprintf(p.err, "rewrite-probes patches: %d of %d objects of Flux and Argo CD have the patches that they need\n", done, found)
-	if done+r.passed < found {
+	failed := found - done - r.passed
+	fmt.Fprintf(p.err, "rewrite-probes patches: %s of Flux and Argo CD: %d have the patches that they need, %d skipped, %d failed\n",
+		report.Plural(found, "object"), done, r.passed, failed)
+	if failed > 0 {
 		return &exit{exitFindings}
 	}
 	return nil
@@ -163,8 +173,13 @@ func (r *repository) folderOf(o *manifest.Object) (folder, passed string, err er
 // chartOf returns the folder of a release's chart.
 func (r *repository) chartOf(o *manifest.Object) (string, error) {
 	release, _ := workload.ReleaseOf(o)
-	if by := cmp.Or(r.patched[o.Name()], r.patched[""]); by != "" {
-		return "", fmt.Errorf("%s patches it, so its values are not known here: render it as Flux does, and pipe that into `rewrite-probes patches --into %s -`", by, reason.ShellWord(o.Stream().Name()))
+	file := o.Stream().Name()
+	for _, k := range r.patched {
+		isNamed := slices.Contains(k.names, o.Name()) || slices.Contains(k.names, "")
+		if isNamed && k.built[realPath(file)] {
+			return "", fmt.Errorf("%s patches it, so its values are not known here: render it as Flux does, and pipe that into `rewrite-probes patches --into %s -`",
+				k.by, reason.ShellWord(file))
+		}
 	}
 	name := cmp.Or(release.Chart, release.Source)
 	folder := r.charts[name]
@@ -174,7 +189,8 @@ func (r *repository) chartOf(o *manifest.Object) (string, error) {
 		}
 	}
 	if folder == "" {
-		return "", fmt.Errorf("the chart %s is not in this repository: run `helm pull --untar` for it, and give `--chart %s=FOLDER`", name, name)
+		fetch, to := pipeline.FetchChart(o, r.pkg.streams)
+		return "", fmt.Errorf("its chart is not in this repository: run `%s`, and give `--chart %s=%s`", fetch, reason.ShellWord(name), to)
 	}
 	return folder, checkVersion(folder, release.Version)
 }
@@ -205,8 +221,10 @@ func (r *repository) findPatched() {
 		if !slices.Contains(render.Names, filepath.Base(f.path)) {
 			continue
 		}
-		for _, name := range r.pkg.fence.patchedReleases(f.path) {
-			r.patched[name] = f.path
+		if names := r.pkg.fence.patchedReleases(f.path); len(names) > 0 {
+			built := make(map[string]bool)
+			r.pkg.fence.addBuilt(built, f.path)
+			r.patched = append(r.patched, patchedReleases{f.path, names, built})
 		}
 	}
 }

@@ -110,7 +110,7 @@ func renderCommand(f *foundRelease, streams []*manifest.Stream) string {
 	if f.Kind() == generatorKind {
 		return kustomizeRender + toCheck
 	}
-	before, chart := f.where(streams)
+	before, chart := whereIs(f.Release, f.Object.Namespace(), streams)
 	name := positional(cmp.Or(f.Release.Name, f.Object.Name()), "NAME")
 	words := []string{"helm template", reason.ShellWord(name), chart}
 	if namespace := cmp.Or(f.Release.Namespace, f.Object.Namespace()); namespace != "" {
@@ -122,12 +122,24 @@ func renderCommand(f *foundRelease, streams []*manifest.Stream) string {
 	return before + strings.Join(words, " ") + toCheck
 }
 
-// where returns the arguments that say where the chart of a release is, and the command before that fetches it.
-func (f *foundRelease) where(streams []*manifest.Stream) (before, words string) {
-	source := sourceOf(f, streams)
-	chart := positional(f.Chart, "CHART")
-	repo := cmp.Or(f.Repository, source.url)
-	version := f.Version
+// FetchChart returns the command that fetches the chart of a release, and the folder where it is then. What the streams
+// do not say is in capitals.
+func FetchChart(o *manifest.Object, streams []*manifest.Stream) (command, folder string) {
+	release, _ := workload.ReleaseOf(o)
+	clone, words := whereIs(release, o.Namespace(), streams)
+	if clone != "" {
+		return strings.TrimSuffix(clone, " && "), words
+	}
+	return "helm pull --untar " + words, "FOLDER"
+}
+
+// whereIs returns the arguments that say where the chart of a release in a namespace is, and the command before that
+// fetches it.
+func whereIs(r workload.Release, namespace string, streams []*manifest.Stream) (before, words string) {
+	source := sourceOf(r, namespace, streams)
+	chart := positional(r.Chart, "CHART")
+	repo := cmp.Or(r.Repository, source.url)
+	version := r.Version
 	isPath := strings.HasPrefix(chart, ".") ||
 		strings.HasPrefix(chart, "/") ||
 		strings.Contains(chart, "://")
@@ -169,16 +181,16 @@ type source struct{ kind, url, tag string }
 
 // sourceOf returns the source that a release names; none if it is not in the input, or several can be meant. A
 // namespace that the input does not say can be any.
-func sourceOf(f *foundRelease, streams []*manifest.Stream) source {
-	if f.Source == "" {
+func sourceOf(r workload.Release, namespace string, streams []*manifest.Stream) source {
+	if r.Source == "" {
 		return source{}
 	}
-	namespace := cmp.Or(f.SourceNamespace, f.Object.Namespace())
+	namespace = cmp.Or(r.SourceNamespace, namespace)
 	var found []source
 	for o := range objectsOf(streams) {
 		isNamed := o.Group() == "source.toolkit.fluxcd.io" &&
-			o.Kind() == cmp.Or(f.SourceKind, "HelmRepository") &&
-			o.Name() == f.Source
+			o.Kind() == cmp.Or(r.SourceKind, "HelmRepository") &&
+			o.Name() == r.Source
 		if !isNamed || namespace != "" && o.Namespace() != "" && o.Namespace() != namespace {
 			continue
 		}
