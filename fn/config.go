@@ -119,8 +119,28 @@ type Istio struct {
 	HoldApplication bool `json:"holdApplicationUntilProxyStarts,omitempty"`
 	// RootNamespace is Istio's root namespace.
 	RootNamespace string `json:"rootNamespace,omitempty"`
+	// Revisions are facts about single revisions, where they differ.
+	Revisions []IstioRevision `json:"revisions,omitempty"`
+	// Tags say which revision each tag means.
+	Tags []IstioTag `json:"tags,omitempty"`
 	// MTLS is STRICT, PERMISSIVE or DISABLE, where no PeerAuthentication says it.
 	MTLS string `json:"mtls,omitempty"`
+}
+
+// An IstioRevision says what is known of one revision of Istio. A fact of [Istio] wins over
+// the same fact here.
+type IstioRevision struct {
+	// Name is its name; "default" is the revision without one.
+	Name             string `json:"name"`
+	InjectorRewrites *bool  `json:"injectorRewrites,omitempty"`
+	NativeSidecars   *bool  `json:"nativeSidecars,omitempty"`
+	HoldApplication  bool   `json:"holdApplicationUntilProxyStarts,omitempty"`
+}
+
+// An IstioTag says which revision of Istio a tag means.
+type IstioTag struct {
+	Name     string `json:"name"`
+	Revision string `json:"revision"`
 }
 
 // A PodTemplate says where the objects of a kind have pod templates.

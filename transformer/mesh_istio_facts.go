@@ -78,6 +78,7 @@ func (d istio) openFacts(v *view, said membership) world.Facts {
 		f.Native.Declare(value, "the annotation `"+istioNative+"`")
 	} else {
 		f.Native.Declare(o.NativeSidecars, "`istio.nativeSidecars` of the functionConfig")
+		sureRevision(v).declareNative(&f)
 	}
 	if istioConfigOf(user).Holds == certain.Always {
 		f.Holds.Say(true, "the annotation `"+istioProxyConfig+"`")
@@ -85,6 +86,7 @@ func (d istio) openFacts(v *view, said membership) world.Facts {
 	} else if o.HoldApplication {
 		f.Holds.Say(true, "`istio.holdApplicationUntilProxyStarts` of the functionConfig")
 	}
+	sureRevision(v).declareHold(&f)
 	_, c := v.proxyOf(istioData.isProxy)
 	isDeclared := c != nil && c.Image == autoImage
 	if isDeclared && c.Lifecycle != nil && c.Lifecycle.PostStart != nil {
@@ -101,6 +103,7 @@ func (istio) rewritesFact(v *view, annotations field.Noted) (f world.Fact) {
 		f.Say(on, "the annotation `"+istioRewrite+"`")
 	} else {
 		f.Declare(v.opts.Istio.InjectorRewrites, "`istio.injectorRewrites` of the functionConfig")
+		sureRevision(v).declareRewriting(&f)
 	}
 	return f
 }

@@ -44,13 +44,17 @@ func installedIstio(v *view) *surroundings.Istio {
 	ns, known := v.namespace()
 	_, inject := istioInjectSwitch(v)
 	pods := v.pods()
-	pods.IsCurrent = v.isCurrent
+	pods.IsCurrent, pods.RevisionOf = v.isCurrent, v.opts.Istio.revisionOf
 	return new(v.in.Around.Istio(pods, inject, ns.Labels.Unnoted(), known))
 }
 
 // learnFacts takes what is stated for the facts that are open.
 func learnFacts(v *view, f *world.Facts) {
 	x := v.installed
+	r, _ := declaredRevision(v)
+	r.declareRewriting(&f.Rewrites)
+	r.declareNative(f)
+	r.declareHold(f)
 	if isForWebhooks(v) {
 		learnFact(&f.Injected, x.Injected)
 		if f.Injected.Is == certain.Maybe {

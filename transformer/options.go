@@ -67,13 +67,29 @@ type IstioProxy struct {
 
 // Istio says what is known of Istio in the cluster.
 type Istio struct {
-	InjectorRewrites   any      `json:"injectorRewrites" enum:"auto,true,false" doc:"true: Istio's injector rewrites the probes of the pods that it injects, so rewrite-probes skips these pods, and check accepts them. false: it does not, because the mesh config turns that off. auto: unknown. The output works either way. check reports once how many probes depend on it (injector-unknown)."`
-	InjectedNamespaces []string `json:"injectedNamespaces" form:"pattern" doc:"The namespaces where Istio injects its sidecar. * and ? match as in a shell. Istio then injects into no other namespace. The labels of pod templates and of Namespaces in the input come first. If the field is absent, only the labels count."`
-	Version            string   `json:"version,omitempty" form:"istioVersion" optional:"true" doc:"The version of Istio, such as \"1.24\", in quotes. Before 1.25 Istio knows no hooks, so with auto probe-proxy answers pods that have some. If the field is absent, Istio is taken for 1.25 or later."`
-	NativeSidecars     any      `json:"nativeSidecars" enum:"auto,true,false" doc:"Whether Istio injects its sidecar as a native one. A pod's annotation can change that. auto: unknown, because it depends on Istio's version and settings and on every node."`
-	HoldApplication    bool     `json:"holdApplicationUntilProxyStarts" doc:"true: the containers of every injected pod wait for Istio's sidecar. false: unknown."`
-	RootNamespace      string   `json:"rootNamespace" form:"namespace" doc:"Istio's root namespace. Its PeerAuthentication without a selector applies to the whole mesh."`
-	MTLS               string   `json:"mtls" enum:"STRICT,PERMISSIVE,DISABLE" doc:"The mode of mutual TLS if no PeerAuthentication in the input sets one. It affects only check and explain, not the output."`
+	InjectorRewrites   any             `json:"injectorRewrites" enum:"auto,true,false" doc:"true: Istio's injector rewrites the probes of the pods that it injects, so rewrite-probes skips these pods, and check accepts them. false: it does not, because the mesh config turns that off. auto: unknown. The output works either way. check reports once how many probes depend on it (injector-unknown)."`
+	InjectedNamespaces []string        `json:"injectedNamespaces" form:"pattern" doc:"The namespaces where Istio injects its sidecar. * and ? match as in a shell. Istio then injects into no other namespace. The labels of pod templates and of Namespaces in the input come first. If the field is absent, only the labels count."`
+	NativeSidecars     any             `json:"nativeSidecars" enum:"auto,true,false" doc:"Whether Istio injects its sidecar as a native one. A pod's annotation can change that. auto: unknown, because it depends on Istio's version and settings and on every node."`
+	Version            string          `json:"version,omitempty" form:"istioVersion" optional:"true" doc:"The version of Istio, such as \"1.24\", in quotes. Before 1.25 Istio knows no hooks, so with auto probe-proxy answers pods that have some. If the field is absent, Istio is taken for 1.25 or later."`
+	HoldApplication    bool            `json:"holdApplicationUntilProxyStarts" doc:"true: the containers of every injected pod wait for Istio's sidecar. false: unknown."`
+	RootNamespace      string          `json:"rootNamespace" form:"namespace" doc:"Istio's root namespace. Its PeerAuthentication without a selector applies to the whole mesh."`
+	Revisions          []IstioRevision `json:"revisions,omitempty" doc:"Facts about single revisions of Istio, where they differ. The labels of the Namespace or of the pod template choose the revision. A fact above applies to all revisions and wins over the same fact here."`
+	Tags               []IstioTag      `json:"tags,omitempty" doc:"Which revision each tag of Istio's means. The tag default stands for the label istio-injection: enabled."`
+	MTLS               string          `json:"mtls" enum:"STRICT,PERMISSIVE,DISABLE" doc:"The mode of mutual TLS if no PeerAuthentication in the input sets one. It affects only check and explain, not the output."`
+}
+
+// An IstioRevision says what is known of one revision of Istio.
+type IstioRevision struct {
+	Name             string `json:"name" required:"true" form:"revision" doc:"Its name. default is the revision without a name."`
+	InjectorRewrites any    `json:"injectorRewrites" enum:"auto,true,false" doc:"As istio.injectorRewrites, for this revision."`
+	NativeSidecars   any    `json:"nativeSidecars" enum:"auto,true,false" doc:"As istio.nativeSidecars, for this revision."`
+	HoldApplication  bool   `json:"holdApplicationUntilProxyStarts" doc:"As istio.holdApplicationUntilProxyStarts, for this revision."`
+}
+
+// An IstioTag says which revision of Istio a tag means.
+type IstioTag struct {
+	Name     string `json:"name" required:"true" form:"revision" doc:"The tag, as in the label istio.io/rev."`
+	Revision string `json:"revision" required:"true" form:"revision" doc:"The revision. default is the one without a name."`
 }
 
 // istioSystem is Istio's root namespace unless the mesh is configured otherwise.

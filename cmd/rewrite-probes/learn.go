@@ -114,13 +114,16 @@ func (t *tool) learn(
 	return facts, open, nil
 }
 
-// configText returns a functionConfig with facts: those of one mapping follow each other.
+// configText returns a functionConfig with facts: those of one mapping follow each other, and so do those of one item.
 func configText(facts []pipeline.Fact) []byte {
 	var b strings.Builder
 	const head = "apiVersion: %s\nkind: %s\nmetadata:\n  name: rewrite-probes\nspec:\n"
 	fmt.Fprintf(&b, head, config.APIVersion, config.Kind)
-	in := ""
+	in, list, item := "", "", ""
 	for _, f := range facts {
+		if f.Replaced {
+			continue
+		}
 		indent := "  "
 		if len(f.Path) > 1 {
 			indent += "  "
@@ -129,8 +132,19 @@ func configText(facts []pipeline.Fact) []byte {
 				fmt.Fprintf(&b, "  %s:\n", key)
 			}
 		}
-		value, _ := json.Marshal(f.Value) // of texts and booleans
 		key := f.Path[len(f.Path)-1].Key
+		if f.Item != "" {
+			if key != list {
+				list, item = key, ""
+				fmt.Fprintf(&b, "%s%s:\n", indent, key)
+			}
+			if f.Item != item {
+				item = f.Item
+				fmt.Fprintf(&b, "%s- name: %q\n", indent, item)
+			}
+			key, indent = f.Key, indent+"  "
+		}
+		value, _ := json.Marshal(f.Value) // of texts and booleans
 		fmt.Fprintf(&b, "%s# %s\n%s%s: %s\n", indent, sourceOf(f), indent, key, value)
 	}
 	return []byte(b.String())
@@ -192,16 +206,55 @@ func (t *tool) writeConfig(cmd *cobra.Command, name string, facts []pipeline.Fac
 // updates returns the edits that set the facts which a functionConfig has otherwise, and says them.
 func updates(o *manifest.Object, facts []pipeline.Fact) (edits []field.Edit, said []string) {
 	spec := field.NewPath("spec")
+	added := make(map[string]int) // where the new items of lists are in edits
 	for _, f := range facts {
-		at := spec.Join(f.Path)
-		v, set := o.Value(at)
-		if set && fmt.Sprint(v) == fmt.Sprint(f.Value) {
+		at, isNew := spec.Join(f.Path), false
+		place := at
+		if f.Item != "" {
+			at, isNew = itemAt(o, at, f.Item)
+			place = at.Key(f.Key)
+		}
+		v, set := o.Value(place)
+		if set && fmt.Sprint(v) == fmt.Sprint(f.Value) || !set && f.Replaced {
 			continue
 		}
-		edits = append(edits, field.Edit{Op: field.Set, Path: at, Value: f.Value})
-		said = append(said, fmt.Sprintf("%s: %v (%s)", at, f.Value, sourceOf(f)))
+		said = append(said, fmt.Sprintf("%s: %v (%s)", nameOfFact("spec.", &f), f.Value, sourceOf(f)))
+		entry := field.Entry{Key: f.Key, Value: f.Value}
+		name := f.Path.String() + " " + f.Item
+		i, isAdded := added[name]
+		switch {
+		case !isNew:
+			edits = append(edits, field.Edit{Op: field.Set, Path: place, Value: f.Value})
+		case isAdded:
+			edits[i].Value = append(edits[i].Value.(field.Map), entry)
+		default:
+			added[name] = len(edits)
+			item := field.Map{{Key: "name", Value: f.Item}, entry}
+			edits = append(edits, field.Edit{Op: field.Insert, Path: at, Value: item})
+		}
 	}
 	return edits, said
+}
+
+// itemAt returns the path of the item of a list with a name; isNew is set if there is none, and then it is that of the
+// end of the list.
+func itemAt(o *manifest.Object, list field.Path, name string) (at field.Path, isNew bool) {
+	v, _ := o.Value(list)
+	items, _ := v.(field.List)
+	for i, item := range items {
+		if m, _ := item.(field.Map); field.As[string](m, "name") == name {
+			return list.Index(i), false
+		}
+	}
+	return list.Index(len(items)), true
+}
+
+// nameOfFact names a fact in words: `istio.revisions (canary): injectorRewrites`.
+func nameOfFact(prefix string, f *pipeline.Fact) string {
+	if f.Item == "" {
+		return prefix + f.Path.String()
+	}
+	return prefix + f.Path.String() + " (" + f.Item + "): " + f.Key
 }
 
 // differing returns a note for each field that a functionConfig has otherwise than the cluster. It is no difference
@@ -212,14 +265,29 @@ func differing(name string, declared *manifest.Object, facts []pipeline.Fact) (n
 	}
 	spec := field.NewPath("spec")
 	for _, f := range facts {
-		v, set := declared.Value(spec.Join(f.Path))
+		at := spec.Join(f.Path)
+		if f.Item != "" {
+			item, isNew := itemAt(declared, at, f.Item)
+			if isNew {
+				continue
+			}
+			at = item.Key(f.Key)
+		}
+		v, set := declared.Value(at)
 		says := fmt.Sprint(v)
-		isOpen := says == "auto" || f.Path[len(f.Path)-1].Key == "holdApplicationUntilProxyStarts"
+		isOpen := says == "auto" || at[len(at)-1].Key == "holdApplicationUntilProxyStarts" && says == "false"
 		if _, isList := f.Value.(field.List); !set || isList || isOpen || says == fmt.Sprint(f.Value) {
 			continue
 		}
-		text := reason.NewText("%s says `%s: %s`, and the cluster %v", name, f.Path, says, f.Value)
+		cluster := fmt.Sprintf("%v", f.Value)
+		if f.Replaced {
+			cluster = "has revisions that differ"
+		}
+		text := reason.NewText("%s says `%s: %s`, and the cluster %s", name, nameOfFact("", &f), says, cluster)
 		text.Why = "Source: " + sourceOf(f)
+		if f.Replaced {
+			text.Why = "The field is for all revisions"
+		}
 		text.Fix = "Run `rewrite-probes config --cluster -w " + name + "`"
 		notes = append(notes, report.NewMessage(reason.ConfigDiffers, text))
 	}

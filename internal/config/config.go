@@ -251,6 +251,7 @@ func (c *RewriteProbes) validate(p *problems) {
 	p.checkResources("istioProxy", s.IstioProxy.Resources)
 	p.checkEnv(s.ProbeProxy.Env)
 	p.checkPodTemplates(s.PodTemplates)
+	p.checkRevisions(&s.Istio)
 	if slices.Contains(transformer.Meshes(), s.Mesh) {
 		for _, wrong := range transformer.Problems(&s.Options) {
 			p.add(specPath.Join(wrong.Path), "%s", wrong.Text)
@@ -290,6 +291,25 @@ func (p *problems) checkPodTemplates(templates []PodTemplate) {
 				p.add(at, "%q must begin like `path`, up to its last []", t.Metadata)
 			}
 		}
+	}
+}
+
+// checkRevisions reports the revisions and tags that are there twice.
+func (p *problems) checkRevisions(istio *transformer.Istio) {
+	at := specPath.Key("istio")
+	seen := make(map[string]bool)
+	for i, r := range istio.Revisions {
+		if seen[r.Name] {
+			p.add(at.Item("revisions", i).Key("name"), "%q is here twice", r.Name)
+		}
+		seen[r.Name] = true
+	}
+	tags := make(map[string]bool)
+	for i, t := range istio.Tags {
+		if tags[t.Name] {
+			p.add(at.Item("tags", i).Key("name"), "%q is here twice", t.Name)
+		}
+		tags[t.Name] = true
 	}
 }
 

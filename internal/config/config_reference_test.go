@@ -45,6 +45,8 @@ func referenceRows(b *strings.Builder, prefix string, v reflect.Value) {
 func defaultCell(v reflect.Value, tag reflect.StructTag) string {
 	list, isList := v.Interface().([]string)
 	switch {
+	case v.Kind() == reflect.Interface && v.IsNil(): // of an item of a list
+		return code("auto")
 	case tag.Get("required") != "":
 		return "required"
 	case isList:

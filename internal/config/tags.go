@@ -104,7 +104,7 @@ func (p *problems) checkValue(path field.Path, v reflect.Value, tag reflect.Stru
 			p.checkText(path, s, tag)
 		}
 	case reflect.Interface: // auto, or a boolean, which YAML may write in quotes
-		p.checkText(path, fmt.Sprint(v.Interface()), tag)
+		p.checkText(path, switchText(v), tag)
 	case reflect.Int:
 		low := number(tag.Get("min"))
 		high := number(tag.Get("max"))
@@ -112,6 +112,14 @@ func (p *problems) checkValue(path field.Path, v reflect.Value, tag reflect.Stru
 			p.add(path, "\"%d\" must be a number from %d to %d", v.Int(), low, high)
 		}
 	}
+}
+
+// switchText returns what a switch says: auto, if an item of a list does not have it.
+func switchText(v reflect.Value) string {
+	if v.IsNil() {
+		return "auto"
+	}
+	return fmt.Sprint(v.Interface())
 }
 
 // checkText reports a text that the tags enum, registry and form forbid.
@@ -130,6 +138,7 @@ const imageWords = "an image: a name in lower case, :TAG or @sha256: with 64 hex
 
 // forms has, by the values of the tag form, what says what is wrong with a text.
 var forms = map[string]func(string) error{
+	"revision":      must(isDNSLabel, "the name of a revision or a tag: lower-case letters, digits and dashes, at most 63"),
 	"container":     must(isDNSLabel, "a container name: lower-case letters, digits and dashes, at most 63"),
 	"namespace":     must(isDNSLabel, "the name of a namespace: lower-case letters, digits and dashes, at most 63"),
 	"image":         must(isImage, imageWords),

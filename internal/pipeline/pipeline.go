@@ -96,6 +96,7 @@ func (r *run) finish() *report.Report {
 	r.reportEmptyLists()
 	r.reportReleases()
 	r.reportUnreleased()
+	r.reportRevisions()
 	r.add(r.judged...)
 	r.add(report.OfFilters(r.filtered)...)
 	report.Sort(r.out.Messages)

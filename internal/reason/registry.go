@@ -194,7 +194,7 @@ var docs = [...]Doc{
 	},
 	ConfigDiffers: {
 		Name: "config-differs", Of: Run, Severity: Info,
-		Cause:  "The functionConfig and the cluster of `--cluster` say different things about Istio. The functionConfig wins.",
+		Cause:  "The functionConfig and the cluster of `--cluster` say different things about Istio, and the functionConfig wins. Or a field for all revisions and one of `istio.revisions` differ, and the field for all wins.",
 		Fix:    "Run `rewrite-probes config --cluster -w FILE` with the functionConfig as the file.",
 		Always: true,
 	},

@@ -37,6 +37,21 @@ func (w *istioWebhooks) complete() bool {
 	return false
 }
 
+// A Tag is a name for a revision of Istio.
+type Tag struct{ Name, Revision, At string }
+
+// Tags returns the tags that webhooks make, by name, but for those with the name of their revision.
+func Tags(s *Surroundings) (all []Tag) {
+	for _, w := range istioHooks.all(s) {
+		name, revision := w.Labels.Get("istio.io/tag"), w.Labels.Get(istioRev)
+		if name != "" && revision != "" && name != revision {
+			all = append(all, Tag{name, revision, w.words("MutatingWebhookConfiguration")})
+		}
+	}
+	slices.SortFunc(all, func(a, b Tag) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
 // An asked is a pod that asks for injection.
 type asked struct {
 	pods      *Pods
@@ -185,7 +200,10 @@ func (s *Surroundings) injecting(a *asked, injected *Stated) choice {
 		return choice{[]string{}}
 	case !a.known || !asks:
 		return choice{}
-	case wanted != "":
+	case a.pods.RevisionOf != nil:
+		wanted = a.pods.RevisionOf(wanted)
+	}
+	if wanted = revisionOf(wanted); wanted != "" {
 		return choice{[]string{wanted}}
 	}
 	return byDefault(s)

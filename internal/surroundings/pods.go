@@ -20,6 +20,8 @@ type Pods struct {
 	Spec       *pod.Spec
 	// IsCurrent reports whether a pod with some labels was made from the template as it is now; nil if nothing tells.
 	IsCurrent func(labels field.KeyValues) bool
+	// RevisionOf returns the revision that a tag of Istio's is known to mean, or its own name; nil if nothing tells.
+	RevisionOf func(tag string) string
 }
 
 // label returns the value of a label and whether the template has it.
