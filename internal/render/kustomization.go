@@ -265,6 +265,12 @@ func componentsOf(home *manifest.Object, form patches.Form) field.List {
 	return list
 }
 
+// notSent are the files that Flux leaves out of every source (fluxcd/pkg/sourceignore). A .sourceignore is not read.
+var notSent = []string{
+	".travis.yml", ".gitlab-ci.yml", "appveyor.yml", ".drone.yml", "cloudbuild.yaml", "codeship-services.yml",
+	"codeship-steps.yml", ".goreleaser.yml", ".sops.yaml", ".flux.yaml",
+}
+
 // generated returns the kustomization that Flux makes for a folder without one: of all files in YAML, and of the
 // folders below that have one (fluxcd/pkg/kustomize, Generator).
 func (d *folder) generated() (field.Map, error) {
@@ -284,6 +290,7 @@ func (d *folder) generated() (field.Map, error) {
 			}
 			resources = append(resources, filepath.ToSlash(rel))
 			return fs.SkipDir
+		case slices.Contains(notSent, e.Name()):
 		case slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(path)):
 			resources = append(resources, filepath.ToSlash(rel))
 		}
@@ -371,5 +378,5 @@ func (d *folder) copyFiles(to string) error {
 type Elsewhere struct{ File, Field, What string }
 
 func (e *Elsewhere) Error() string {
-	return fmt.Sprintf("%s: `%s` names %s, which is not in this repository, and is not fetched", e.File, e.Field, e.What)
+	return fmt.Sprintf("%s: `%s` names %s, which is not in this repository, and is not fetched. Build the folder yourself, and pipe that in", e.File, e.Field, e.What)
 }

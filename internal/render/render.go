@@ -91,7 +91,7 @@ func (p *Place) Base(ctx context.Context, path string) (*Render, error) {
 		}
 	}
 	if r.Text, err = kustomize(ctx, build); err != nil && !errors.Is(err, ErrNoKustomize) {
-		err = fmt.Errorf("%s cannot be built: %w", path, err)
+		err = fmt.Errorf("%s cannot be built: %w. If it needs Helm, a plugin or the network, build it yourself, and pipe that in", path, err)
 	}
 	if changed {
 		r.Namespace = namespace
