@@ -135,7 +135,7 @@ func TestRewriter_messageNamesWhoSaysSo(t *testing.T) {
 		{skip + "}", []option{injectorRewrites}, "`istio.injectorRewrites` of the functionConfig"},
 	} {
 		f := wantReason(t, plan(t, podOf(c.metadata, two), c.opts...), "rewriter-needed")
-		cure, says := strings.Contains(textOf(f), "injectorRewrites: false"), strings.Contains(textOf(f), "serves this one in an injected pod ("+c.said+")")
+		cure, says := strings.Contains(textOf(f), "injectorRewrites: false"), strings.Contains(textOf(f), "serves this probe in an injected pod ("+c.said+")")
 		if cure != (c.said == "") || says != (c.said != "") || !strings.Contains(textOf(f), "opt out the pod (`rewrite-probes.io/rewrite: \"false\"`)") {
 			t.Errorf("%s: %s", c.metadata, textOf(f))
 		}
@@ -172,7 +172,7 @@ func TestRewriter_anotherMeshServesProbes(t *testing.T) {
 			if !refused {
 				continue
 			}
-			if f.Container != "s" || !strings.Contains(textOf(f), m.title+"'s rewriter, which may serve this one") || !strings.Contains(textOf(f), "`"+m.rewriter+": \""+m.turnsOff+"\"`") || strings.Contains(textOf(f), "Istio") {
+			if f.Container != "s" || !strings.Contains(textOf(f), m.title+"'s rewriter, which may serve this probe") || !strings.Contains(textOf(f), "`"+m.rewriter+": \""+m.turnsOff+"\"`") || strings.Contains(textOf(f), "Istio") {
 				t.Errorf("%s, %s: %s", m.name, fields, textOf(f))
 			}
 			// The fixes: the annotation, another port for the mesh to leave alone, or an opt-out.

@@ -129,7 +129,10 @@ func (a *answering) turnsRewriterOff() bool {
 // to do about that.
 func (k *knowledge) rewriterWords(s *ruling) (serves, fix string) {
 	rewrites, off := k.inspection.facts.Rewrites, k.mesh.off
-	fix = "Rewrite this one too, or " + optOutFix
+	fix = "Rewrite this " + s.noun() + " too, or " + optOutFix
+	if s.reason.Doc().Severity == reason.Warning { // which says what is wrong with the probe
+		fix = "Correct this " + s.noun() + ", or " + optOutFix
+	}
 	if _, host := s.original.Endpoint(); host != "" {
 		fix = "Remove its `host`, or " + optOutFix
 	}
@@ -142,12 +145,12 @@ func (k *knowledge) rewriterWords(s *ruling) (serves, fix string) {
 	if s.reason == reason.ProxyCannotAnswer {
 		fix = "Set `answeredBy: " + AnsweredByProbeProxy + "`, or " + optOutFix
 	}
-	const mayServe = "may serve this one"
+	mayServe := "may serve this " + s.noun()
 	switch {
 	case k.mesh.serves != nil:
 		return mayServe, fmt.Sprintf("%s. If that rewriter is off, set the annotation `%s: %q`", fix, off.key, off.value)
 	case rewrites.Is != certain.Maybe:
-		return "serves this one in an injected pod (" + rewrites.At + ")", fix
+		return "serves this " + s.noun() + " in an injected pod (" + rewrites.At + ")", fix
 	}
 	return mayServe, fix + ". " + rewriterOffFix
 }
@@ -170,7 +173,7 @@ func checkLeftAlone(d *decision) (found []Finding) {
 		}
 		serves, fix := d.rewriterWords(&s)
 		found = append(found, containerFinding(reason.RewriterNeeded, s.path, s.container.Name,
-			"nothing in this pod is rewritten, since this one is not (`%s`)", s.reason).
+			"rewrite-probes changes no probe of this pod, since this %s stays as it is (`%s`)", s.noun(), s.reason).
 			Why("Rewriting would turn off %s's rewriter, which %s", d.mesh.title, serves).
 			Fix("%s", fix))
 	}

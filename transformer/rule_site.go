@@ -46,8 +46,13 @@ func isLost(a *answering, s *site) leave {
 	}
 	l := skip(s, reason.Dangling, s.path, danglingText)
 	fix := "Write the original probe back"
+	for _, c := range a.containers() {
+		if name := a.opts.ProbeProxy.Name; c.Name == name {
+			fix += ". Delete or rename the container `" + name + "`"
+		}
+	}
 	if a.annotations().Get(istioRewrite) == "false" {
-		fix += ", and delete the annotation `" + istioRewrite + ": \"false\"`: with it, Istio's injector does not rewrite the probe either"
+		fix += ". Delete the annotation `" + istioRewrite + ": \"false\"`: with it, Istio's injector does not rewrite the probe either"
 	}
 	*l.finding = l.finding.Fix("%s", fix)
 	return l
@@ -327,14 +332,11 @@ func unknownFieldIn(a *answering, s *site) leave {
 	if path == nil {
 		return leave{}
 	}
-	return skip(
-		s,
-		reason.HandlerUnknown,
-		s.path.Join(path),
-		"not rewritten: this version does not know the field `%s`",
-		path[len(path)-1].Key,
-	).
-		why("It knows %s", strings.Join(known, ", "))
+	key := path[len(path)-1].Key
+	why, fix := pod.AboutField(key, known)
+	return skip(s, reason.HandlerUnknown, s.path.Join(path), "not rewritten: this version does not know the field `%s`", key).
+		why("%s", why).
+		fix("%s", fix)
 }
 
 // unsupportedValue leaves alone what has a value that the planner does not know.

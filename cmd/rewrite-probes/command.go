@@ -2,10 +2,8 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -34,9 +32,9 @@ TCP probes pass even if the app is down.
 Without arguments it is a KRM function: it reads a ResourceList from stdin and writes it
 to stdout. It prints a plain stream of documents or a List in the same form.
 With paths it is a tool like gofmt. It prints the result. With -w it writes the result back,
-with -d it shows a diff, and with -l it lists the files that would change. In folders it
-skips hidden folders, node_modules and files that are not manifests. It continues after bad
-files.
+with -d it shows a diff, and with -l it lists the files that would change. Together they do
+both. -w writes each file without errors, also if the run fails because of another file. In
+folders it skips hidden folders, node_modules and files that are not manifests.
 
 The functionConfig is the nearest rewrite-probes.yaml. It is in the given folder, beside the
 given file, or in a folder above, up to the repository's root. For - the search begins in
@@ -138,7 +136,15 @@ func (t *tool) addFlags(root *cobra.Command, below ...*cobra.Command) {
 		cobra.FixedCompletions([]string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt),
 	)
 	for _, cmd := range below {
-		cmd.Flags().AddFlagSet(p)
+		if name := cmd.Name(); name != "envoy" && name != "vm" {
+			cmd.Flags().AddFlagSet(p)
+			continue
+		}
+		p.VisitAll(func(f *pflag.Flag) { // their configuration depends on none of the settings
+			if !slices.ContainsFunc(settings, func(s setting) bool { return s.key == f.Name }) {
+				cmd.Flags().AddFlag(f)
+			}
+		})
 	}
 }
 
@@ -274,40 +280,6 @@ func chosenReasons(given []string) (chosen []string, err error) {
 // reasonHint returns the end of an error about a key that no reason has.
 func reasonHint(key string, known []string) string {
 	return "; " + cmp.Or(spelling.DidYouMean(key, known), "\"rewrite-probes reasons\" lists all")
-}
-
-// pathsOrStdin refuses a first argument that is no path but nearly a command.
-func pathsOrStdin(root *cobra.Command, args []string) error {
-	if len(args) == 0 || args[0] == "-" {
-		return nil
-	}
-	if _, err := os.Stat(args[0]); err == nil {
-		return nil
-	}
-	var commands []string
-	for _, c := range root.Commands() {
-		commands = append(commands, c.Name())
-	}
-	if hint := spelling.DidYouMean(args[0], commands); hint != "" {
-		return fmt.Errorf("%q is neither a command nor a path; %s", args[0], hint)
-	}
-	return nil
-}
-
-// flagHint adds the flag that is probably meant to the error about one that does not exist.
-func flagHint(cmd *cobra.Command, err error) error {
-	unknown, ok := errors.AsType[*pflag.NotExistError](err)
-	if !ok {
-		return err
-	}
-	var known []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		known = append(known, "--"+f.Name)
-	})
-	if hint := spelling.DidYouMean("--"+unknown.GetSpecifiedName(), known); hint != "" {
-		return fmt.Errorf("%w; %s", err, hint)
-	}
-	return err
 }
 
 // unquoteUsage takes the back-quotes out of the descriptions of flags, in which

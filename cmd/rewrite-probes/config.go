@@ -25,12 +25,14 @@ const (
 	registryEnv = "REWRITE_PROBES_REGISTRY"
 )
 
-// settings are the flags that set a field of the functionConfig. Each has the name of the
-// ConfigMap's key.
-var settings = []struct {
+// A setting is a flag that sets a field of the functionConfig. It has the name of the ConfigMap's
+// key.
+type setting struct {
 	key, usage string
 	values     func() []string // nil if any
-}{
+}
+
+var settings = []setting{
 	{"mesh", "`MESH` of the pods: " + strings.Join(config.Meshes(), ", "), config.Meshes},
 	{"answered-by", "`WHO` answers the rewritten probes: " + strings.Join(config.Answerers(), ", "), config.Answerers},
 	{"port", "`PORT` where probe-proxy answers", nil},

@@ -34,7 +34,7 @@ type given struct {
 func findFiles(paths, ignore []string) (*given, error) {
 	for _, p := range ignore {
 		if _, err := path.Match(p, ""); err != nil {
-			return nil, fmt.Errorf("--ignore %q must be a pattern in which * and ? match as in a shell", p)
+			return nil, &usageError{fmt.Errorf("--ignore %q must be a pattern in which * and ? match as in a shell", p)}
 		}
 	}
 	g := &given{at: make(map[string]int)}
@@ -45,7 +45,7 @@ func findFiles(paths, ignore []string) (*given, error) {
 		case root == "":
 			problems = append(problems, errors.New("a PATH is empty, perhaps a variable that is not set"))
 		case err != nil:
-			problems = append(problems, fmt.Errorf("%s: %w", root, reasonOf(err)))
+			problems = append(problems, missing(root, err))
 		case !info.IsDir():
 			g.add(file{path: root})
 		case isLink(root):

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/release"
@@ -177,16 +178,22 @@ func addUnseen(p *pkg, r *report.Report) {
 	}
 	r.Messages = append(p.fence.foldBuilt(p.files, r.Messages), p.fence.findUnbuilt(p.files)...)
 	if r.Subjects()+r.Patched == 0 && !r.Failed() {
-		r.Messages = append(r.Messages, report.NewMessage(reason.NothingSeen, nothingSeen(r)))
+		r.Messages = append(r.Messages, report.NewMessage(reason.NothingSeen, nothingSeen(p, r)))
 	}
 }
 
 // nothingSeen says why a run saw no pod template.
-func nothingSeen(r *report.Report) reason.Text {
+func nothingSeen(p *pkg, r *report.Report) reason.Text {
 	text := reason.NewText("The input has no pod template")
 	if r.Unselected > 0 {
 		text = reason.NewText("The functionConfig leaves out every object with pods (%d)", r.Unselected)
 		text.Fix = "Correct its `select` and `exclude`, or pass `--allow-empty`"
+		return text
+	}
+	isEmpty := func(s *manifest.Stream) bool { return len(s.Objects()) == 0 }
+	if len(p.streams) == 1 && isEmpty(p.streams[0]) {
+		text = reason.NewText("The List has no items")
+		text.Fix = "Ask kubectl for another namespace, or for all (`-A`). If that is right, pass `--allow-empty`"
 	}
 	return text
 }

@@ -72,6 +72,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	cmd.SetArgs(append([]string{}, args...)) // of nil, cobra makes os.Args
 	help := bufio.NewWriter(stdout)          // keeps an error, at which cobra does not look
 	cmd.SetOut(help)
+	refuseOthers(cmd)
 	if len(args) > 0 && args[0] == cobra.ShellCompRequestCmd {
 		unquoteUsage(cmd)
 	}

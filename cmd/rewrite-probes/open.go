@@ -21,6 +21,16 @@ func readNamed(path string) ([]byte, error) {
 	return text, reasonOf(err)
 }
 
+// namesIn returns the names of the files in a folder that the command line names, none of which is
+// opened.
+func namesIn(dir string) (names []string) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
 // A fence holds the files that a run opens although the command line does not name them:
 // regular files below the roots, and in the folders above what is named those that a run
 // looks for there. Anyone who can send a change to a repository can put a link into it, or a

@@ -8,7 +8,10 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -34,6 +37,7 @@ type pkg struct {
 	files    []file           // that were given; none if that was stdin
 	fence    *fence           // around the files that the run opens by itself
 	blank    []byte           // input of comments alone, which --allow-empty accepts
+	command  string           // such as rewrite-probes check
 	config   string           // the file with the functionConfig; "" if there is none
 	declared *manifest.Object // the functionConfig; nil if there is none
 	setsMTLS bool             // the functionConfig sets istio.mtls, if only to its default
@@ -42,22 +46,22 @@ type pkg struct {
 // readPackage reads stdin (no arguments, or "-" alone), or the files and the
 // folders that the arguments name.
 func (t *tool) readPackage(command string, args []string) (*pkg, error) {
-	p := &pkg{allowEmpty: t.allowEmpty, charts: make(map[string]int), fence: newFence(args)}
+	p := &pkg{command: command, allowEmpty: t.allowEmpty, charts: make(map[string]int), fence: newFence(args)}
 	std := t.streams
 	switch {
 	case len(args) == 0 && isTerminal(std.in):
 		return nil, &usageError{errors.New("stdin is a terminal: give a PATH, or pipe manifests in")}
 	case isStdin(args):
-		return p, p.readStdin(command, std)
+		return p, p.readStdin(std)
 	case slices.Contains(args, "-"):
 		return nil, &usageError{errors.New("\"-\" must be the only argument: stdin and files do not mix")}
 	}
-	return p, p.readFiles(command, args, t.ignore)
+	return p, p.readFiles(args, t.ignore)
 }
 
-func (p *pkg) readStdin(command string, std streams) error {
+func (p *pkg) readStdin(std streams) error {
 	if isTerminal(std.in) {
-		fmt.Fprintln(std.err, command+": reading manifests from the terminal; Ctrl-D ends them")
+		fmt.Fprintln(std.err, p.command+": reading manifests from the terminal; Ctrl-D ends them")
 	}
 	input, err := manifest.ReadInput(std.in)
 	if err != nil {
@@ -90,6 +94,9 @@ func (p *pkg) wordStdin(input []byte) {
 		text = reason.NewText("stdin has no manifest")
 		text.Why = fmt.Sprintf("It begins with %q", string(line[:min(most, len(line))]))
 		text.Fix = "Correct the command before the pipe"
+		if bytes.HasPrefix(first, []byte("NAME ")) || bytes.HasPrefix(first, []byte("NAMESPACE ")) {
+			text.Fix = "Add `-o yaml` to the command before the pipe"
+		}
 	}
 	for i := range p.messages {
 		if text.What != "" {
@@ -119,7 +126,7 @@ func (p *pkg) demandKinds() {
 	}
 }
 
-func (p *pkg) readFiles(command string, args, ignore []string) error {
+func (p *pkg) readFiles(args, ignore []string) error {
 	g, err := findFiles(args, ignore)
 	if err != nil {
 		return err
@@ -146,15 +153,18 @@ func (p *pkg) readFiles(command string, args, ignore []string) error {
 				"`"+named.kustomization+"` names it as a patch",
 				builtByKustomize,
 			)
+			p.wordPatch(named.kustomization)
 		case f.walked && jsonPatch().Match(text):
 			p.passOverPatch(f.path, patchText{text: string(text)}, "it is a JSON patch", "in the object that it changes")
 		case f.walked && slices.Contains(render.Names, filepath.Base(f.path)):
 			_, inline, replacements := p.fence.patchesOf(f.path)
 			if concern := concernOfAny(inline); concern != "" {
 				p.noteWhy(f.path, reason.Patch, "not checked: this has an inline patch", concern+builtByKustomize)
+				p.wordPatch(f.path)
 			}
 			if concern := concernOfAny(replacements); concern != "" {
 				p.noteWhy(f.path, reason.Patch, "not checked: this has a replacement", concern+builtByKustomize)
+				p.wordPatch(f.path)
 			}
 		default:
 			p.add(f, text)
@@ -167,7 +177,7 @@ func (p *pkg) readFiles(command string, args, ignore []string) error {
 			"not checked: this chart is not rendered ("+report.Plural(p.charts[chart], "template")+")",
 		)
 		last := &p.messages[len(p.messages)-1]
-		last.Text.Fix = "Run `helm template " + shellFolder(chart) + " | " + command + " -`, or skip it with `--ignore`"
+		last.Text.Fix = "Run `helm template " + shellFolder(chart) + " | " + p.command + " -`, or skip it with `--ignore`"
 	}
 	return nil
 }
@@ -180,7 +190,7 @@ func (p *pkg) read(f file) ([]byte, error) {
 	switch info, err := os.Stat(f.path); {
 	case err != nil:
 		if target, broken := os.Readlink(cmp.Or(f.link, f.path)); broken == nil {
-			return nil, fmt.Errorf("this link leads to %s, which does not exist", target)
+			return nil, deadLink(target)
 		}
 		return nil, reasonOf(err)
 	case !p.fence.has(f.real):
@@ -198,6 +208,9 @@ func (p *pkg) add(f file, text []byte) {
 	s, err := manifest.Read(f.path, text)
 	switch {
 	case f.walked && p.passOver(f.path, s, text, err):
+	case !f.walked && isOfChart(f.path, s, text, err):
+		p.unreadable(f.path, errOfChart, "")
+		p.wordChart(f.path)
 	case p.allowEmpty && errors.Is(err, manifest.ErrEmpty):
 		p.blank = append(p.blank, text...)
 	case err == nil:
@@ -208,8 +221,52 @@ func (p *pkg) add(f file, text []byte) {
 		}
 	case isTemplate(s, text, err):
 		p.unreadable(f.path, err, ". It looks like a template, which must be rendered first")
+		p.wordChart(f.path)
 	default:
 		p.unreadable(f.path, err, "")
+		wordFile(&p.messages[len(p.messages)-1], text)
+	}
+}
+
+// mergeMark finds the first line of a merge conflict.
+var mergeMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^<<<<<<<( |$)`) })
+
+// wordFile words an error about a text whose line does not say what is wrong.
+func wordFile(m *report.Message, text []byte) {
+	switch at := mergeMark().FindIndex(text); {
+	case len(text) == 0:
+		m.Text = reason.NewText("The file is empty")
+		m.Text.Fix = "Does the command write into the file that it reads? Then the shell empties it first: use `-w`. Else skip it with `--ignore`"
+	case at != nil:
+		m.Line = 1 + bytes.Count(text[:at[0]], []byte("\n"))
+		m.Text = reason.NewText("The file has marks of a merge conflict")
+		m.Text.Fix = "Resolve the conflict, and delete the lines that begin with `<<<<<<<`, `=======` and `>>>>>>>`"
+	}
+}
+
+// errOfChart is why a file of a chart that the command line names holds no manifests.
+var errOfChart = errors.New("this file of a chart is not a manifest")
+
+// isOfChart reports whether a file is a template or the values of a chart.
+func isOfChart(path string, s *manifest.Stream, text []byte, err error) bool {
+	if err == nil && isTemplate(s, text, err) {
+		return chartOf(path) != ""
+	}
+	isValues := strings.HasPrefix(filepath.Base(path), "values") && holdsNoObject(s, text, err)
+	return isValues && chartOf(path) != ""
+}
+
+// wordChart says in the last message how to render the chart that a file belongs to.
+func (p *pkg) wordChart(path string) {
+	if chart := chartOf(path); chart != "" {
+		p.messages[len(p.messages)-1].Text.Fix = "Run `helm template " + shellFolder(chart) + " | " + p.command + " -`"
+	}
+}
+
+// wordPatch says in the last message, if it is about a patch, how to build the kustomization.
+func (p *pkg) wordPatch(kustomization string) {
+	if last := &p.messages[len(p.messages)-1]; last.Reason == reason.Patch {
+		last.Text.Fix = "Run `kustomize build " + shellFolder(kustomization) + " | " + p.command + " -`, or use rewrite-probes as a kustomize function"
 	}
 }
 

@@ -3,7 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -137,8 +139,19 @@ func (f *patchFlags) checkResource(args []string) error {
 		return errors.New("--resource must name what the kustomization wraps, such as ../prod")
 	case f.resource != "" && !isNew:
 		return fmt.Errorf("--resource is for -o %s alone", patches.Kustomization)
+	case isNew && filepath.Clean(f.wraps(args)) == ".": // kustomize calls it a cycle
+		return errors.New("a kustomization cannot wrap its own folder. Write it in another folder: " +
+			"name this one with --resource, such as ../prod")
 	}
 	return nil
+}
+
+// wraps returns what a new kustomization wraps: by default the first argument.
+func (f *patchFlags) wraps(args []string) string {
+	if f.resource == "" && !isStdin(args) {
+		return args[0]
+	}
+	return f.resource
 }
 
 // A patchRun is one run of the command.
@@ -196,7 +209,7 @@ func (p *patchRun) patchHome(home *manifest.Object, args []string, label string)
 	case err != nil:
 		p.explainFailure(home, r)
 	case home == nil:
-		err = p.printPatches(set, place.Form, args)
+		err = p.printPatches(set, place.Form, p.wraps(args))
 	default:
 		err = p.putPatches(set, home)
 	}
@@ -290,6 +303,10 @@ func (f *patchFlags) home(cmd *cobra.Command) (*manifest.Object, error) {
 		}
 	}
 	text, err := readNamed(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w; --into takes a file that exists. To make a kustomization, leave --into out, and write `>%s`",
+			file, err, reason.ShellWord(file))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
@@ -327,12 +344,8 @@ func hooksOf(home *manifest.Object) (func(*manifest.Object) bool, error) {
 	}, err
 }
 
-// printPatches prints the patches of a resource, which by default is the first argument.
-func (p *patchRun) printPatches(set *patches.Set, form patches.Form, args []string) error {
-	resource := p.resource
-	if resource == "" && !isStdin(args) {
-		resource = args[0]
-	}
+// printPatches prints the patches of a resource.
+func (p *patchRun) printPatches(set *patches.Set, form patches.Form, resource string) error {
 	text := set.Text(form, resource)
 	if set.Changes() == 0 {
 		fmt.Fprintln(p.err, "rewrite-probes patches: nothing is rewritten, so no patch is needed")

@@ -97,7 +97,9 @@ func Decode(o *manifest.Object, over ...Setting) (*RewriteProbes, error) {
 		return nil, InFunctionConfig(o.Errorf(nil, "%w (v1) or a %s (%s), and is kind %q of apiVersion %q%s",
 			ErrNotConfig, Kind, APIVersion, o.Kind(), o.APIVersion(), didYouMean(o)))
 	}
-	p.errs = append(p.errs, unjoin(err)...)
+	for _, err := range unjoin(err) {
+		p.errs = append(p.errs, underSpec(err))
+	}
 	p.over = over
 	c.set(over, &p)
 	if slices.Contains(over, Setting{"image", ""}) { // as of a variable of the shell that is not set
@@ -117,6 +119,29 @@ func Decode(o *manifest.Object, over ...Setting) (*RewriteProbes, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// underSpec words the error about a field of the spec that is beside it.
+func underSpec(err error) error {
+	e, ok := errors.AsType[*manifest.Error](err)
+	if !ok || len(e.Path) != 1 {
+		return err
+	}
+	var known []string
+	for f := range fieldsOf(reflect.ValueOf(Spec{})) {
+		known = append(known, jsonName(f))
+	}
+	key := e.Path[0].Key
+	top := []string{"apiVersion", "kind", "metadata", "spec"}
+	switch near := spelling.Near(key, known); {
+	case slices.Contains(top, key) || len(spelling.Near(key, top)) > 0:
+		return err
+	case slices.Contains(known, key):
+		e.Err = fmt.Errorf("unknown field %q: write it under `spec`", key)
+	case len(near) == 1:
+		e.Err = fmt.Errorf("unknown field %q: write `%s` under `spec`", key, near[0])
+	}
+	return err
 }
 
 // DecodeText decodes a functionConfig in YAML or JSON that is in no file, so that its

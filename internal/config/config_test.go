@@ -200,12 +200,15 @@ config.yaml:9: functionConfig: ` + "`spec.probeProxy.nmae`" + `: unknown field "
 config.yaml:11: functionConfig: ` + "`spec.istio.injectedNamespaces[0]`" + `: "[" must be a name, where * and ? match as in a shell
 config.yaml:12: functionConfig: ` + "`spec.istio.rootNamespace`" + `: "" must be the name of a namespace: lower-case letters, digits and dashes, at most 63
 config.yaml:13: functionConfig: ` + "`spec.istio.version`" + `: "latest" must be a version of Istio in quotes, such as "1.24"`},
-		"fields that do not fit each other": {typed + "spec:\n  mesh: linkerd\n  answeredBy: istio\n  port: 4143\n  probeProxy:\n    image: A\n", `config.yaml:6: functionConfig: ` + "`spec.answeredBy`" + `: "istio" must be ` + field.Enumerate(config.Answerers(), "or") + `
+		"fields above spec": {typed + "answeredBy: app\nmseh: istio\nspce: {}\n", `config.yaml:4: functionConfig: ` + "`answeredBy`" + `: unknown field "answeredBy": write it under ` + "`spec`" + `
+config.yaml:5: functionConfig: ` + "`mseh`" + `: unknown field "mseh": write ` + "`mesh` under `spec`" + `
+config.yaml:6: functionConfig: ` + "`spce`" + `: unknown field "spce": did you mean spec?`},
+		"fields that do not fit each other": {typed + "spec:\n  mesh: linkerd\n  answeredBy: istio\n  port: 4143\n  probeProxy:\n    image: A\n", `config.yaml:6: functionConfig: ` + "`spec.answeredBy`" + `: "istio" must be ` + field.Enumerate(config.Answerers(), "or") + `; did you mean istio-proxy?
 config.yaml:7: functionConfig: ` + "`spec.port`" + `: "4143" is one of Linkerd's own ports (4140, 4143, 4190, 4191) and must be another
 config.yaml:9: functionConfig: ` + "`spec.probeProxy.image`" + `: "A" must be an image: a name in lower case, :TAG or @sha256: with 64 hexadecimal digits, or both`},
 		"ConfigMap": {"apiVersion: v1\nkind: ConfigMap\ndata:\n  port: many\n  mesh: nomad\n  rewrite: httpGet,http\n  injected-namespaces: 'a,['\n", `config.yaml:4: functionConfig: ` + "`data.port`" + `: "many" must be a number from 1 to 65535
 config.yaml:5: functionConfig: ` + "`data.mesh`" + `: "nomad" must be auto, istio, linkerd, kuma, consul, osm, fsm or none
-config.yaml:6: functionConfig: ` + "`data.rewrite`" + `: "http" must be httpGet, tcpSocket, grpc or lifecycle
+config.yaml:6: functionConfig: ` + "`data.rewrite`" + `: "http" must be httpGet, tcpSocket, grpc or lifecycle; did you mean httpGet?
 config.yaml:7: functionConfig: ` + "`data.injected-namespaces`" + `: "[" must be a name, where * and ? match as in a shell`},
 	} {
 		if _, err := decode(t, c.text); err == nil || err.Error() != c.want {

@@ -19,7 +19,7 @@ func (p *problems) checkResources(container string, given field.Map) {
 		case e.Key != "limits" &&
 			e.Key != "requests" &&
 			e.Key != "claims":
-			p.add(path.Key(e.Key), "unknown field; allowed are claims, limits and requests")
+			p.add(path.Key(e.Key), "unknown field; allowed are claims, limits and requests%s", meant(e.Key, []string{"claims", "limits", "requests"}))
 		case e.Key == "claims" || e.Value == nil:
 		case !isMap:
 			p.add(path.Key(e.Key), "must be a mapping of resources and quantities, such as {memory: 48Mi}")

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/spelling"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -125,13 +126,27 @@ func switchText(v reflect.Value) string {
 // checkText reports a text that the tags enum, registry and form forbid.
 func (p *problems) checkText(path field.Path, s string, tag reflect.StructTag) {
 	if values := allowed(tag); values != nil && !slices.Contains(values, s) {
-		p.add(path, "%q must be %s", s, field.Enumerate(values, "or"))
+		p.add(path, "%q must be %s%s", s, field.Enumerate(values, "or"), meant(s, values))
 	}
 	if check := forms[tag.Get("form")]; check != nil {
 		if err := check(s); err != nil {
 			p.add(path, "%v", err)
 		}
 	}
+}
+
+// products are meshes that are built on one that the functionConfig knows.
+var products = map[string]string{"kong": "kuma", "kong-mesh": "kuma", "flomesh": "fsm", "openservicemesh": "osm"}
+
+// meant returns the end of a message about a value that is none of those allowed.
+func meant(s string, values []string) string {
+	if p := products[strings.ToLower(s)]; slices.Contains(values, p) {
+		return "; did you mean " + p + "?"
+	}
+	if hint := spelling.DidYouMean(s, values); hint != "" {
+		return "; " + hint
+	}
+	return ""
 }
 
 const imageWords = "an image: a name in lower case, :TAG or @sha256: with 64 hexadecimal digits, or both"

@@ -43,7 +43,7 @@ var layers = []struct {
 	{"internal/surroundings", "internal/authz internal/certain internal/field internal/pod internal/prober internal/resources internal/yaml"},
 	{"internal/authz", "internal/certain internal/field"},
 	{"internal/resources", "internal/field internal/pod"},
-	{"internal/pod", "internal/field internal/prober"},
+	{"internal/pod", "internal/field internal/prober internal/spelling"},
 	{"internal/certain", ""},
 	{"internal/manifest", "internal/field internal/yaml"},
 	{"internal/yaml", "internal/field internal/spelling"},

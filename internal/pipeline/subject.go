@@ -100,6 +100,9 @@ func (s *subject) failure(err error) report.Message {
 		f.Text.What += ", and it looks like it has a variable"
 		f.Text.Fix = substituteFix
 	}
+	if errors.Is(err, manifest.ErrNotKey) {
+		f.Text.Fix = "Render the template first, such as with `helm template`"
+	}
 	m := s.message(f)
 	if e.Line > 0 && s.inFile() {
 		m.Line = e.Line

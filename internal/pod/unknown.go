@@ -2,8 +2,10 @@ package pod
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/spelling"
 )
 
 // headersField is the list of headers in an httpGet.
@@ -42,6 +44,20 @@ func UnknownField(probe field.Map) (path field.Path, fields []string) {
 		}
 	}
 	return nil, nil
+}
+
+// AboutField says what is known in place of an unknown field, or what to write if its name is
+// nearly a known one.
+func AboutField(key string, known []string) (why, fix string) {
+	near := spelling.Near(key, known)
+	if len(near) == 0 && len(key) > 2 { // a word of three letters may lack one
+		far := func(k string) bool { return !spelling.Within(1, key, k) }
+		near = slices.DeleteFunc(slices.Clone(known), far)
+	}
+	if len(near) == 1 {
+		return "", "Write `" + near[0] + "`. If the field is newer than this version, use a newer one"
+	}
+	return "It knows " + strings.Join(known, ", "), ""
 }
 
 // keyNotIn returns the first key of m that is none of the fields; "" if

@@ -20,13 +20,9 @@ const danglingText = "it looks rewritten, but the annotation `" + ConfigAnnotati
 // is not.
 func (b *builder) classify(rewrite []string) (why reason.Key) {
 	if path, known := unknownField(b.source); path != nil {
-		f := b.add(
-			reason.HandlerUnknown,
-			path,
-			"not rewritten: this version does not know the field `%s`",
-			path[len(path)-1].Key,
-		)
-		f.Text.Why = "It knows " + strings.Join(known, ", ")
+		key := path[len(path)-1].Key
+		f := b.add(reason.HandlerUnknown, path, "not rewritten: this version does not know the field `%s`", key)
+		f.Text.Why, f.Text.Fix = pod.AboutField(key, known)
 		return reason.HandlerUnknown
 	}
 	if b.dangling {
