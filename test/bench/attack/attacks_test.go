@@ -95,7 +95,7 @@ var attacks = []*attack{
 	{name: "endless headers", sent: "an app never ends its head; 40 callers", entry: plain, app: endless("HTTP/1.1 200 OK\r\n", strings.Repeat("x: y\r\n", 2000)), run: callEvil},
 	{name: "PING and SETTINGS flood", sent: "an app sends PING and SETTINGS frames without end; 40 callers", entry: h2c, app: endless(settings, strings.Repeat(settings+ping, 500)), run: callEvil},
 	{name: "data of another stream", sent: "an app sends a byte of a stream that nobody opened, again and again; 40 callers", entry: h2c, app: endless(settings, strings.Repeat(foreign, 5000)), run: callEvil},
-	{name: "half requests, anew and anew", sent: "5,000 new connections a second, each with half a request", run: flood(5000, "GET /")},
+	{name: "half requests, again and again", sent: "5,000 new connections a second, each with half a request", run: flood(5000, "GET /")},
 	{name: "calls of a probe that hangs", sent: "2,500 calls a second of an app that never answers", entry: plain, app: hang, run: flood(2500, request)},
 	{name: "calls of a tcp probe", sent: "the same for a tcpSocket probe", entry: tcpProbe, app: hang, run: flood(2500, request)},
 	{name: "unfinished heads", sent: "5,000 connections, each with half a request, kept open", run: keep(5000, "GET /", nil, 2*time.Second)},
