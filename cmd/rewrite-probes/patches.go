@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -89,7 +90,7 @@ func (t *tool) patchesCommand() *cobra.Command {
   rewrite-probes restore -w release.yaml`,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return (&patchRun{t, f, cmd}).run(args)
+		return (&patchRun{tool: t, patchFlags: f, cmd: cmd}).run(args)
 	}
 	p := cmd.Flags()
 	f.form.add(
@@ -159,6 +160,7 @@ type patchRun struct {
 	*tool
 	*patchFlags
 	cmd *cobra.Command
+	ctx context.Context // of a repository, which a signal ends; nil for one render
 }
 
 func (p *patchRun) run(args []string) error {
@@ -256,8 +258,12 @@ func (p *patchRun) readBase(place *render.Place, args []string) (*base, error) {
 	}
 	b.pkg = &pkg{fence: newFence(slices.Concat(near, args))}
 	place.May = b.pkg.fence.may
-	ctx, stop := untilSignal()
-	defer stop()
+	ctx := p.ctx
+	if ctx == nil {
+		var stop context.CancelFunc
+		ctx, stop = untilSignal()
+		defer stop()
+	}
 	done := p.progress("rendering")
 	made, err := place.Base(ctx, args[0])
 	done()

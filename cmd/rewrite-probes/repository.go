@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -48,27 +49,36 @@ func (p *patchRun) patchRepository() error {
 		patchRun: p, root: rootOf(all.fence, p.repo), pkg: all,
 		charts: make(map[string]string),
 	}
-	for _, given := range p.charts {
-		name, folder, ok := strings.Cut(given, "=")
-		if !ok || name == "" || inFolder(folder, chartName) == "" {
-			return &usageError{fmt.Errorf("--chart %q must be NAME=FOLDER, and the folder must have a %s", given, chartName)}
-		}
-		r.charts[name] = folder
+	if err := r.takeCharts(); err != nil {
+		return err
 	}
 	r.findPatched()
+	var stop context.CancelFunc
+	p.ctx, stop = untilSignal()
+	defer stop()
+	var sets []*manifest.Object
 	found, done := 0, 0
 	for _, s := range all.streams {
 		for i, o := range s.Objects() {
 			switch {
 			case o.Group() == "argoproj.io" && o.Kind() == "ApplicationSet":
-				r.say(o, "skipped: it makes its Applications in the cluster. Wrap their folders with `rewrite-probes patches --resource`")
-			case isRendered(o):
+				sets = append(sets, o)
+			case !isRendered(o):
+			case p.ctx.Err() != nil:
+				return fmt.Errorf("%s and what follows it has no new patches: %w", oneLine(s.Name()), context.Cause(p.ctx))
+			default:
 				found++
 				if r.patch(o, i) {
 					done++
 				}
 			}
 		}
+	}
+	if len(sets) > 0 {
+		count := report.Plural(len(sets), "ApplicationSet")
+		first := oneLine(sets[0].Stream().Name())
+		fmt.Fprintf(p.err, "rewrite-probes patches: %s skipped, such as %s of %s: their Applications are made in the cluster. Wrap the folders with `rewrite-probes patches --resource`\n",
+			count, sets[0], first)
 	}
 	if found == 0 {
 		return fmt.Errorf("%s has no Kustomization of Flux, HelmRelease or Application to patch", p.repo)
@@ -78,6 +88,18 @@ func (p *patchRun) patchRepository() error {
 		report.Plural(found, "object"), done, r.passed, failed)
 	if failed > 0 {
 		return &exit{exitFindings}
+	}
+	return nil
+}
+
+// takeCharts takes the charts of the flag.
+func (r *repository) takeCharts() error {
+	for _, given := range r.patchRun.charts {
+		name, folder, ok := strings.Cut(given, "=")
+		if !ok || name == "" || inFolder(folder, chartName) == "" {
+			return &usageError{fmt.Errorf("--chart %q must be NAME=FOLDER, and the folder must have a %s", given, chartName)}
+		}
+		r.charts[name] = folder
 	}
 	return nil
 }
@@ -98,7 +120,13 @@ func (r *repository) patch(o *manifest.Object, index int) bool {
 	if err == nil {
 		err = r.patchAgain(o.Stream().Name(), index, folder)
 	}
-	if _, said := errors.AsType[*exit](err); err != nil && !said {
+	_, said := errors.AsType[*exit](err)
+	_, placed := errors.AsType[*manifest.Error](err)
+	switch {
+	case err == nil || said:
+	case placed:
+		fmt.Fprintf(r.err, "error: %s\n", oneLine(err.Error()))
+	default:
 		fmt.Fprintf(r.err, "error: %s: %s: %s\n", oneLine(o.Stream().Name()), o, oneLine(err.Error()))
 	}
 	return err == nil

@@ -90,7 +90,8 @@ func (p *Place) Base(ctx context.Context, path string) (*Render, error) {
 			return nil, err
 		}
 	}
-	if r.Text, err = kustomize(ctx, build); err != nil && !errors.Is(err, ErrNoKustomize) {
+	r.Text, err = kustomize(ctx, build)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrNoKustomize) {
 		err = fmt.Errorf("%s cannot be built: %w. If it needs Helm, a plugin or the network, build it yourself, and pipe that in", path, err)
 	}
 	if changed {
