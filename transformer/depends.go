@@ -138,8 +138,8 @@ func (r *reads) noted(counts func(key string) bool) {
 	n := *r.in.Notes
 	if counts != nil {
 		n = Notes{
-			Pods: n.Pods.Of(counts), Workload: n.Workload.Of(counts), Namespace: n.Namespace.Of(counts),
-			Kinds: n.Kinds & surroundings.Namespaces.Set(),
+			Pods: n.Pods.Of(counts), Workload: n.Workload.Of(counts),
+			Asked: surroundings.Asked{Kinds: n.Kinds & surroundings.Namespaces.Set(), Namespace: n.Namespace.Of(counts)},
 		}
 	}
 	r.Kinds, r.Namespace = n.Kinds, n.Namespace

@@ -8,15 +8,17 @@ import (
 // Notes are what was asked while a template was planned, besides what it
 // always reads of the pod spec.
 type Notes struct {
-	Pods, Workload, Namespace field.MetadataKeys
-	Kinds                     surroundings.Kinds
-	Fields                    []field.Path // of probes, besides those that every plan reads
+	Pods, Workload field.MetadataKeys
+	surroundings.Asked
+	Fields []field.Path // of probes, besides those that every plan reads
+	// notAside has nothing asked aside, so that a test sees whether an edit depends on it.
+	notAside bool
 }
 
 // Note has the planner note into n what it asks about the input.
 func (in *Input) Note(n *Notes) {
 	in.Notes = n
-	in.Around = in.Around.Note(&n.Kinds)
+	in.Around = in.Around.Note(&n.Asked)
 }
 
 func (n *Notes) field(path field.Path) {
@@ -29,6 +31,9 @@ func (n *Notes) field(path field.Path) {
 func (n *Notes) aside(ask func()) {
 	if n == nil {
 		ask()
+		return
+	}
+	if n.notAside {
 		return
 	}
 	before := *n

@@ -97,15 +97,12 @@ func (t *template) labels() field.Noted { return t.ofPods.Labels }
 // notes of the input, if it has any.
 func (t *template) noteMetadata() {
 	in := t.in
+	t.ofNamespace, t.knowsNamespace = in.Around.Namespaced()
+	var pods, workload *field.MetadataKeys
 	if n := in.Notes; n != nil {
-		t.ofPods = in.Template.Metadata.Note(&n.Pods)
-		t.ofWorkload = in.Workload.Note(&n.Workload)
-		t.ofNamespace, t.knowsNamespace = in.Around.Namespaced(&n.Namespace)
-		return
+		pods, workload = &n.Pods, &n.Workload
 	}
-	t.ofPods = in.Template.Metadata.Note(nil)
-	t.ofWorkload = in.Workload.Note(nil)
-	t.ofNamespace, t.knowsNamespace = in.Around.Namespaced(nil)
+	t.ofPods, t.ofWorkload = in.Template.Metadata.Note(pods), in.Workload.Note(workload)
 }
 
 func (t *template) declares(port int) bool {

@@ -250,7 +250,7 @@ func TestAWholeClusterSaysWhatIsNotThere(t *testing.T) {
 		cluster.FromCluster = true
 		cluster.All = func(_, kind string) bool { return whole || kind != "MutatingWebhookConfiguration" }
 		s := nearby.Collect([]*manifest.Stream{files, cluster}, root).Of(files.Objects()[0], "shop")
-		if _, known := s.Namespaced(nil); !known {
+		if _, known := s.Namespaced(); !known {
 			t.Error("a cluster is not near")
 		}
 		pods := &surroundings.Pods{Namespace: "shop", Labels: field.KeyValues{}}

@@ -48,7 +48,7 @@ type seen struct {
 
 // Namespace returns the metadata of the Namespace; nil if it is not known.
 func (s *seen) Namespace() *field.NotedMetadata {
-	if m, known := s.Namespaced(nil); known {
+	if m, known := s.Namespaced(); known {
 		return &m
 	}
 	return nil

@@ -613,3 +613,25 @@ func isNeedless(t testing.TB, set *patches.Set, text []byte, want []field.Value)
 	got, err := build(t, &bold, text)
 	return err == nil && same(got, want)
 }
+
+// A field beside the handler that no API has yet is not tested, on purpose: only a test of the whole probe would see it,
+// and each change of periodSeconds would then fail the build. The API server drops or refuses such a field. In the handler
+// it is seen.
+func TestAFieldThatNobodyKnows(t *testing.T) {
+	const known = "livenessProbe: {periodSeconds: 5, httpGet: {path: /live, port: 8080}}"
+	const base = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec:\n  template:\n    spec:\n      containers:\n      - name: app\n        image: app\n        " + known + "\n"
+	set := patchesFor(t, []byte(base), configOf(t, "answeredBy: probe-proxy"))
+	for probe, builds := range map[string]bool{
+		known: true,
+		"livenessProbe: {periodSeconds: 7, httpGet: {path: /live, port: 8080}}":             true,
+		"livenessProbe: {periodSeconds: 5, newer: 1, httpGet: {path: /live, port: 8080}}":   true,
+		"livenessProbe: {periodSeconds: 5, httpGet: {path: /live, port: 8080, newer: 1}}":   false,
+		"livenessProbe: {periodSeconds: 5, newer: {}, httpGet: {path: /other, port: 8080}}": false,
+		"livenessProbe: {periodSeconds: 5, httpGet: {path: /live, port: 8080}, newer: {}}":  true,
+	} {
+		changed := strings.Replace(base, known, probe, 1)
+		if out, err := build(t, set, []byte(changed)); (err == nil) != builds {
+			t.Errorf("%s: %v, %v", probe, err, out)
+		}
+	}
+}

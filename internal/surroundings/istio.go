@@ -245,7 +245,7 @@ func (s *Surroundings) Istio(pods *Pods, inject string, namespace field.KeyValue
 	if s.facts == nil {
 		return x
 	}
-	ask := asked{pods: pods, inject: inject, namespace: namespace, known: known}
+	ask := asked{pods: pods, inject: inject, namespace: namespace.Note(nil), known: known}
 	chosen := s.injecting(&ask, &x.Injected)
 	own := chosen.of(planes(s, near))
 	x.combine(s, own)

@@ -56,7 +56,7 @@ func Tags(s *Surroundings) (all []Tag) {
 type asked struct {
 	pods      *Pods
 	inject    string // its switch; "" if it has none
-	namespace field.KeyValues
+	namespace field.Noted
 	known     bool // whether the namespace's labels are
 }
 
@@ -297,10 +297,8 @@ func readBy(s *Surroundings, pods *Pods, o *Object) certain.Certainty {
 	if !isSet {
 		return certain.Always
 	}
-	a := asked{pods: pods}
-	if n := s.namespace(); n != nil {
-		a.namespace, a.known = n.Labels, true
-	}
+	ns, known := s.Namespaced()
+	a := asked{pods: pods, namespace: ns.Labels, known: known}
 	chosen := s.injecting(&a, new(Stated)).revisions
 	switch isOne := slices.Contains(chosen, revisionOf(label)); {
 	case isOne && len(chosen) == 1:

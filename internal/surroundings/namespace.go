@@ -16,9 +16,12 @@ type Namespace struct{ Object }
 func (n *Namespace) complete() bool { return n.Name != "" && !pod.IsPlaceholder(n.Name) }
 
 // Namespaced returns the metadata of the object's Namespace, and whether it is known: if one is near,
-// unless those that are equally near contradict each other. What is asked of it goes into keys, which
-// may be nil.
-func (s *Surroundings) Namespaced(keys *field.MetadataKeys) (m field.NotedMetadata, known bool) {
+// unless those that are equally near contradict each other. What is asked of it is noted.
+func (s *Surroundings) Namespaced() (m field.NotedMetadata, known bool) {
+	var keys *field.MetadataKeys
+	if s.asked != nil {
+		keys = &s.asked.Namespace
+	}
 	if n := s.namespace(); n != nil {
 		return n.note(keys), true
 	}

@@ -132,8 +132,14 @@ func TestAnObjectOfAnotherRevisionDoesNotCount(t *testing.T) {
 		}
 		s := New(given{objects: c.objects})
 		pods := &Pods{Namespace: "shop", Kind: "Deployment", Labels: field.KeyValues{{Key: "app", Value: "web"}}}
+		var asked Asked
+		s = s.Note(&asked)
 		if got := readBy(&s, pods, &o); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+		isNoted := slices.Contains(asked.Namespace.Labels, istioRev) && asked.Kinds&istioHooks.Set() != 0
+		if isNoted != (c.label != "") {
+			t.Errorf("%s: it asked for %q", c.name, asked.Namespace.Labels)
 		}
 		policy := PeerAuthentication{Object: o, MTLS: PeerMTLS{MTLSStrict}}
 		policy.Namespace = "shop"

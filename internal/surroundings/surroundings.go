@@ -20,7 +20,13 @@ import (
 // probe into a possible one, and nothing else.
 type Surroundings struct {
 	*facts
-	asked *Kinds // notes which kinds the methods are asked about; nil notes nothing
+	asked *Asked // notes what the methods are asked about; nil notes nothing
+}
+
+// Asked is what surroundings were asked about.
+type Asked struct {
+	Kinds     Kinds
+	Namespace field.MetadataKeys // the labels and annotations of the object's Namespace
 }
 
 // A Source finds the objects around one object.
@@ -75,14 +81,14 @@ const (
 func New(source Source) Surroundings { return Surroundings{facts: &facts{source: source}} }
 
 // Note returns the surroundings that note in asked what they are asked about.
-func (s Surroundings) Note(asked *Kinds) Surroundings {
+func (s Surroundings) Note(asked *Asked) Surroundings {
 	s.asked = asked
 	return s
 }
 
 func (s *Surroundings) ask(k *Kind) {
 	if s.asked != nil {
-		*s.asked |= k.Set()
+		s.asked.Kinds |= k.Set()
 	}
 }
 

@@ -100,13 +100,13 @@ func newBuilder(g *Group) *builder {
 
 // noted returns the metadata of the group and of its Namespace, which is empty if it is not known.
 func (g *Group) noted() (group, namespace *field.NotedMetadata) {
+	around := g.Around
+	var keys *field.MetadataKeys
 	if n := g.Notes; n != nil {
-		around := g.Around.Note(&n.Kinds)
-		ns, _ := around.Namespaced(&n.Namespace)
-		return new(g.Metadata.Note(&n.Workload)), &ns
+		around, keys = around.Note(&n.Asked), &n.Workload
 	}
-	ns, _ := g.Around.Namespaced(nil)
-	return new(g.Metadata.Note(nil)), &ns
+	ns, _ := around.Namespaced()
+	return new(g.Metadata.Note(keys)), &ns
 }
 
 func (g *Group) annotations() field.Noted {
