@@ -241,7 +241,7 @@ func applyPolicies(t *testing.T, c policyCase, number int, ip string) string {
 	if err := api.apply(applied); err != nil {
 		t.Fatal(err)
 	}
-	if err := enforced(ip, fmt.Sprintf("/case-%d", number)); err != nil {
+	if err := enforced("shop", ip, fmt.Sprintf("/case-%d", number)); err != nil {
 		t.Fatal(err)
 	}
 	return applied
@@ -263,16 +263,16 @@ func removePolicies(t *testing.T, applied string) {
 	if err != nil {
 		t.Error(err)
 	}
-	if err := enforced(ip, fmt.Sprintf("/after-%d", time.Now().UnixNano())); err != nil {
+	if err := enforced("shop", ip, fmt.Sprintf("/after-%d", time.Now().UnixNano())); err != nil {
 		t.Error(err)
 	}
 }
 
-// enforced adds a policy that refuses a path of the canary, and waits until it does. What
+// enforced adds a policy to a namespace that refuses a path of the canary, and waits until it does. What
 // was changed before is in force then, since Envoy gets all policies of a pod at once.
-func enforced(ip, path string) error {
-	err := api.apply(fmt.Sprintf(`{apiVersion: security.istio.io/v1, kind: AuthorizationPolicy, metadata: {name: canary, namespace: shop},
-		spec: {action: DENY, rules: [{to: [{operation: {ports: ["8089"], paths: [%s]}}]}]}}`, path))
+func enforced(namespace, ip, path string) error {
+	err := api.apply(fmt.Sprintf(`{apiVersion: security.istio.io/v1, kind: AuthorizationPolicy, metadata: {name: canary, namespace: %s},
+		spec: {action: DENY, rules: [{to: [{operation: {ports: ["8089"], paths: [%s]}}]}]}}`, namespace, path))
 	if err != nil {
 		return err
 	}
@@ -356,10 +356,20 @@ func checkOfCase(t *testing.T, c policyCase) []string {
 		ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "shop", Labels: map[string]string{"app": "a"},
 			Annotations: map[string]string{"traffic.sidecar.istio.io/excludeInboundPorts": "15099"}},
 	}
-	for i, p := range c.Probes {
+	var handlers []corev1.ProbeHandler
+	for _, p := range c.Probes {
+		handlers = append(handlers, p.handler())
+	}
+	return checkOfProbes(t, pod, policyShop+c.manifests(), handlers)
+}
+
+// checkOfProbes returns what check says of each of some probes, in a pod that has them all, among manifests.
+func checkOfProbes(t *testing.T, pod *corev1.Pod, around string, handlers []corev1.ProbeHandler) []string {
+	t.Helper()
+	for i, h := range handlers {
 		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{
 			Name: fmt.Sprintf("probe-%d", i), Image: "localhost/app:e2e",
-			ReadinessProbe: &corev1.Probe{ProbeHandler: p.handler()},
+			ReadinessProbe: &corev1.Probe{ProbeHandler: h},
 		})
 	}
 	text, err := json.Marshal(pod)
@@ -371,8 +381,8 @@ func checkOfCase(t *testing.T, c policyCase) []string {
 	if err := os.WriteFile(config, []byte(spec), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	probes := judged(t, policyShop+c.manifests()+"---\n"+string(text)+"\n", "--config", config)
-	if len(probes) != len(c.Probes) {
+	probes := judged(t, around+"---\n"+string(text)+"\n", "--config", config)
+	if len(probes) != len(handlers) {
 		t.Fatal("check does not say something of every probe")
 	}
 	said := make([]string, len(probes))
