@@ -207,8 +207,8 @@ func (d drawing) probes() (all []corev1.ProbeHandler) {
 	return all
 }
 
-// TestDrawnSets comes before the tests that run at once, as the one of policies does.
-func TestDrawnSetsGetFromEnvoyWhatCheckSays(t *testing.T) {
+// TestEnvoyDoesWithDrawnSets comes before the tests that run at once, as the one of policies does.
+func TestEnvoyDoesWithDrawnSetsWhatCheckSays(t *testing.T) {
 	if err := makeOnce("drawn", drawnNamespace); err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestDrawnSetsGetFromEnvoyWhatCheckSays(t *testing.T) {
 	remove(t, "drawn", "drawn")
 	t.Log(count)
 	text := fmt.Sprintf("%d sets with %d probes: check is silent about none that Envoy refuses, and names none that passes", drawnSets, count.probes)
-	note(t, text, text)
+	note(t, text, count.String())
 }
 
 // A drawnCount says how often check and Envoy agree.
