@@ -12,6 +12,11 @@ import (
 // describeMesh says in one line what is known of the mesh around the pod, and from where.
 func (k *knowledge) describeMesh() string {
 	f := &k.inspection.learned
+	if known := k.inspection.known; known != nil && len(k.sites) > 0 {
+		if words := known(); len(words) > 0 {
+			return "known: " + strings.Join(words, "; ")
+		}
+	}
 	if len(k.sites) == 0 || f.InjectionCure == "" {
 		return ""
 	}

@@ -7,9 +7,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
@@ -111,20 +113,53 @@ func refineConsul(p passiveProxy, v *view, m *inspection) {
 			"Namespace %q has the label `%s: %s`, so Consul captures nothing of this pod",
 			ns.Name, consulTransparent, ns.Labels.Get(consulTransparent)))
 	}
-	rewrites := !p.off.isOff(v.annotations())
-	m.outcome = m.capturedOutcome(v, func(s *site) (world.Fate, string) {
-		switch kind := s.current.Kind(); {
-		case s.name.IsHook():
-		case kind == pod.KindGRPC:
-			return world.Failing("Consul rewrites no grpc probes, and " + whyNoCertificate), ""
-		case kind == pod.KindHTTPGet &&
-			s.current.HTTPGet.Scheme == "HTTPS" &&
-			rewrites &&
-			!s.at.Init:
-			return world.Failing("Consul rewrites the probe to a port where its proxy speaks no TLS"), ""
-		}
-		return p.fate(v, s), ""
-	})
+	fate := func(s *site) (world.Fate, string) { return consulFate(p, v, s), "" }
+	m.outcome = m.capturedOutcome(v, fate)
+	m.known = func() []string {
+		c := surroundings.ConsulOf(&v.in.Around)
+		return statedWords(
+			stated{c.Transparent, "Consul captures pods", "Consul captures no pods"},
+			stated{c.Overwrites, "Consul rewrites probes", "Consul rewrites no probes"},
+			stated{c.Permissive, "mTLS is permissive", "mTLS is strict"},
+		)
+	}
+}
+
+// consulFate returns what becomes of a captured probe. What neither the pod nor its Namespace decides the installation
+// does, or else Consul's defaults.
+func consulFate(p passiveProxy, v *view, s *site) world.Fate {
+	c := surroundings.ConsulOf(&v.in.Around)
+	ns, _ := v.namespace()
+	_, ownCapture := v.annotations().Lookup(consulTransparent)
+	isOwn := ownCapture || ns.Labels.Get(consulTransparent) != ""
+	if !isOwn && c.Transparent.Is == certain.Never {
+		return world.Spared
+	}
+	f := consulRewritten(p, v, s, c.Overwrites.Is)
+	if c.Permissive.Is == certain.Always && f.Outcome == world.Fails && f.Why != consulTLS {
+		return world.Spared
+	}
+	return f
+}
+
+const consulTLS = "Consul rewrites the probe to a port where its proxy speaks no TLS"
+
+// consulRewritten returns what becomes of a probe that Consul may rewrite: byDefault if the pod does not say.
+func consulRewritten(p passiveProxy, v *view, s *site, byDefault certain.Certainty) world.Fate {
+	_, isOwn := v.annotations().Lookup(p.off.key)
+	rewrites := !p.off.isOff(v.annotations()) && (isOwn || byDefault != certain.Never)
+	if s.name.IsHook() {
+		return p.fate(v, s)
+	}
+	switch kind := s.current.Kind(); {
+	case kind == pod.KindGRPC:
+		return world.Failing("Consul rewrites no grpc probes, and " + whyNoCertificate)
+	case !rewrites:
+		return atStrictProxy(s)
+	case kind == pod.KindHTTPGet && s.current.HTTPGet.Scheme == "HTTPS" && !s.at.Init:
+		return world.Failing(consulTLS)
+	}
+	return p.fate(v, s)
 }
 
 // consulOriginalPod is the annotation in which Consul's injector keeps the pod as

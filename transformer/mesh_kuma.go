@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
@@ -137,17 +139,60 @@ func refineKuma(p passiveProxy, v *view, m *inspection) {
 		}
 		m.inherited = field.KeyValues{{Key: kumaVirtualProbePort, Value: strconv.Itoa(free)}}
 	}
-	rewrites := !p.off.isOff(v.annotations())
 	unless := kumaUnless(v)
-	m.outcome = m.capturedOutcome(v, func(s *site) (world.Fate, string) {
-		if unless == "" &&
-			rewrites &&
-			s.at.Init &&
-			!s.name.IsHook() {
-			return p.fate(v, s), "Kuma's sidecar is not a native sidecar (unknown: by default it is from Kuma 2.14 on, which then rewrites this probe)"
-		}
-		return p.fate(v, s), unless
-	})
+	fate := func(s *site) (world.Fate, string) { return kumaFate(p, v, s, unless) }
+	m.outcome = m.capturedOutcome(v, fate)
+	m.known = func() []string {
+		k := kumaOf(v)
+		return statedWords(
+			stated{k.MTLS, "the mesh demands mTLS", "the mesh demands no mTLS"},
+			stated{k.Rewrites, "Kuma rewrites probes", "Kuma rewrites no probes"},
+			stated{k.Native, "native sidecar", "not a native sidecar"},
+		)
+	}
+}
+
+// kumaOf returns what the installation states for the mesh of the pod.
+func kumaOf(v *view) surroundings.Kuma {
+	const key = "kuma.io/mesh"
+	ns, _ := v.namespace()
+	own := cmp.Or(v.labels().Get(key), v.annotations().Get(key))
+	mesh := cmp.Or(own, ns.Labels.Get(key), ns.Annotations.Get(key), "default")
+	return surroundings.KumaOf(&v.in.Around, mesh)
+}
+
+// kumaFate returns what becomes of a captured probe. What its own annotation does not decide the installation does,
+// or else Kuma's defaults.
+func kumaFate(p passiveProxy, v *view, s *site, unless string) (world.Fate, string) {
+	k := kumaOf(v)
+	f := p.fate(v, s)
+	_, isOwn := v.annotations().Lookup(p.off.key)
+	rewrites := !p.off.isOff(v.annotations())
+	if !isOwn && k.Rewrites.Is == certain.Never {
+		rewrites = false
+		f = atStrictProxy(s)
+		unless = cmp.Or(unless, kumaVirtual(s, k.Virtual.Is))
+	}
+	isSidecar := rewrites && s.at.Init && !s.name.IsHook()
+	switch {
+	case isSidecar && k.Native.Is == certain.Always:
+		return world.Spared, "" // it is rewritten too
+	case k.MTLS.Is == certain.Never && f.Outcome == world.Fails:
+		return world.Spared, ""
+	case isSidecar && k.Native.Is == certain.Maybe:
+		unless = cmp.Or(unless, kumaNative)
+	}
+	return f, unless
+}
+
+const kumaNative = "Kuma's sidecar is not a native sidecar (unknown: by default it is from Kuma 2.14 on, which then rewrites this probe)"
+
+// kumaVirtual words what decides about a probe if Kuma's own rewriting is off for the whole mesh; "" if nothing does.
+func kumaVirtual(s *site, enabled certain.Certainty) string {
+	if s.current.Kind() != pod.KindHTTPGet || s.name.IsHook() || enabled == certain.Never {
+		return ""
+	}
+	return "Kuma makes no virtual probe of it (unknown: look at the injected pod)"
 }
 
 // kumaHeader is what the names of Kuma's headers begin with

@@ -99,21 +99,35 @@ func refineLinkerd(p passiveProxy, v *view, m *inspection) {
 		}
 		m.inherited = inherited.Unnoted()
 	}
+	m.known = func() (words []string) {
+		for _, key := range []string{linkerdPolicy, p.excluded.key, linkerdOpaque, linkerdStrict} {
+			if x := surroundings.Linkerd(&v.in.Around, key); x.At != "" && x.Value != "" {
+				words = append(words, "`"+key+": "+x.Value+"` by default: "+x.At)
+			}
+		}
+		return words
+	}
+	m.outcome = m.capturedOutcome(v, func(s *site) (world.Fate, string) { return linkerdOutcome(p, v, s) })
+}
+
+// linkerdOutcome returns what becomes of a probe of a port that no annotation excludes.
+func linkerdOutcome(p passiveProxy, v *view, s *site) (f world.Fate, captures string) {
 	letsIn, unless := linkerdLetsIn(v)
-	_, listed := linkerdAnnotation(v, p.excluded.key)
-	m.outcome = m.capturedOutcome(v, func(s *site) (f world.Fate, captures string) {
-		if !listed && slices.Contains(linkerdSkipped, s.dialed()) {
-			captures = fmt.Sprintf("Linkerd captures port %d, which it ignores by default (`proxyInit.ignoreInboundPorts`; unknown: set the annotation `%s`)", s.dialed(), p.excluded.key)
-		}
-		if f, unless, isSettled := linkerdSettled(v, s, letsIn); isSettled {
-			return f, cmp.Or(unless, captures)
-		}
-		f = linkerdFate(v, s, letsIn, "")
-		if captures == "" && s.current.Kind() != pod.KindTCPSocket { // which passes falsely under every policy
-			captures = unless
-		}
-		return f, captures
-	})
+	_, listed := linkerdSetting(v, p.excluded.key)
+	switch {
+	case listed && linkerdListed(v, p.excluded.key, s.dialed()):
+		return world.Spared, ""
+	case !listed && slices.Contains(linkerdSkipped, s.dialed()):
+		captures = fmt.Sprintf("Linkerd captures port %d, which it ignores by default (`proxyInit.ignoreInboundPorts`; unknown: set the annotation `%s`)", s.dialed(), p.excluded.key)
+	}
+	if f, unless, isSettled := linkerdSettled(v, s, letsIn); isSettled {
+		return f, cmp.Or(unless, captures)
+	}
+	f = linkerdFate(v, s, letsIn, "")
+	if captures == "" && s.current.Kind() != pod.KindTCPSocket { // which passes falsely under every policy
+		captures = unless
+	}
+	return f, captures
 }
 
 // linkerdSettled returns the fate of a probe that the default policy does not decide, as far as the port, a Server or a
@@ -127,7 +141,7 @@ func linkerdSettled(v *view, s *site, letsIn bool) (f world.Fate, unless string,
 			return f, unless, true
 		}
 	}
-	policy, _ := linkerdAnnotation(v, linkerdPolicy)
+	policy, _ := linkerdSetting(v, linkerdPolicy)
 	if letsIn && policy != "audit" && linkerdListed(v, linkerdStrict, s.dialed()) {
 		return linkerdFate(v, s, false, " (its port is in `"+linkerdStrict+"`)"), "", true
 	}
@@ -182,7 +196,7 @@ func linkerdSeesPaths(server *surroundings.LinkerdServer) bool {
 // has no certificate. If neither has one, unless words that it may not: by default Linkerd's lets in
 // everybody, and the mesh can have another.
 func linkerdLetsIn(v *view) (letsIn bool, unless string) {
-	switch value, _ := linkerdAnnotation(v, linkerdPolicy); value {
+	switch value, _ := linkerdSetting(v, linkerdPolicy); value {
 	case "all-unauthenticated", "cluster-unauthenticated", "audit":
 		return true, ""
 	case "all-authenticated", "cluster-authenticated", "deny":
@@ -200,9 +214,18 @@ func linkerdAnnotation(v *view, key string) (string, bool) {
 	return ns.Annotations.Lookup(key)
 }
 
-// linkerdListed reports whether an annotation that lists ports has one.
+// linkerdSetting is linkerdAnnotation with what the mesh's installation states instead. Only verdicts ask it.
+func linkerdSetting(v *view, key string) (string, bool) {
+	if value, set := linkerdAnnotation(v, key); set {
+		return value, true
+	}
+	x := surroundings.Linkerd(&v.in.Around, key)
+	return x.Value, x.At != ""
+}
+
+// linkerdListed reports whether a setting that lists ports has one.
 func linkerdListed(v *view, key string, port int) bool {
-	value, _ := linkerdAnnotation(v, key)
+	value, _ := linkerdSetting(v, key)
 	return portList{key: key, ranges: true}.has(
 		field.KeyValues{{Key: key, Value: value}}.Note(nil),
 		port,
@@ -212,6 +235,9 @@ func linkerdListed(v *view, key string, port int) bool {
 func linkerdOpaqueTo(v *view, port int) bool {
 	if _, set := linkerdAnnotation(v, linkerdOpaque); set {
 		return linkerdListed(v, linkerdOpaque, port)
+	}
+	if _, set := linkerdSetting(v, linkerdOpaque); set {
+		return linkerdListed(v, linkerdOpaque, port) && v.declares(port)
 	}
 	return slices.Contains(linkerdOpaqueDefault, port) && v.declares(port)
 }

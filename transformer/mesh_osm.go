@@ -9,6 +9,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
@@ -68,6 +69,7 @@ func refineOSM(p passiveProxy, v *view, m *inspection) {
 			"%s makes %s's injector rewrite this pod's probes", said.at, p.title).
 			Why("That injector would send rewritten probes to themselves"))
 	}
+	defer func() { m.outcome = notExcluded(p, v, m.outcome) }()
 	switch _, proxy := v.proxyOf(p.isProxy); {
 	case proxy != nil: // it is in the template, so its injection is switched off
 		if m.optOut = nil; injects != nil {
@@ -80,5 +82,15 @@ func refineOSM(p passiveProxy, v *view, m *inspection) {
 			}
 			return world.Spared, "" // the mesh's injector rewrites it
 		})
+	}
+}
+
+// notExcluded returns the outcomes for probes, but for those on ports that Open Service Mesh captures in no pod.
+func notExcluded(p passiveProxy, v *view, outcome outcomeOf) outcomeOf {
+	return func(s *site) (world.Fate, string) {
+		if _, excludes := surroundings.OSMExcludes(&v.in.Around, s.dialed()); excludes && p.osmForm {
+			return world.Spared, ""
+		}
+		return outcome(s)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
@@ -169,6 +170,25 @@ func (m *inspection) capturedOutcome(v *view, captured outcomeOf) outcomeOf {
 		}
 		return f, unless
 	}
+}
+
+// A stated is a fact of a mesh that its installation states, in words.
+type stated struct {
+	surroundings.Stated
+	yes, no string
+}
+
+// statedWords words the facts that are known.
+func statedWords(all ...stated) (words []string) {
+	for _, x := range all {
+		switch x.Is {
+		case certain.Always:
+			words = append(words, x.yes+": "+x.At)
+		case certain.Never:
+			words = append(words, x.no+": "+x.At)
+		}
+	}
+	return words
 }
 
 // unreadableList returns the finding about a list with a bad item, of the

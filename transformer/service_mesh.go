@@ -75,6 +75,8 @@ type inspection struct {
 	// outcome returns what becomes of a probe as it was read, and, if that is not so in
 	// every world, the fact that decides.
 	outcome outcomeOf
+	// known returns what the mesh's installation states, with its sources; nil of Istio, whose facts have it.
+	known func() []string
 	// findings are about the labels and annotations themselves.
 	findings []Finding
 }

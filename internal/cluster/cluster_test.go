@@ -172,7 +172,7 @@ func TestMeshes(t *testing.T) {
 // Kinds that are read only if a mesh is there say what is unknown without them too.
 func TestUnknownWithoutKindsOfAMesh(t *testing.T) {
 	for kind, want := range map[string]string{
-		"ConfigMap":                    "whether Istio's injector rewrites probes",
+		"ConfigMap":                    "how the meshes are configured, such as whether Istio's injector rewrites probes",
 		"MutatingWebhookConfiguration": "which pods are injected, and by which revision",
 		"Node":                         "whether Istio's sidecars are native",
 	} {

@@ -44,11 +44,16 @@ var (
 var unknown = map[string]string{
 	"AuthProxyWorkload":            "which pods get Cloud SQL's proxy",
 	"AuthorizationPolicy":          "whether a policy denies probes",
-	"ConfigMap":                    "whether Istio's injector rewrites probes",
+	"ConfigMap":                    "how the meshes are configured, such as whether Istio's injector rewrites probes",
 	"EnvoyFilter":                  "what else refuses probes",
 	"HTTPRoute":                    "whether Linkerd admits a probe",
 	"Ingress":                      "whether a load balancer copies a probe",
 	"LimitRange":                   "whether the namespace admits probe-proxy",
+	"Mesh":                         "whether Kuma demands mTLS",
+	"MeshConfig":                   "which ports Open Service Mesh captures",
+	"MeshTLS":                      "whether Kuma demands mTLS",
+	"ProxyDefaults":                "whether Consul demands mTLS",
+	"ServiceDefaults":              "whether Consul demands mTLS",
 	"MutatingWebhookConfiguration": "which pods are injected, and by which revision",
 	"Namespace":                    "in which namespaces a mesh injects",
 	"NetworkAuthentication":        "whether Linkerd admits a probe",
@@ -102,7 +107,7 @@ func (r *reader) wanted() (all []need) {
 			case k.Scope == surroundings.OfName:
 				n.queries = (*reader).itself
 			case name == configMap:
-				n.phase, n.queries = named, r.configMaps(k)
+				n.phase, n.queries = named, (*reader).configMaps
 			}
 			add(n)
 		}
@@ -195,21 +200,21 @@ var configured = map[string][]string{
 	"kuma-control-plane":  {"kuma-control-plane-config"},
 }
 
-// configMaps returns what asks for the ConfigMaps of a kind, of the control planes that were found, one by
-// one: a Role that lists their names is enough. If no istiod was found, it may be of a cluster elsewhere.
-func (r *reader) configMaps(k *surroundings.Kind) func(*reader) []kubectl.Query {
-	return func(r *reader) (all []kubectl.Query) {
-		r.configMapsOf(func(namespace, name string) {
-			q := kubectl.Query{Namespace: namespace, Name: name}
-			if k.Counts(name) && !slices.Contains(all, q) {
-				all = append(all, q)
-			}
-		})
-		slices.SortFunc(all, func(a, b kubectl.Query) int {
-			return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
-		})
-		return all
-	}
+// configMaps asks for the ConfigMaps of the control planes that were found, one by one: a Role that lists their
+// names is enough. If no istiod was found, it may be of a cluster elsewhere.
+func (r *reader) configMaps() (all []kubectl.Query) {
+	counts := func(k *surroundings.Kind, name string) bool { return k.Names[0] == configMap && k.Counts(name) }
+	r.configMapsOf(func(namespace, name string) {
+		q := kubectl.Query{Namespace: namespace, Name: name}
+		doCount := func(k *surroundings.Kind) bool { return counts(k, name) }
+		if slices.ContainsFunc(surroundings.Rows(), doCount) && !slices.Contains(all, q) {
+			all = append(all, q)
+		}
+	})
+	slices.SortFunc(all, func(a, b kubectl.Query) int {
+		return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
+	})
+	return all
 }
 
 // configMapsOf names the ConfigMaps.

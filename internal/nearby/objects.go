@@ -21,7 +21,7 @@ func newObjects(k *surroundings.Kind) *objects {
 		l.words = []string{k.Mentions}
 	}
 	for _, name := range k.Named {
-		l.words = append(l.words, strings.TrimSuffix(name, "*"))
+		l.words = append(l.words, strings.Trim(name, "*"))
 	}
 	return l
 }

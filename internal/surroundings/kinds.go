@@ -39,8 +39,15 @@ var (
 	// The workloads that are no witnesses' makers: a cluster's are read anyhow, if there is to be something to say of them.
 	injectedTemplates = kind[injectedTemplate](Anywhere,
 		"Deployment.apps", "StatefulSet.apps", "DaemonSet.apps", "Job.batch", "Rollout.argoproj.io").mentioning(InjectedMark).inFiles()
-	nodes   = kind[node](Anywhere, "Node").from("status")
-	filters = kind[filter](OfNamespaceAndRoot,
+	meshControls = kind[meshControl](Anywhere, "Deployment.apps").
+			named("linkerd-destination", "kuma-control-plane", "*connect-injector")
+	meshConfigMaps   = kind[meshConfigMap](Anywhere, "ConfigMap").from("data").named("linkerd-config", "kuma-control-plane-config")
+	kumaMeshes       = kind[kumaMesh](Anywhere, "Mesh.kuma.io")
+	kumaTLSs         = kind[kumaTLS](Anywhere, "MeshTLS.kuma.io")
+	consulDefaultses = kind[consulDefaults](Anywhere, "ProxyDefaults.consul.hashicorp.com", "ServiceDefaults.consul.hashicorp.com")
+	osmConfigs       = kind[osmConfig](Anywhere, "MeshConfig.config.openservicemesh.io")
+	nodes            = kind[node](Anywhere, "Node").from("status")
+	filters          = kind[filter](OfNamespaceAndRoot,
 		"EnvoyFilter.networking.istio.io", "WasmPlugin.extensions.istio.io", "TrafficExtension.extensions.istio.io")
 	// OpenShift is any kind that only OpenShift has, among those that are found beside workloads.
 	OpenShift = kind[Object](Mark,
@@ -65,8 +72,8 @@ const (
 type Kind struct {
 	Scope Scope
 	Names []GroupKind
-	// Named are the names of the objects that count; one that ends in "*" stands for all that begin
-	// like it. All count without.
+	// Named are the names of the objects that count; one with a "*" at an end stands for all that begin
+	// or end like it. All count without.
 	Named []string
 	// Mentions is a text that all objects have which count; "" if any may.
 	Mentions string
@@ -147,7 +154,8 @@ func (k *Kind) Is(apiVersion, kind string) bool {
 func (k *Kind) Counts(name string) bool {
 	return len(k.Named) == 0 || slices.ContainsFunc(k.Named, func(n string) bool {
 		begin, isPrefix := strings.CutSuffix(n, "*")
-		return name == n || isPrefix && strings.HasPrefix(name, begin)
+		end, isSuffix := strings.CutPrefix(n, "*")
+		return name == n || isPrefix && strings.HasPrefix(name, begin) || isSuffix && strings.HasSuffix(name, end)
 	})
 }
 
