@@ -17,6 +17,7 @@ type istioDesired struct {
 	Object
 	Spec       field.Map   `json:"spec"`
 	HelmCharts []field.Map `json:"helmCharts"` // of a Kustomization
+	Status     field.Map   `json:"status"`
 	plane      plane
 }
 
@@ -39,8 +40,16 @@ func (d *istioDesired) complete() bool {
 		u, ok = d.ofFlux()
 	case "Application":
 		u, ok = d.ofArgoCD()
+	case "ApplicationSet":
+		d.Spec, _ = dig(d.Spec, "template", "spec").(field.Map)
+		u, ok = d.ofArgoCD()
 	case "HelmChart":
 		u, ok = d.ofK3s()
+	case "HelmChartConfig":
+		u, ok = d.ofK3s()
+		u.isOpen, ok = true, strings.Contains(d.Name, istiodChart) && len(u.values) > 0
+	case "ServiceMeshControlPlane":
+		u, ok = d.ofMaistra(), true
 	case "Kustomization":
 		u, ok = d.ofKustomize()
 	case "IstioOperator":
@@ -175,11 +184,31 @@ func (d *istioDesired) ofIstioctl() (u chartUse) {
 	return u
 }
 
-// ofSail reads an Istio of the Sail operator, whose revision has its name, unless each version has one.
+// ofSail reads an Istio of the Sail operator, whose revision has its name, or is in its status if each version has one.
 func (d *istioDesired) ofSail() (u chartUse, ok bool) {
 	u.values, _ = dig(d.Spec, "values").(field.Map)
 	u.version, u.revision = textOf(dig(d.Spec, "version")), d.Name
-	return u, textOf(dig(d.Spec, "updateStrategy", "type")) != "RevisionBased"
+	if textOf(dig(d.Spec, "updateStrategy", "type")) == "RevisionBased" {
+		u.revision = textOf(dig(d.Status, "activeRevisionName"))
+	}
+	return u, u.revision != ""
+}
+
+// ofMaistra reads a ServiceMeshControlPlane of OpenShift Service Mesh 2, whose revision has its name. `readiness` without
+// the field writes false, and without `readiness` only version 2.0 does (conversion/proxy.go in its operator).
+func (d *istioDesired) ofMaistra() (u chartUse) {
+	u.revision, u.isOpen = d.Name, true
+	version := textOf(dig(d.Spec, "version"))
+	readiness, has := dig(d.Spec, "proxy", "runtime", "readiness").(field.Map)
+	rewrites := dig(readiness, "rewriteApplicationProbes")
+	switch {
+	case has && rewrites == nil, !has && version == "v2.0":
+		rewrites = false
+	case !has && version != "":
+		rewrites = true
+	}
+	u.set("sidecarInjectorWebhook.rewriteAppHTTPProbe", rewrites)
+	return u
 }
 
 // mappingOf returns the mapping in a text; ok is false if there is a text and it has none that is known.
