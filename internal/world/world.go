@@ -131,7 +131,7 @@ func (c *Case) Refusal() string {
 
 // A caseFate is a case with the fate of a probe in it.
 type caseFate struct {
-	Case
+	*Case
 	Fate
 }
 
@@ -140,10 +140,11 @@ func (c caseFate) isSpared() bool { return c.Outcome == Unaffected }
 // Verdict returns what the fates of one probe in its cases come to: the outcome, why, and, if it is so
 // in some cases only, the fact that decides.
 func (f *Facts) Verdict(cases []Case, fate func(*Case) Fate) (worst Fate, unless string) {
-	var near, far []caseFate
+	near := make([]caseFate, 0, len(cases))
+	var far []caseFate
 	for i := range cases {
 		c := &cases[i]
-		x := caseFate{*c, fate(c)}
+		x := caseFate{c, fate(c)}
 		if c.Elsewhere != "" {
 			far = append(far, x)
 		} else {
@@ -250,7 +251,7 @@ func (f *Facts) deciding(fates []caseFate) string {
 			fixes = append(fixes, q.fix)
 		}
 		// What is left are the worlds in which that is so.
-		fates = slices.DeleteFunc(slices.Clone(fates), func(x caseFate) bool { return q.of(&x.Case) != value })
+		fates = slices.DeleteFunc(slices.Clone(fates), func(x caseFate) bool { return q.of(x.Case) != value })
 		if !slices.ContainsFunc(fates, caseFate.isSpared) {
 			break
 		}
@@ -326,8 +327,8 @@ func elsewhere(fates []caseFate) (name string) {
 // if it never is affected there for another reason.
 func agree(fates []caseFate, of func(*Case) bool) (value, decides bool) {
 	for _, value := range [...]bool{true, false} {
-		affected := func(x caseFate) bool { return !x.isSpared() && of(&x.Case) != value }
-		spared := func(x caseFate) bool { return x.isSpared() && of(&x.Case) != value }
+		affected := func(x caseFate) bool { return !x.isSpared() && of(x.Case) != value }
+		spared := func(x caseFate) bool { return x.isSpared() && of(x.Case) != value }
 		if !slices.ContainsFunc(fates, affected) && slices.ContainsFunc(fates, spared) {
 			return value, true
 		}

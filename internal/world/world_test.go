@@ -102,9 +102,9 @@ func TestTheVerdictNamesTheFactThatDecides(t *testing.T) {
 		held    = World{Injected: true, Holds: true}
 		does    = World{Injected: true, Rewrites: true}
 	)
-	in := func(w World, x Fate) caseFate { return caseFate{Case{World: w}, x} }
+	in := func(w World, x Fate) caseFate { return caseFate{&Case{World: w}, x} }
 	mtls := func(mode string, x Fate) caseFate {
-		return caseFate{Case{World: plain, MTLS: surroundings.MTLSMode{Mode: mode, At: "a policy"}}, x}
+		return caseFate{&Case{World: plain, MTLS: surroundings.MTLSMode{Mode: mode, At: "a policy"}}, x}
 	}
 	f := Facts{InjectionCure: "a Namespace"}
 	for _, c := range []struct {
@@ -135,35 +135,35 @@ func TestTheVerdictNamesTheFactThatDecides(t *testing.T) {
 			"Istio injects its sidecar and rewrites the probes, but it is neither native nor waited for (unknown: a Namespace; set `istio.injectorRewrites` and `istio.nativeSidecars` and `istio.holdApplicationUntilProxyStarts`)"},
 		{"mTLS decides", []caseFate{mtls(surroundings.MTLSPermissive, Spared), mtls(surroundings.MTLSStrict, fails), mtls(surroundings.MTLSDisable, Spared)}, fails,
 			"mTLS is strict for its port (unknown: write a single PeerAuthentication for it)"},
-		{"mTLS decides, and one mode is that of the options", []caseFate{mtls(surroundings.MTLSPermissive, Spared), {Case{World: plain, MTLS: surroundings.MTLSMode{Mode: surroundings.MTLSStrict}}, fails}}, fails,
+		{"mTLS decides, and one mode is that of the options", []caseFate{mtls(surroundings.MTLSPermissive, Spared), {&Case{World: plain, MTLS: surroundings.MTLSMode{Mode: surroundings.MTLSStrict}}, fails}}, fails,
 			"mTLS is strict for its port (unknown: set the namespace, here and in the PeerAuthentications, or `istio.mtls`)"},
-		{"the interface decides", []caseFate{mtls(surroundings.MTLSStrict, fails), {Case{World: plain, Uncaptured: true}, Spared}}, fails,
+		{"the interface decides", []caseFate{mtls(surroundings.MTLSStrict, fails), {&Case{World: plain, Uncaptured: true}, Spared}}, fails,
 			"the kubelet's connections come through no excluded interface (unknown: look in the cluster)"},
-		{"the Sidecar decides", []caseFate{mtls(surroundings.MTLSStrict, fails), {Case{World: plain, Unbound: true}, Spared}}, fails,
+		{"the Sidecar decides", []caseFate{mtls(surroundings.MTLSStrict, fails), {&Case{World: plain, Unbound: true}, Spared}}, fails,
 			"the Sidecar is about the pod (unknown: look in the cluster)"},
-		{"the Sidecar decides, the other way", []caseFate{mtls(surroundings.MTLSStrict, Spared), {Case{World: plain, Unbound: true, MTLS: surroundings.MTLSMode{Mode: surroundings.MTLSStrict, At: "a policy"}}, fails}}, fails,
+		{"the Sidecar decides, the other way", []caseFate{mtls(surroundings.MTLSStrict, Spared), {&Case{World: plain, Unbound: true, MTLS: surroundings.MTLSMode{Mode: surroundings.MTLSStrict, At: "a policy"}}, fails}}, fails,
 			"the Sidecar is not about the pod (unknown: look in the cluster)"},
-		{"the app decides", []caseFate{in(does, Spared), {Case{World: does, Answer: &local}, fails}}, fails,
+		{"the app decides", []caseFate{in(does, Spared), {&Case{World: does, Answer: &local}, fails}}, fails,
 			"the app listens only there (unknown: look at the app)"},
-		{"another folder decides", []caseFate{in(plain, fails), {Case{World: plain, Elsewhere: "Namespace x"}, Spared}, {Case{World: native, Elsewhere: "Namespace x"}, Spared}}, fails,
+		{"another folder decides", []caseFate{in(plain, fails), {&Case{World: plain, Elsewhere: "Namespace x"}, Spared}, {&Case{World: native, Elsewhere: "Namespace x"}, Spared}}, fails,
 			"Namespace x is about another cluster (unknown: it is in another folder; run on one stream of all that you apply together)"},
-		{"another folder does not decide alone", []caseFate{in(plain, fails), {Case{World: native, Elsewhere: "Namespace x"}, Spared}, in(native, Spared)}, fails,
+		{"another folder does not decide alone", []caseFate{in(plain, fails), {&Case{World: native, Elsewhere: "Namespace x"}, Spared}, in(native, Spared)}, fails,
 			"Istio's sidecar is not native (unknown: set `istio.nativeSidecars`)"},
-		{"what fails because of another folder does not decide", []caseFate{{Case{World: plain, Elsewhere: "Namespace x"}, fails}, in(native, Spared)}, Spared, ""},
-		{"the kind of sidecar or the CNI plugin decides", []caseFate{in(native, fails), {Case{World: plain, Early: true}, fails}, in(plain, Spared)}, fails,
+		{"what fails because of another folder does not decide", []caseFate{{&Case{World: plain, Elsewhere: "Namespace x"}, fails}, in(native, Spared)}, Spared, ""},
+		{"the kind of sidecar or the CNI plugin decides", []caseFate{in(native, fails), {&Case{World: plain, Early: true}, fails}, in(plain, Spared)}, fails,
 			"Istio's sidecar is native, or its CNI plugin redirects the pod's connections (unknown: look in the cluster)"},
-		{"the CNI plugin decides", []caseFate{{Case{World: plain, Early: true}, fails}, in(plain, Spared)}, fails, "Istio's CNI plugin redirects the pod's connections (unknown: look in the cluster)"},
-		{"the mode or the policy decides", []caseFate{mtls(surroundings.MTLSStrict, fails), {Case{World: plain, Answer: &refused}, fails}, mtls(surroundings.MTLSPermissive, Spared)}, fails,
+		{"the CNI plugin decides", []caseFate{{&Case{World: plain, Early: true}, fails}, in(plain, Spared)}, fails, "Istio's CNI plugin redirects the pod's connections (unknown: look in the cluster)"},
+		{"the mode or the policy decides", []caseFate{mtls(surroundings.MTLSStrict, fails), {&Case{World: plain, Answer: &refused}, fails}, mtls(surroundings.MTLSPermissive, Spared)}, fails,
 			"mTLS is strict for its port, or the policy and its rule are about it (unknown: look in the cluster)"},
-		{"the policy decides", []caseFate{{Case{World: plain, Answer: &refused}, fails}, mtls(surroundings.MTLSPermissive, Spared)}, fails,
+		{"the policy decides", []caseFate{{&Case{World: plain, Answer: &refused}, fails}, mtls(surroundings.MTLSPermissive, Spared)}, fails,
 			"the policy and its rule are about it (unknown: look in the cluster)"},
-		{"the policy or the token decides", []caseFate{{Case{World: plain, Answer: &refused}, fails}, {Case{World: plain, Answer: &another}, fails}, in(plain, Spared)}, fails,
+		{"the policy or the token decides", []caseFate{{&Case{World: plain, Answer: &refused}, fails}, {&Case{World: plain, Answer: &another}, fails}, in(plain, Spared)}, fails,
 			"its token is not valid, or the policy and its rule are about it (unknown: ask who issued it; look in the cluster)"},
-		{"the interface and the Sidecar decide together, and both are seen in the cluster", []caseFate{in(plain, fails), {Case{World: plain, Uncaptured: true}, Spared}, {Case{World: plain, Unbound: true}, Spared}}, fails,
+		{"the interface and the Sidecar decide together, and both are seen in the cluster", []caseFate{in(plain, fails), {&Case{World: plain, Uncaptured: true}, Spared}, {&Case{World: plain, Unbound: true}, Spared}}, fails,
 			"the kubelet's connections come through no excluded interface, and the Sidecar is about the pod (unknown: look in the cluster)"},
-		{"the kind of sidecar and the mode of the options decide together", []caseFate{in(native, Spared), {Case{World: plain, MTLS: surroundings.MTLSMode{Mode: surroundings.MTLSStrict}}, fails}, {Case{World: plain, MTLS: surroundings.MTLSMode{Mode: surroundings.MTLSPermissive}}, Spared}}, fails,
+		{"the kind of sidecar and the mode of the options decide together", []caseFate{in(native, Spared), {&Case{World: plain, MTLS: surroundings.MTLSMode{Mode: surroundings.MTLSStrict}}, fails}, {&Case{World: plain, MTLS: surroundings.MTLSMode{Mode: surroundings.MTLSPermissive}}, Spared}}, fails,
 			"Istio's sidecar is not native, and mTLS is strict for its port (unknown: set `istio.nativeSidecars` and the namespace, here and in the PeerAuthentications, or `istio.mtls`)"},
-		{"nothing decides alone", []caseFate{in(native, fails), in(held, Spared), in(plain, fails), in(out, fails), in(does, fails), mtls(surroundings.MTLSStrict, fails), {Case{World: held, Uncaptured: true}, fails}, in(native, Spared), in(plain, Spared), in(out, Spared), in(does, Spared), mtls(surroundings.MTLSStrict, Spared), {Case{World: held, Uncaptured: true}, Spared}}, fails,
+		{"nothing decides alone", []caseFate{in(native, fails), in(held, Spared), in(plain, fails), in(out, fails), in(does, fails), mtls(surroundings.MTLSStrict, fails), {&Case{World: held, Uncaptured: true}, fails}, in(native, Spared), in(plain, Spared), in(out, Spared), in(does, Spared), mtls(surroundings.MTLSStrict, Spared), {&Case{World: held, Uncaptured: true}, Spared}}, fails,
 			"the mesh is set up in one way and not in another"},
 	} {
 		got, unless := verdictOn(&f, c.fates)
@@ -229,7 +229,7 @@ func TestOnlyWhatCannotBeRevokedIsSure(t *testing.T) {
 			t.Errorf("%+v: %t", c.f, got)
 		}
 	}
-	fates := []caseFate{{Fate: Failing("x")}, {Case{Elsewhere: "a"}, Spared}, {Case{Elsewhere: "b"}, Spared}}
+	fates := []caseFate{{&Case{}, Failing("x")}, {&Case{Elsewhere: "a"}, Spared}, {&Case{Elsewhere: "b"}, Spared}}
 	if got := elsewhere(fates); got != "a" {
 		t.Errorf("%q is elsewhere", got)
 	}
@@ -239,7 +239,7 @@ func TestOnlyWhatCannotBeRevokedIsSure(t *testing.T) {
 func verdictOn(f *Facts, fates []caseFate) (Fate, string) {
 	var cases []Case
 	for _, x := range fates {
-		cases = append(cases, x.Case)
+		cases = append(cases, *x.Case)
 	}
 	next := 0
 	return f.Verdict(cases, func(*Case) Fate {
