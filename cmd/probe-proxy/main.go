@@ -281,7 +281,7 @@ func checkUser(uid, gid int) error {
 
 func listenError(port int, err error) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("port %d is taken: Istio's own sidecar, or what another mesh injects to answer probes, is probably in this pod; set `answeredBy: istio-proxy`, or another `port`, in the functionConfig of rewrite-probes, or leave the pod to the mesh with the annotation `rewrite-probes.io/rewrite: \"false\"`", port)
+		return fmt.Errorf("port %d is taken: another container of this pod listens there. Set another `port` in the functionConfig of rewrite-probes. If it is Istio's sidecar, set `answeredBy: istio-proxy`", port)
 	}
 	return fmt.Errorf("cannot listen on port %d: %w", port, err)
 }

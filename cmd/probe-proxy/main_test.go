@@ -24,8 +24,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil/golden"
 )
 
-const portTaken = "Istio's own sidecar, or what another mesh injects to answer probes, is probably in this pod; set `answeredBy: istio-proxy`, or another `port`, in the functionConfig of rewrite-probes, " +
-	"or leave the pod to the mesh with the annotation `rewrite-probes.io/rewrite: \"false\"`"
+const portTaken = "another container of this pod listens there. Set another `port` in the functionConfig of rewrite-probes. If it is Istio's sidecar, set `answeredBy: istio-proxy`"
 
 const livez = `{"/app-health/web/livez":{"httpGet":{"path":"/","port":%d,"scheme":"HTTP"},"timeoutSeconds":1}}`
 
@@ -39,7 +38,7 @@ func TestPort_taken(t *testing.T) {
 	if code := p.waitEnd(t); code != exitFailure {
 		t.Errorf("ended with %d, want exit code %d", code, exitFailure)
 	}
-	const want = "is taken: Istio's own sidecar, or what another mesh injects to answer probes, is probably in this pod; set `answeredBy: istio-proxy`, or another `port`, in the functionConfig of rewrite-probes, or leave the pod to the mesh with the annotation `rewrite-probes.io/rewrite: \"false\"`"
+	const want = "is taken: another container of this pod listens there. Set another `port` in the functionConfig of rewrite-probes. If it is Istio's sidecar, set `answeredBy: istio-proxy`"
 	if !strings.Contains(strings.ReplaceAll(p.Log(), `\`, ""), want) {
 		t.Errorf("message does not say %s: %s", want, p.Log())
 	}
