@@ -40,12 +40,12 @@ type Input struct {
 	Notes *Notes
 	// Texts are the texts that the plan's own edits replace, as far as undoing them would
 	// give others: see [WithTexts].
-	Texts []field.Text
+	Texts []field.WrittenText
 }
 
 // WithTexts returns the plan that keeps for restore the texts that its own edits replace,
 // which textsOf returns. What is kept may need an annotation, whose edits replace a text too.
-func WithTexts(plan func([]field.Text) Plan, textsOf func([]field.Edit) []field.Text) Plan {
+func WithTexts(plan func([]field.WrittenText) Plan, textsOf func([]field.Edit) []field.WrittenText) Plan {
 	p := plan(nil)
 	for kept := 0; ; {
 		texts := textsOf(p.Edits)

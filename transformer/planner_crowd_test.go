@@ -198,7 +198,7 @@ func (x *samples) crowded(what string, at scene, opts []option, known planners, 
 	before := fmt.Sprintf("%+v", in.Template) + fmt.Sprint(o.Value(nil))
 	again, _, _ := at.input()
 	with := func(p *transformer.Planner, in transformer.Input) transformer.Plan {
-		return transformer.WithTexts(func(texts []field.Text) transformer.Plan {
+		return transformer.WithTexts(func(texts []field.WrittenText) transformer.Plan {
 			in.Texts = texts
 			return do(p, in)
 		}, o.Texts)

@@ -410,7 +410,7 @@ func (x *samples) of(what, text, compare string, opts []option, do func(*transfo
 	if in.Shape.WorkloadMetadata {
 		in.Template.Metadata = *meta
 	}
-	plan := transformer.WithTexts(func(texts []field.Text) transformer.Plan {
+	plan := transformer.WithTexts(func(texts []field.WrittenText) transformer.Plan {
 		in.Texts = texts
 		return do(p, in)
 	}, o.Texts)

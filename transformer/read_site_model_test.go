@@ -393,14 +393,14 @@ func TestARecordIsNobodyElses(t *testing.T) {
 func TestAPlanIsMadeAgainForItsTexts(t *testing.T) {
 	for last := range 4 {
 		calls := 0
-		plan := func(texts []field.Text) Plan {
+		plan := func(texts []field.WrittenText) Plan {
 			calls++
 			if len(texts) != calls-1 {
 				t.Errorf("call %d has %d texts", calls, len(texts))
 			}
 			return Plan{Known: strconv.Itoa(len(texts))}
 		}
-		p := WithTexts(plan, func([]field.Edit) []field.Text { return make([]field.Text, min(calls, last)) })
+		p := WithTexts(plan, func([]field.Edit) []field.WrittenText { return make([]field.WrittenText, min(calls, last)) })
 		if calls != last+1 || p.Known != strconv.Itoa(last) {
 			t.Errorf("%d texts: %d plans, the last one with %s", last, calls, p.Known)
 		}

@@ -162,7 +162,7 @@ func runAmong(t testing.TB, around beside.Source, yaml string, do func(*transfor
 		}
 		in.Around = surroundings.New(&objects)
 		in.Source = o.Value
-		plan := func(texts []field.Text) transformer.Plan {
+		plan := func(texts []field.WrittenText) transformer.Plan {
 			in.Texts = texts
 			return do(p, in)
 		}

@@ -116,7 +116,7 @@ func annotationTexts(w *draft, user, written field.KeyValues) (texts field.Map) 
 }
 
 // textAt returns the text that the edits replace at a path, if undoing them would write another; else "".
-func textAt(texts []field.Text, path field.Path) string {
+func textAt(texts []field.WrittenText, path field.Path) string {
 	for _, t := range texts {
 		if slices.Equal(t.Path, path) {
 			return t.Text
@@ -136,8 +136,8 @@ func envoyOriginals(sites []*site) field.Value {
 
 // textsByContainer returns the texts that the edits replace in each container, and those of what the
 // containers are in.
-func (w *draft) textsByContainer() (by map[pod.Ref][]field.Text, around []field.Text) {
-	by = make(map[pod.Ref][]field.Text)
+func (w *draft) textsByContainer() (by map[pod.Ref][]field.WrittenText, around []field.WrittenText) {
+	by = make(map[pod.Ref][]field.WrittenText)
 	list := len(w.spec)
 	for _, t := range w.in.Texts {
 		switch {
@@ -155,7 +155,7 @@ func (w *draft) textsByContainer() (by map[pod.Ref][]field.Text, around []field.
 // textsIn returns, of what is replaced in a container and around it, the texts of a handler's fields that
 // restore would write in another way, and of an alias for the handler. A mesh's own tool may have left
 // some of the fields as their author wrote them.
-func (s *site) textsIn(replaced []field.Text) field.KeyValues {
+func (s *site) textsIn(replaced []field.WrittenText) field.KeyValues {
 	texts := slices.Clip(s.texts)
 	for _, t := range replaced {
 		key := t.Path[len(t.Path)-1].Key

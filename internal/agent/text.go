@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// A Text is the last error that was logged. The zero value is none.
-type Text struct{ last string }
+// A LastError is the last error that was logged. The zero value is none.
+type LastError struct{ last string }
 
 // Another reports whether a text is another than the last one, which it then is.
 // Times and addresses do not count: each attempt has its own.
-func (t *Text) Another(text string) bool {
+func (t *LastError) Another(text string) bool {
 	hasColon := func(word string) bool {
 		return strings.Contains(strings.TrimRight(word, ":,;"), ":")
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 func TestTimesAndAddressesMakeNoOtherError(t *testing.T) {
-	var text agent.Text
+	var text agent.LastError
 	for _, c := range []struct {
 		text string
 		want bool

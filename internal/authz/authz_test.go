@@ -12,7 +12,7 @@ import (
 func probe() *Request {
 	return &Request{
 		Method: "GET", Path: Known("/healthz?full=1"), Host: HostOf("8080"), Port: 8080,
-		Header: map[string][]Text{"user-agent": {Begins("kube-probe/1.")}, "x-a": {Known("b"), Known("c")}, "x-empty": {Known("")}},
+		Header: map[string][]PartialText{"user-agent": {Begins("kube-probe/1.")}, "x-a": {Known("b"), Known("c")}, "x-empty": {Known("")}},
 	}
 }
 
@@ -347,7 +347,7 @@ func TestATextMatchesAsAllThatItMayBe(t *testing.T) {
 						case some:
 							want = certain.Maybe
 						}
-						if got := (Text{start, end, fits}).matches(pattern); got != want {
+						if got := (PartialText{start, end, fits}).matches(pattern); got != want {
 							t.Errorf("%q, %s and %q match %q: %v, want %v", start, name, end, pattern, got, want)
 						}
 						count[want]++

@@ -17,10 +17,10 @@ type Request struct {
 	// alone.
 	TCP    bool
 	Method string
-	Path   Text              // as it is sent, with its query
-	Host   Text              // the header Host, or :authority
-	Header map[string][]Text // the values of the other headers by name in lower case
-	Port   int               // of the pod
+	Path   PartialText              // as it is sent, with its query
+	Host   PartialText              // the header Host, or :authority
+	Header map[string][]PartialText // the values of the other headers by name in lower case
+	Port   int                      // of the pod
 	// HasToken is set if the request has a token, of which nothing else is known.
 	HasToken bool
 	// The addresses of the kubelet and of the pod; the zero value is not known.

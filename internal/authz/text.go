@@ -7,31 +7,31 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 )
 
-// A Text is what is known of a text in a request: it begins and ends in a certain way, and
+// A PartialText is what is known of a text in a request: it begins and ends in a certain way, and
 // what is between may be anything that fits.
-type Text struct {
+type PartialText struct {
 	start, end string
 	// fits reports whether a text may be between; nil if nothing is.
 	fits func(between string, whole bool) bool
 }
 
 // Known returns a text that is known.
-func Known(s string) Text { return Text{start: s} }
+func Known(s string) PartialText { return PartialText{start: s} }
 
 // Begins returns a text of which only the beginning is known.
-func Begins(s string) Text {
-	return Text{start: s, fits: func(string, bool) bool { return true }}
+func Begins(s string) PartialText {
+	return PartialText{start: s, fits: func(string, bool) bool { return true }}
 }
 
 // IsKnown reports whether the whole text is known.
-func (t Text) IsKnown() bool { return t.fits == nil }
+func (t PartialText) IsKnown() bool { return t.fits == nil }
 
 // String returns what is known of the text.
-func (t Text) String() string { return t.start + t.end }
+func (t PartialText) String() string { return t.start + t.end }
 
 // HostOf returns the Host that a client sends to an address that is not known, with the port.
-func HostOf(port string) Text {
-	return Text{end: ":" + port, fits: fitsAddress}
+func HostOf(port string) PartialText {
+	return PartialText{end: ":" + port, fits: fitsAddress}
 }
 
 // fitsAddress reports whether a text may be the address of a pod, or a part of it.
@@ -44,13 +44,13 @@ func fitsAddress(s string, whole bool) bool {
 }
 
 // lower returns the text in lower case.
-func (t Text) lower() Text {
+func (t PartialText) lower() PartialText {
 	t.start, t.end = strings.ToLower(t.start), strings.ToLower(t.end)
 	return t
 }
 
 // matches returns whether the text matches a pattern: "x", "x*", "*x" or "*".
-func (t Text) matches(pattern string) certain.Certainty {
+func (t PartialText) matches(pattern string) certain.Certainty {
 	switch {
 	case pattern == "*":
 		return certain.Of(t.start+t.end != "" || t.fits != nil)
@@ -62,7 +62,7 @@ func (t Text) matches(pattern string) certain.Certainty {
 	return t.is(pattern)
 }
 
-func (t Text) is(s string) certain.Certainty {
+func (t PartialText) is(s string) certain.Certainty {
 	if t.fits == nil {
 		return certain.Of(s == t.start+t.end)
 	}
@@ -71,7 +71,7 @@ func (t Text) is(s string) certain.Certainty {
 	return atMost(ok && fits && t.fits(between, true))
 }
 
-func (t Text) hasPrefix(s string) certain.Certainty {
+func (t PartialText) hasPrefix(s string) certain.Certainty {
 	if t.fits == nil {
 		return certain.Of(strings.HasPrefix(t.start+t.end, s))
 	}
@@ -82,7 +82,7 @@ func (t Text) hasPrefix(s string) certain.Certainty {
 	return atMost(ok && t.fits(strings.TrimSuffix(between, t.end), false))
 }
 
-func (t Text) hasSuffix(s string) certain.Certainty {
+func (t PartialText) hasSuffix(s string) certain.Certainty {
 	if t.fits == nil {
 		return certain.Of(strings.HasSuffix(t.start+t.end, s))
 	}

@@ -237,8 +237,8 @@ type Edit struct {
 	Texts KeyValues
 }
 
-// A Text is an entry of a mapping as its author wrote it.
-type Text struct {
+// A WrittenText is an entry of a mapping as its author wrote it.
+type WrittenText struct {
 	Path Path
 	Text string
 }

@@ -26,7 +26,7 @@ func Of(h *pod.Handler, isHook bool, port int) *Call {
 		return &Call{isGRPC: true, isHTTP2: true, words: "request", Request: authz.Request{
 			TCP:    h.GRPC.Mode == prober.GRPCTLS,
 			Method: "POST", Path: authz.Known("/grpc.health.v1.Health/Check"), Host: authz.HostOf(strconv.Itoa(port)), Port: port,
-			Header: map[string][]authz.Text{
+			Header: map[string][]authz.PartialText{
 				"user-agent": {authz.Begins("kube-probe/1.")}, "content-type": {authz.Known("application/grpc")},
 				"te": {authz.Known("trailers")}, "grpc-timeout": {authz.Begins("")},
 			},
@@ -53,10 +53,10 @@ func Rewritten(path string, port int) *Call {
 func get(path string, headers []pod.HTTPHeader, agent string, port int) *Call {
 	c := &Call{Request: authz.Request{
 		Method: "GET", Path: sentPath(path), Host: authz.HostOf(strconv.Itoa(port)), Port: port,
-		Header: make(map[string][]authz.Text),
+		Header: make(map[string][]authz.PartialText),
 	}}
 	_, c.query, _ = strings.Cut(path, "?")
-	byDefault := map[string]authz.Text{"user-agent": authz.Begins(agent), "accept": authz.Known("*/*")}
+	byDefault := map[string]authz.PartialText{"user-agent": authz.Begins(agent), "accept": authz.Known("*/*")}
 	sent := map[string][]string{"user-agent": nil, "accept": nil, "host": nil}
 	for _, h := range headers {
 		name := strings.ToLower(h.Name)
@@ -69,7 +69,7 @@ func get(path string, headers []pod.HTTPHeader, agent string, port int) *Call {
 		switch _, isAlone := byDefault[name]; {
 		case name == "host":
 		case isAlone && values == nil:
-			c.Header[name] = []authz.Text{byDefault[name]}
+			c.Header[name] = []authz.PartialText{byDefault[name]}
 		case isAlone && values[0] == "": // asks the client to leave it out
 		default:
 			for _, v := range values {
@@ -81,7 +81,7 @@ func get(path string, headers []pod.HTTPHeader, agent string, port int) *Call {
 }
 
 // sentPath returns a path as the kubelet sends it.
-func sentPath(path string) authz.Text {
+func sentPath(path string) authz.PartialText {
 	if pod.IsVariable(path) {
 		return authz.Begins("/")
 	}
@@ -97,7 +97,7 @@ func sentPath(path string) authz.Text {
 }
 
 // sentText returns the value of a header as Go's client sends it. Nothing is known of one with a variable.
-func sentText(value string) authz.Text {
+func sentText(value string) authz.PartialText {
 	if pod.IsVariable(value) {
 		return authz.Begins("")
 	}

@@ -52,7 +52,7 @@ func (l *Listener) token(c *Call) token {
 }
 
 // tokens returns what a call has where a rule looks for tokens.
-func (c *Call) tokens(r *surroundings.JWTRule) (all []authz.Text) {
+func (c *Call) tokens(r *surroundings.JWTRule) (all []authz.PartialText) {
 	from := r.FromHeaders
 	params := r.FromParams
 	if len(from)+len(params)+len(r.FromCookies) == 0 {
@@ -81,7 +81,7 @@ func (c *Call) tokens(r *surroundings.JWTRule) (all []authz.Text) {
 }
 
 // prefixed returns what follows a prefix in the values of a header.
-func (c *Call) prefixed(name, prefix string) (all []authz.Text) {
+func (c *Call) prefixed(name, prefix string) (all []authz.PartialText) {
 	for _, v := range c.Header[strings.ToLower(name)] {
 		if !v.IsKnown() {
 			all = append(all, v)
@@ -93,7 +93,7 @@ func (c *Call) prefixed(name, prefix string) (all []authz.Text) {
 }
 
 // isMalformed returns whether a text is no JSON Web Token: three parts, of which the first two are objects.
-func isMalformed(t authz.Text) certain.Certainty {
+func isMalformed(t authz.PartialText) certain.Certainty {
 	if !t.IsKnown() {
 		return certain.Maybe
 	}

@@ -87,7 +87,7 @@ func editsOf(t *yaml.Tree) [][]field.Edit {
 }
 
 // opposite returns the opposite of an edit that sets or deletes one entry; nil of others.
-func opposite(o *Object, edits []field.Edit, texts []field.Text) []field.Edit {
+func opposite(o *Object, edits []field.Edit, texts []field.WrittenText) []field.Edit {
 	e := edits[0]
 	last := len(e.Path) - 1
 	before, found := o.Value(e.Path)

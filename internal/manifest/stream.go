@@ -23,8 +23,8 @@ type Stream struct {
 
 	name string
 	in   []byte
-	text yaml.Text // the input as YAML
-	eol  string    // what its lines end with, CRLF or LF: the first counts
+	text yaml.Checked // the input as YAML
+	eol  string       // what its lines end with, CRLF or LF: the first counts
 
 	addedEnd   int  // how many bytes at the end were added: the line end that the input lacks
 	endsInText bool // that line end would become text of a block scalar if anything came behind it

@@ -19,7 +19,7 @@ import (
 // entry that will be gone, and ends with a carriage return if its line ends with LF and the
 // object's with CRLF, or the other way round. Its other lines are indented as if its key were
 // in column 0.
-func (o *Object) Texts(edits []field.Edit) []field.Text {
+func (o *Object) Texts(edits []field.Edit) []field.WrittenText {
 	t, err := o.load()
 	if err != nil {
 		return nil
@@ -42,7 +42,7 @@ func (o *Object) Texts(edits []field.Edit) []field.Text {
 
 // texts appends the texts below an entry or item, at a path, that keeps some of its contents. (An entry that is
 // passed by value is not on the heap.)
-func (p entryText) texts(to []field.Text, o *editNode, at field.Path) []field.Text {
+func (p entryText) texts(to []field.WrittenText, o *editNode, at field.Path) []field.WrittenText {
 	item := int32(-1) // the index before the edits
 	for _, k := range o.children {
 		if k.node != 0 {
@@ -82,7 +82,7 @@ func (p *entryText) losesMergeKeys() bool {
 const maxLinked = 1 << 10
 
 // note appends the text of an entry unless undoing its edit would give the same.
-func (p entryText) note(to []field.Text, k *editNode, path field.Path) []field.Text {
+func (p entryText) note(to []field.WrittenText, k *editNode, path field.Path) []field.WrittenText {
 	isLinked := k.open && p.Marks&yaml.HasMergeKey != 0
 	if p.Child != 0 && !isLinked ||
 		!k.deleted && p.comesBack(k.value(p.t)) {
@@ -99,7 +99,7 @@ func (p entryText) note(to []field.Text, k *editNode, path field.Path) []field.T
 	for i := range path {
 		path[i].Key = strings.Clone(path[i].Key)
 	}
-	return append(to, field.Text{Path: path, Text: above + text + below})
+	return append(to, field.WrittenText{Path: path, Text: above + text + below})
 }
 
 // An entryText is an entry of a mapping, or an item of a list, in an object's text.

@@ -73,7 +73,7 @@ func TestTexts(t *testing.T) {
 }
 
 // textIn returns the text of an entry; "" if there is none.
-func textIn(texts []field.Text, key string) string {
+func textIn(texts []field.WrittenText, key string) string {
 	for _, t := range texts {
 		if t.Path[len(t.Path)-1].Key == key {
 			return t.Text
@@ -393,7 +393,7 @@ func TestTheTextOfAMappingWithAMergeKeyIsKept(t *testing.T) {
 		o := s.Objects()[0]
 		edits := []field.Edit{{Op: field.Set, Path: path, Value: "/b"}}
 		texts := o.Texts(edits)
-		has := slices.ContainsFunc(texts, func(x field.Text) bool { return x.Text == linked })
+		has := slices.ContainsFunc(texts, func(x field.WrittenText) bool { return x.Text == linked })
 		if want := size <= 1024; has != want {
 			t.Errorf("%d bytes: the text is kept: %t, want %t: %q", size, has, want, texts)
 		}

@@ -44,11 +44,11 @@ func (p *envoyProbe) request(podIP, nodeIP string) *authz.Request {
 	q := &authz.Request{
 		Method: "GET", Path: authz.Known(p.Path), Host: authz.HostOf(strconv.Itoa(p.Port)), Port: p.Port,
 		TCP:    p.Scheme == "HTTPS" || p.Declared == "tcp",
-		Header: map[string][]authz.Text{"user-agent": {authz.Begins("kube-probe/1.")}},
+		Header: map[string][]authz.PartialText{"user-agent": {authz.Begins("kube-probe/1.")}},
 	}
 	if p.Kind == "grpc" {
 		q.Method, q.Path = "POST", authz.Known("/grpc.health.v1.Health/Check")
-		q.Header["user-agent"] = []authz.Text{authz.Known("curl/8")}
+		q.Header["user-agent"] = []authz.PartialText{authz.Known("curl/8")}
 	}
 	if podIP != "" {
 		q.Source, q.Destination = netip.MustParseAddr(nodeIP), netip.MustParseAddr(podIP)

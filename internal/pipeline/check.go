@@ -34,7 +34,7 @@ var withOwnFix = []reason.Key{reason.AimsAtProbePort, reason.InjectorRewrites, r
 // open, unless somebody has asked to leave it alone. If only Istio's injector decides, the report of the
 // run folds all such messages ([report.Report.FoldInjector]). It also reports the mistakes in the template
 // that a new run would repair.
-func (r *run) judge(t *report.Template) {
+func (r *run) judge(t *report.PlannedTemplate) {
 	for _, f := range t.Repairs {
 		m := report.NewMessage(f.Reason, f.Text)
 		m.Text.Fix = runFix
@@ -90,7 +90,7 @@ func isHarmfulOptOut(p *transformer.Verdict) bool {
 }
 
 // certainText says what happens to a probe in every case.
-func certainText(t *report.Template, p *transformer.Verdict, happens string) reason.Text {
+func certainText(t *report.PlannedTemplate, p *transformer.Verdict, happens string) reason.Text {
 	text := reason.NewText("%s %s", p.Before, happens)
 	if p.StrictTLS == world.Fails {
 		text.What += " " + p.Where()
@@ -107,7 +107,7 @@ func certainText(t *report.Template, p *transformer.Verdict, happens string) rea
 }
 
 // isJudged reports whether check says of the probe of a finding that it fails or passes falsely.
-func isJudged(t report.Template, f *transformer.Finding) bool {
+func isJudged(t report.PlannedTemplate, f *transformer.Finding) bool {
 	return slices.ContainsFunc(t.Probes, func(p transformer.Verdict) bool {
 		_, wrong := outcomeWords[p.StrictTLS]
 		return wrong && p.If == "" && slices.Equal(p.Field, f.Field)
@@ -115,7 +115,7 @@ func isJudged(t report.Template, f *transformer.Finding) bool {
 }
 
 // findingAt returns the worst finding at a field; nil if there is none.
-func findingAt(t *report.Template, at field.Path) *transformer.Finding {
+func findingAt(t *report.PlannedTemplate, at field.Path) *transformer.Finding {
 	for i := range t.Findings { // sorted by severity
 		if slices.Equal(t.Findings[i].Field, at) {
 			return &t.Findings[i]
@@ -125,7 +125,7 @@ func findingAt(t *report.Template, at field.Path) *transformer.Finding {
 }
 
 // possibleText says what happens to a probe if something holds that is unknown.
-func possibleText(t *report.Template, p *transformer.Verdict, happens string) reason.Text {
+func possibleText(t *report.PlannedTemplate, p *transformer.Verdict, happens string) reason.Text {
 	text := reason.NewText("%s %s, if %s", p.Before, happens, p.If)
 	text.Why = reason.Capital(p.Why)
 	if t.WasRewritten {

@@ -13,7 +13,7 @@ import (
 var sopsMAC = field.NewPath("sops", "mac")
 
 // keepEncrypted takes the edits out of the plans for an object that SOPS has encrypted.
-func keepEncrypted(o *manifest.Object, plans []report.Template) {
+func keepEncrypted(o *manifest.Object, plans []report.PlannedTemplate) {
 	for i := range plans {
 		p := &plans[i]
 		if len(p.Edits) == 0 {

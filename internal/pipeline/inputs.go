@@ -52,7 +52,7 @@ func objectsOf(streams []*manifest.Stream) iter.Seq[*manifest.Object] {
 
 // podTemplate returns what the planner must know about a pod template.
 func (in *inputs) podTemplate(
-	o *manifest.Object, owner *field.Metadata, ref workload.Template,
+	o *manifest.Object, owner *field.Metadata, ref workload.TemplatePlace,
 ) (transformer.Input, error) {
 	t := transformer.Input{
 		Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *owner,

@@ -219,7 +219,7 @@ func valueOf(o *manifest.Object) (v field.Value, err error) {
 
 // take adds the patch for an object that its plans edit, or that tests that there still is
 // nothing to edit. One that is not guarded has no edits.
-func (m *patchMaker) take(s *subject, plans []report.Template, _ int) (changed bool) {
+func (m *patchMaker) take(s *subject, plans []report.PlannedTemplate, _ int) (changed bool) {
 	if m.object == nil {
 		return false
 	}
@@ -252,7 +252,7 @@ func (m *patchMaker) take(s *subject, plans []report.Template, _ int) (changed b
 	if len(p.Operations) > 0 && (changed || !patches.IsTest(s.Object)) {
 		m.set.Patches = append(m.set.Patches, p)
 	}
-	wasRewritten := func(t report.Template) bool { return t.WasRewritten }
+	wasRewritten := func(t report.PlannedTemplate) bool { return t.WasRewritten }
 	if !changed && slices.ContainsFunc(plans, wasRewritten) {
 		m.set.Rewritten = append(m.set.Rewritten, p.Target)
 	}

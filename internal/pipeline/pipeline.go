@@ -260,7 +260,7 @@ func (r *run) planObject(s *subject) {
 
 // keep counts a planned template, judges it, and keeps of it what the report of the run shows. Where
 // there are very many templates, that takes most of the memory.
-func (r *run) keep(s *subject, planned report.Template) {
+func (r *run) keep(s *subject, planned report.PlannedTemplate) {
 	if r.wants.Fates {
 		r.judge(&planned)
 		planned.Edits, planned.Findings = nil, nil
@@ -273,7 +273,7 @@ func (r *run) keep(s *subject, planned report.Template) {
 
 // plans returns a plan for each pod template of an object and the templates, or
 // the one plan for a group of virtual machines.
-func (r *run) plans(s *subject) ([]report.Template, []workload.Template, error) {
+func (r *run) plans(s *subject) ([]report.PlannedTemplate, []workload.TemplatePlace, error) {
 	if s.class == workload.WorkloadGroup {
 		g, err := r.group(s.Object, s.meta)
 		if err != nil {
@@ -281,14 +281,14 @@ func (r *run) plans(s *subject) ([]report.Template, []workload.Template, error) 
 		}
 		t := r.planned(s, field.NewPath("spec"), &groupPlanning{g, r.spec.Rewrite})
 		t.IsWorkloadGroup = true
-		return []report.Template{t}, nil, nil
+		return []report.PlannedTemplate{t}, nil, nil
 	}
 	templates, err := workload.Templates(s.Object, r.custom)
 	if err != nil {
 		return nil, nil, err
 	}
 	r.notePathUses(s, templates)
-	plans := make([]report.Template, len(templates))
+	plans := make([]report.PlannedTemplate, len(templates))
 	for i, ref := range templates {
 		if plans[i], err = r.planTemplate(s, ref); err != nil {
 			return nil, nil, err
@@ -297,10 +297,10 @@ func (r *run) plans(s *subject) ([]report.Template, []workload.Template, error) 
 	return plans, templates, nil
 }
 
-func (r *run) planTemplate(s *subject, ref workload.Template) (report.Template, error) {
+func (r *run) planTemplate(s *subject, ref workload.TemplatePlace) (report.PlannedTemplate, error) {
 	in, err := r.podTemplate(s.Object, s.meta, ref)
 	if err != nil {
-		return report.Template{}, err
+		return report.PlannedTemplate{}, err
 	}
 	in.OnlyEdits = r.wants.Edits
 	p := &podPlanning{r.planner, in}
@@ -317,8 +317,8 @@ func (r *run) planTemplate(s *subject, ref workload.Template) (report.Template, 
 }
 
 // planned returns the plan that the run wants, with what the report shows beside it.
-func (r *run) planned(s *subject, path field.Path, p planning) report.Template {
-	t := report.Template{Object: s.refer(), Path: path}
+func (r *run) planned(s *subject, path field.Path, p planning) report.PlannedTemplate {
+	t := report.PlannedTemplate{Object: s.refer(), Path: path}
 	if r.wants.Originals {
 		t.Plan = p.restore()
 	} else {

@@ -14,13 +14,13 @@ type sink interface {
 	plan(s *subject, p planning) transformer.Plan
 	// take carries out all plans for an object, none of which has failed, and reports whether they
 	// change it. The messages of the run about the object start at the given one.
-	take(s *subject, plans []report.Template, first int) (changed bool)
+	take(s *subject, plans []report.PlannedTemplate, first int) (changed bool)
 }
 
 // A planning makes the plan for one part of an object: a pod template, or all of a WorkloadGroup.
 type planning interface {
 	restore() transformer.Plan
-	rewrite(texts []field.Text) transformer.Plan
+	rewrite(texts []field.WrittenText) transformer.Plan
 	note() // notes from now on what a plan reads, and records nothing for restore
 	reads(p *transformer.Plan) transformer.Reads
 }
@@ -32,7 +32,7 @@ type podPlanning struct {
 
 func (p *podPlanning) restore() transformer.Plan { return p.planner.Restore(p.in) }
 
-func (p *podPlanning) rewrite(texts []field.Text) transformer.Plan {
+func (p *podPlanning) rewrite(texts []field.WrittenText) transformer.Plan {
 	p.in.Texts = texts
 	return p.planner.Plan(p.in)
 }
@@ -53,7 +53,7 @@ type groupPlanning struct {
 
 func (p *groupPlanning) restore() transformer.Plan { return vm.Restore(p.Group) }
 
-func (p *groupPlanning) rewrite(texts []field.Text) transformer.Plan {
+func (p *groupPlanning) rewrite(texts []field.WrittenText) transformer.Plan {
 	p.Texts = texts
 	return vm.Plan(p.Group, p.types)
 }
@@ -73,7 +73,7 @@ func (e *editor) plan(s *subject, p planning) transformer.Plan {
 	return transformer.WithTexts(p.rewrite, s.Texts)
 }
 
-func (e *editor) take(s *subject, plans []report.Template, first int) (changed bool) {
+func (e *editor) take(s *subject, plans []report.PlannedTemplate, first int) (changed bool) {
 	edits := editsOf(plans)
 	if len(edits) == 0 || e.looks {
 		return len(edits) > 0
@@ -92,7 +92,7 @@ func (e *editor) take(s *subject, plans []report.Template, first int) (changed b
 	return true
 }
 
-func editsOf(plans []report.Template) (edits []field.Edit) {
+func editsOf(plans []report.PlannedTemplate) (edits []field.Edit) {
 	for _, p := range plans {
 		edits = append(edits, p.Edits...)
 	}
@@ -106,7 +106,7 @@ var doneReasons = map[transformer.State]reason.Key{
 
 // reportRewritten adds a message for every probe that was changed, for the
 // results of a ResourceList.
-func (e *editor) reportRewritten(plans []report.Template) {
+func (e *editor) reportRewritten(plans []report.PlannedTemplate) {
 	for _, plan := range plans {
 		for _, p := range plan.Probes {
 			key, done := doneReasons[p.State]

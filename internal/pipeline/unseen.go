@@ -17,7 +17,7 @@ import (
 
 // reportUnseen warns of everything in an object that looks like a probe and is in
 // none of its templates, and of a kind that does not exist.
-func (r *run) reportUnseen(s *subject, templates []workload.Template) {
+func (r *run) reportUnseen(s *subject, templates []workload.TemplatePlace) {
 	o := s.Object
 	if s.class == workload.WorkloadGroup {
 		return // it makes no pods, and its one probe is checked
@@ -253,7 +253,7 @@ type pathUse struct {
 	*subject
 }
 
-func (r *run) notePathUses(s *subject, templates []workload.Template) {
+func (r *run) notePathUses(s *subject, templates []workload.TemplatePlace) {
 	for i, c := range r.custom {
 		use := &r.pathUses[i]
 		if use.found ||
@@ -264,7 +264,7 @@ func (r *run) notePathUses(s *subject, templates []workload.Template) {
 		if use.subject == nil {
 			use.subject = s
 		}
-		use.found = slices.ContainsFunc(templates, func(t workload.Template) bool {
+		use.found = slices.ContainsFunc(templates, func(t workload.TemplatePlace) bool {
 			return slices.Equal(t.Path.Pattern(), c.Pattern)
 		})
 	}

@@ -338,7 +338,7 @@ func (r *Report) next() string {
 
 // notes returns what else a reader should know of who answers; and, if all is asked for, what is known of the mesh
 // around a template, each fact by itself. What is not known is among the causes.
-func (t *Template) notes(all bool) (notes []string) {
+func (t *PlannedTemplate) notes(all bool) (notes []string) {
 	if known, isKnown := strings.CutPrefix(t.Known, "known: "); isKnown && all {
 		notes = strings.Split(known, "; ")
 	}

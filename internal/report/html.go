@@ -92,7 +92,7 @@ var pageFuncs = template.FuncMap{
 		return escaped(o.Kind + "/" + o.Namespace + "/" + o.Name)
 	},
 	"classes": classNames,
-	"bare":    func(all []*Template) []*Template { return all[:min(len(all), mostOnPage)] },
+	"bare":    func(all []*PlannedTemplate) []*PlannedTemplate { return all[:min(len(all), mostOnPage)] },
 	"infos":   func(all []Message) []Message { return all[:min(len(all), mostOnPage)] },
 	"left":    func(all int) int { return max(0, all-mostOnPage) },
 	"most":    func() int { return mostOnPage },

@@ -29,7 +29,7 @@ const (
 
 // of returns what the plan changes in the text of the object, escaped: old lines, new lines, and a few around
 // them; "" if it changes nothing.
-func (d *pageDiffs) of(t *Template) template.HTML {
+func (d *pageDiffs) of(t *PlannedTemplate) template.HTML {
 	if t.Text == nil {
 		return ""
 	}

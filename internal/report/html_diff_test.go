@@ -11,7 +11,7 @@ import (
 func diffsOf(texts ...[2]string) (all []string) {
 	d := &pageDiffs{}
 	for i, text := range texts {
-		t := &Template{Object: &Object{Kind: "Pod", Name: fmt.Sprint("web", i)}}
+		t := &PlannedTemplate{Object: &Object{Kind: "Pod", Name: fmt.Sprint("web", i)}}
 		t.Text = func() (before, after []byte, err error) { return []byte(text[0]), []byte(text[1]), nil }
 		all = append(all, string(d.of(t)))
 	}
@@ -25,10 +25,10 @@ func TestTheDiffOfAPage(t *testing.T) {
 	if got[0] != want || got[1] != "" {
 		t.Errorf("%q\nwant\n%q", got, want)
 	}
-	if (&pageDiffs{}).of(&Template{}) != "" {
+	if (&pageDiffs{}).of(&PlannedTemplate{}) != "" {
 		t.Error("what does not change has a diff")
 	}
-	failing := &Template{Text: func() (before, after []byte, err error) { return nil, nil, errors.New("<odd>") }}
+	failing := &PlannedTemplate{Text: func() (before, after []byte, err error) { return nil, nil, errors.New("<odd>") }}
 	if got := (&pageDiffs{}).of(failing); got != "&lt;odd&gt;" {
 		t.Errorf("of what cannot be edited: %q", got)
 	}

@@ -87,7 +87,7 @@ func (r *Report) JSON(w io.Writer, summary string) error {
 }
 
 // asJSON returns what JSON has of a template.
-func asJSON(t Template) jsonTemplate {
+func asJSON(t PlannedTemplate) jsonTemplate {
 	row := jsonTemplate{
 		Object: t.Object,
 		Path:   t.Path.String(),

@@ -10,7 +10,7 @@ import (
 
 // Line returns in one line what explain shows of the pod templates of an object that its plans
 // change: each probe with where it goes, and who answers.
-func Line(templates []Template) string {
+func Line(templates []PlannedTemplate) string {
 	var parts []string
 	for i := range templates {
 		t := &templates[i]
@@ -27,7 +27,7 @@ func Line(templates []Template) string {
 }
 
 // who says who answers the rewritten probes, where, and why it does.
-func (t *Template) who() string {
+func (t *PlannedTemplate) who() string {
 	a := t.Answer
 	s := a.By + " answers"
 	if a.Port != 0 {
@@ -43,7 +43,7 @@ func (t *Template) who() string {
 }
 
 // answers says who answers the rewritten probes, and what is added for it; "" if none is rewritten.
-func (t *Template) answers() string {
+func (t *PlannedTemplate) answers() string {
 	a := t.Answer
 	if a.By == "" {
 		return ""

@@ -16,11 +16,11 @@ import (
 // A Report is what a run found.
 type Report struct {
 	Messages   []Message
-	Templates  []Template // the pod templates in order, as far as Add kept them
-	Changed    int        // objects that were changed, or would be
-	Unselected int        // objects with pods that select and exclude leave out
-	Patched    int        // releases of charts that have our patches, so that they need not be rendered here
-	Strict     bool       // whether warnings make the run fail
+	Templates  []PlannedTemplate // the pod templates in order, as far as Add kept them
+	Changed    int               // objects that were changed, or would be
+	Unselected int               // objects with pods that select and exclude leave out
+	Patched    int               // releases of charts that have our patches, so that they need not be rendered here
+	Strict     bool              // whether warnings make the run fail
 	// AskedCluster is set if a cluster was asked what the input does not say.
 	AskedCluster bool
 	Unwritten    int    // files, or stdout, that could not be written
@@ -60,7 +60,7 @@ func (r *Report) number(noun string, state transformer.State) (sum int) {
 }
 
 // Add counts a pod template of a source, and keeps it if the report is to show it.
-func (r *Report) Add(source string, t Template, keep bool) {
+func (r *Report) Add(source string, t PlannedTemplate, keep bool) {
 	noun := "pod template"
 	if t.IsWorkloadGroup {
 		noun = "WorkloadGroup"
@@ -98,8 +98,8 @@ func (r *Report) Withhold(source string) {
 	r.withheld[source] = true
 }
 
-// A Template is one pod template with the plan for it.
-type Template struct {
+// A PlannedTemplate is one pod template with the plan for it.
+type PlannedTemplate struct {
 	Object *Object
 	Path   field.Path
 	transformer.Plan
@@ -110,7 +110,7 @@ type Template struct {
 }
 
 // Line returns the line of a probe in the file; 0 if unknown.
-func (t *Template) Line(probe int) int {
+func (t *PlannedTemplate) Line(probe int) int {
 	if t.Lines == nil {
 		return 0
 	}

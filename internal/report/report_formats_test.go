@@ -25,7 +25,7 @@ func sample() *Report {
 	web := &Object{APIVersion: "v1", Kind: "Pod", Name: "web", File: filepath.Join("a b", "web#1.yaml"), Line: 1}
 	stdin := &Object{APIVersion: "v1", Kind: "Pod", Name: "db", File: "<stdin>"}
 	return &Report{
-		Templates: []Template{{Object: web}, {Object: stdin}},
+		Templates: []PlannedTemplate{{Object: web}, {Object: stdin}},
 		first:     web,
 		Messages: []Message{
 			{Severity: transformer.Error, Reason: reason.WouldFail, Text: reason.Text{What: "fails & <how>"}, Object: web, Line: 7},
@@ -52,7 +52,7 @@ func TestSARIFHasAPlaceForAMessageAboutTheRun(t *testing.T) {
 	for file, want := range map[string]string{"web.yaml": `"uri": "web.yaml"`, "": `"results": [`} {
 		r := &Report{Messages: []Message{{Severity: transformer.Warning, Reason: reason.NoManifest, Text: reason.Text{What: "about the whole run"}}}}
 		if file != "" {
-			r.Add("", Template{Object: &Object{Kind: "Pod", File: file}}, false)
+			r.Add("", PlannedTemplate{Object: &Object{Kind: "Pod", File: file}}, false)
 		}
 		var b bytes.Buffer
 		if err := r.SARIF(&b, "v1.2.3", sampleReasons); err != nil || !strings.Contains(b.String(), want) || file == "" && strings.Contains(b.String(), "uri\": \"w") {
@@ -219,7 +219,7 @@ func TestAnObjectIsNamedByItsKindFirst(t *testing.T) {
 
 func TestThePageOfExplainEscapesWhatTheManifestsSay(t *testing.T) {
 	r := &Report{
-		Templates: []Template{{
+		Templates: []PlannedTemplate{{
 			Object: &Object{Kind: "Pod", Name: "<b>", File: "a&b.yaml", Line: 2},
 			Plan: transformer.Plan{
 				Probes:   []transformer.Verdict{{Container: "<i>", ProbeType: "livez", Before: "httpGet :80/<x>", State: transformer.LeftAlone, Reason: reason.HostNetwork, StrictTLS: world.Fails, Why: "no <certificate> `<y>`"}},
@@ -259,7 +259,7 @@ func TestThePageOfExplainEscapesWhatTheManifestsSay(t *testing.T) {
 func TestMarkdown_escapes(t *testing.T) {
 	const hostile = "a|b`c`[x](http://evil)<img src=x>@team *b* # h"
 	r := &Report{
-		Templates: []Template{{
+		Templates: []PlannedTemplate{{
 			Object: &Object{Kind: "Pod", Name: hostile, Namespace: hostile},
 			Plan: transformer.Plan{
 				Known:    hostile,
@@ -356,7 +356,7 @@ func TestWhyAProbeIsLeftAloneIsSaid(t *testing.T) {
 		reason.PortUnresolved: "the port name does not exist [port-unresolved]",
 		reason.PortTaken:      "a container declares the port where rewritten probes are answered, or one of its probes asks it [port-taken]", // as in `reasons`
 	} {
-		r := &Report{Templates: []Template{{
+		r := &Report{Templates: []PlannedTemplate{{
 			Object: &Object{Kind: "Pod", Name: "web"},
 			Plan:   transformer.Plan{Probes: []transformer.Verdict{{Container: "web", ProbeType: "livez", Before: "exec", State: transformer.LeftAlone, Reason: key, StrictTLS: world.Unaffected}}},
 		}}}
@@ -385,8 +385,8 @@ func TestWhatFailsIsKnownBySource(t *testing.T) {
 func TestJUnitHasACaseForEachProbe(t *testing.T) {
 	object := &Object{Kind: "Pod", Name: "web", File: "web.yaml"}
 	container := field.NewPath("spec").Item("containers", 0)
-	template := func(o *Object, probes ...string) Template {
-		tmpl := Template{Object: o}
+	template := func(o *Object, probes ...string) PlannedTemplate {
+		tmpl := PlannedTemplate{Object: o}
 		for _, p := range probes {
 			tmpl.Probes = append(tmpl.Probes, transformer.Verdict{Field: container.Key(p)})
 		}
@@ -399,7 +399,7 @@ func TestJUnitHasACaseForEachProbe(t *testing.T) {
 	}
 	probe := container.Key("livenessProbe")
 	r := Report{
-		Templates: []Template{template(object, "livenessProbe", "readinessProbe"), template(&Object{Kind: "Pod", Name: "bare"})},
+		Templates: []PlannedTemplate{template(object, "livenessProbe", "readinessProbe"), template(&Object{Kind: "Pod", Name: "bare"})},
 		Messages: []Message{
 			message(object, reason.WouldFail, probe), message(object, reason.PortTaken, container.Item("ports", 0).Key("containerPort")),
 			message(object, reason.TwoMeshes, field.NewPath("metadata")), message(object, reason.EnvUnreadable, probe.Key("httpGet")), message(object, reason.OptOut, field.NewPath("spec")),
@@ -487,10 +487,10 @@ func TestUnknownKindsAreAlikeWhereOneFieldCuresThem(t *testing.T) {
 func TestAFailureOfAProbeIsInTheCaseOfThatProbe(t *testing.T) {
 	web := &Object{Source: "a.yaml", File: "a.yaml", Kind: "LeaderWorkerSet", Name: "web"}
 	probe := field.NewPath("spec").Item("workers", 1).Key("readinessProbe")
-	none := Template{Object: web, Path: field.NewPath("spec")}
+	none := PlannedTemplate{Object: web, Path: field.NewPath("spec")}
 	with := none
 	with.Probes = []transformer.Verdict{{Container: "web", Field: probe}}
-	for _, templates := range [][]Template{{none, with}, {with, none}, {with}, {none, none, with}} {
+	for _, templates := range [][]PlannedTemplate{{none, with}, {with, none}, {with}, {none, none, with}} {
 		var b bytes.Buffer
 		r := &Report{Templates: templates, Messages: []Message{
 			{Severity: transformer.Error, Reason: reason.WouldFail, Object: web, Field: probe.Key("httpGet", "port"), Text: reason.NewText("port")},
@@ -529,7 +529,7 @@ func TestThePageIsBounded(t *testing.T) {
 	add := func(n int, namespace string, probes ...transformer.Verdict) {
 		for range n {
 			o := Object{Kind: "Pod", Namespace: namespace, Name: "a"}
-			r.Templates = append(r.Templates, Template{Object: &o, Plan: transformer.Plan{Probes: probes}})
+			r.Templates = append(r.Templates, PlannedTemplate{Object: &o, Plan: transformer.Plan{Probes: probes}})
 		}
 	}
 	fine := transformer.Verdict{Container: "c", State: transformer.LeftAlone, Reason: reason.HostNetwork, StrictTLS: world.Unaffected}

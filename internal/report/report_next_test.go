@@ -20,7 +20,7 @@ func TestExplain_failingProbeLeftAlone(t *testing.T) {
 		world.Unaffected:    "next: nothing to do\n",
 	} {
 		var r report.Report
-		r.Add("web.yaml", report.Template{
+		r.Add("web.yaml", report.PlannedTemplate{
 			Object: &report.Object{Kind: "Deployment", Namespace: "shop", Name: "web"},
 			Plan: transformer.Plan{Probes: []transformer.Verdict{{
 				Container: "app", ProbeType: prober.Readiness, Before: "httpGet :80/", State: transformer.LeftAlone, Reason: reason.OptOut, StrictTLS: outcome,
@@ -51,7 +51,7 @@ func TestExplain_fileAndLine(t *testing.T) {
 	} {
 		o.Kind, o.Name = "Deployment", "web"
 		var r report.Report
-		r.Add("web.yaml", report.Template{Object: &o}, true)
+		r.Add("web.yaml", report.PlannedTemplate{Object: &o}, true)
 		var out bytes.Buffer
 		r.Explain(&out, report.Screen{})
 		if text := out.String(); want == "" && strings.Contains(text, ":3") || !strings.Contains(text, strings.TrimRight("Deployment web  "+want, " ")+"\n") {

@@ -49,7 +49,7 @@ func several() *Report {
 	text := func() (before, after []byte, err error) {
 		return []byte("a: 1\nb: 2\nc: 3\nd: 4\ne: 5\n"), []byte("a: 1\nb: <2>\nc: 3\nd: 4\ne: 5\nf: 6\n"), nil
 	}
-	r.Add("web", Template{Object: web, Path: field.NewPath("spec", "template"), Lines: []int{4, 5}, Text: text, Plan: transformer.Plan{
+	r.Add("web", PlannedTemplate{Object: web, Path: field.NewPath("spec", "template"), Lines: []int{4, 5}, Text: text, Plan: transformer.Plan{
 		Known: "known: the shop; the mesh", Edits: edits, Probes: []transformer.Verdict{probe("web", 0, "httpGet https :1/", long, ""), probe("log", 1, "tcpSocket :2", "", depends)},
 		Answer: transformer.Answer{By: "probe-proxy", Port: 80, AppWouldDo: true},
 		Findings: []transformer.Finding{
@@ -57,17 +57,17 @@ func several() *Report {
 			{Severity: transformer.Error, Reason: reason.PortTaken, Field: at(1).Item("ports", 0), Container: "log", Text: reason.Text{What: "takes the port"}},
 		},
 	}}, true)
-	r.Add("db", Template{Object: db, Path: field.NewPath("spec", "template"), Plan: transformer.Plan{
+	r.Add("db", PlannedTemplate{Object: db, Path: field.NewPath("spec", "template"), Plan: transformer.Plan{
 		Known: "known: the shop; the mesh", Probes: []transformer.Verdict{
 			probe("db", 0, "grpc :3", long, ""), probe("db2", 1, "grpc :4", "", depends), probe("db3", 2, "grpc :5", "a short reason", ""), probe("db4", 3, "grpc :6", "a short reason", ""),
 			{Container: "vm", ProbeType: prober.Readiness, State: transformer.LeftAlone, Reason: reason.OptOut, StrictTLS: world.Unaffected, Absent: true},
 		},
 	}}, true)
-	r.Add("old", Template{Object: old, Path: field.NewPath("spec", "template"), Plan: transformer.Plan{
+	r.Add("old", PlannedTemplate{Object: old, Path: field.NewPath("spec", "template"), Plan: transformer.Plan{
 		Known: "known: no namespace; the mesh", Probes: []transformer.Verdict{{Container: "old", ProbeType: prober.PostStart, Before: "httpGet :7/", After: "httpGet :8/", State: transformer.WouldRestore, StrictTLS: world.FalselyPasses, Why: long}},
 	}}, true)
-	r.Add("bare", Template{Object: bare}, true)
-	r.Add("bare", Template{Object: bare, Plan: transformer.Plan{Findings: []transformer.Finding{{Severity: transformer.Info, Reason: reason.OptOut, Text: reason.Text{What: "has opted out"}}}}}, true)
+	r.Add("bare", PlannedTemplate{Object: bare}, true)
+	r.Add("bare", PlannedTemplate{Object: bare, Plan: transformer.Plan{Findings: []transformer.Finding{{Severity: transformer.Info, Reason: reason.OptOut, Text: reason.Text{What: "has opted out"}}}}}, true)
 	alike := func(key reason.Key, o *Object, unless string, n int) {
 		for range n {
 			m := NewMessage(key, reason.NewText("message %d", len(r.Messages)))
@@ -118,7 +118,7 @@ func TestSeveralNamespacesAreWrittenDown(t *testing.T) {
 	add("junit", once, (*Report).JUnit)
 	add("sarif", once, func(r *Report, w io.Writer) error { return r.SARIF(w, "v1", sampleReasons) })
 	add("line", once, func(r *Report, w io.Writer) error {
-		for _, templates := range [][]Template{r.Templates, r.Templates[1:3], r.Templates[3:], nil} {
+		for _, templates := range [][]PlannedTemplate{r.Templates, r.Templates[1:3], r.Templates[3:], nil} {
 			fmt.Fprintf(w, "%s\n", Line(templates))
 		}
 		return nil

@@ -28,7 +28,7 @@ func everything() *Report {
 	bare := &Object{Source: "<stdin>", APIVersion: "v1", Kind: "Pod", Name: "bare"}
 	at := field.NewPath("spec").Item("containers", 0)
 	r := &Report{Config: "near/by.yaml\x1b", Strict: true}
-	r.Add("deploy", Template{
+	r.Add("deploy", PlannedTemplate{
 		Object: web, Path: field.NewPath("spec", "template"), Lines: []int{12, 13, 14, 0, 15, 16, 17},
 		Plan: transformer.Plan{
 			Known: "Istio injects its sidecar (the label <a> says so)",
@@ -48,11 +48,11 @@ func everything() *Report {
 			Findings: []transformer.Finding{{Severity: transformer.Error, Reason: reason.PortTaken, Text: reason.Text{What: "declares <port>\r"}}, {Severity: transformer.Info, Reason: reason.OptOut, Text: reason.Text{What: "is left alone"}}},
 		},
 	}, true)
-	r.Add("vms.yaml", Template{Object: vms, Path: field.NewPath("spec"), IsWorkloadGroup: true, Plan: transformer.Plan{
+	r.Add("vms.yaml", PlannedTemplate{Object: vms, Path: field.NewPath("spec"), IsWorkloadGroup: true, Plan: transformer.Plan{
 		Answer: transformer.Answer{By: "istio-agent", AddsAnnotations: field.KeyValues{{Key: "only/one", Value: ""}}},
 		Probes: []transformer.Verdict{{Container: "vms", ProbeType: prober.Readiness, Field: field.NewPath("spec", "probe"), Before: "grpc :80", After: ":15020/app-health/vms/readyz", State: transformer.WouldRewrite, StrictTLS: world.Unaffected}},
 	}}, true)
-	r.Add("<stdin>", Template{Object: bare}, true)
+	r.Add("<stdin>", PlannedTemplate{Object: bare}, true)
 	r.AddChange("deploy")
 	r.AddChange("vms.yaml")
 	r.Messages = []Message{
@@ -143,13 +143,13 @@ func TestTheSummaryCountsWhatIsThere(t *testing.T) {
 		return all
 	}
 	hook := transformer.Verdict{ProbeType: prober.PreStop, State: transformer.WouldRewrite}
-	template := func(machines bool, probes ...transformer.Verdict) Template {
-		return Template{IsWorkloadGroup: machines, Plan: transformer.Plan{Probes: probes}}
+	template := func(machines bool, probes ...transformer.Verdict) PlannedTemplate {
+		return PlannedTemplate{IsWorkloadGroup: machines, Plan: transformer.Plan{Probes: probes}}
 	}
 	message := func(s transformer.Severity) Message { return Message{Severity: s} }
 	for _, c := range []struct {
 		name                    string
-		templates               []Template // the first of the source a, others of b
+		templates               []PlannedTemplate // the first of the source a, others of b
 		changed                 []string
 		withheld                string
 		messages                []Message
@@ -159,28 +159,28 @@ func TestTheSummaryCountsWhatIsThere(t *testing.T) {
 	}{
 		{name: "nothing", written: "0 pod templates, 0 objects changed", wouldBe: "0 pod templates, 0 objects would change", check: "0 pod templates, 0 probes, 0 hooks; 0 errors, 0 warnings"},
 		{
-			name: "one of each", templates: []Template{template(false, hook), template(true, verdicts(transformer.WouldRestore)...)}, changed: []string{"a"}, subjects: 2,
+			name: "one of each", templates: []PlannedTemplate{template(false, hook), template(true, verdicts(transformer.WouldRestore)...)}, changed: []string{"a"}, subjects: 2,
 			messages: []Message{message(transformer.Error), message(transformer.Warning), message(transformer.Info)},
 			written:  "1 pod template, 1 WorkloadGroup, 1 object changed; 1 hook rewritten; 1 probe restored; 1 error, 1 warning",
 			wouldBe:  "1 pod template, 1 WorkloadGroup, 1 object would change; 1 hook would be rewritten; 1 probe would be restored; 1 error, 1 warning",
 			check:    "1 pod template, 1 WorkloadGroup, 1 probe, 1 hook; 1 error, 1 warning",
 		},
 		{
-			name: "groups only", templates: []Template{template(true), template(true)}, subjects: 2, strict: true, messages: []Message{message(transformer.Warning), message(transformer.Warning)},
+			name: "groups only", templates: []PlannedTemplate{template(true), template(true)}, subjects: 2, strict: true, messages: []Message{message(transformer.Warning), message(transformer.Warning)},
 			written: "2 WorkloadGroups, 0 objects changed; 0 errors, 2 warnings (strict: warnings fail too)",
 			wouldBe: "2 WorkloadGroups, 0 objects would change; 0 errors, 2 warnings (strict: warnings fail too)",
 			check:   "2 WorkloadGroups, 0 probes, 0 hooks; 0 errors, 2 warnings (strict: warnings fail too)",
 		},
 		{
 			name: "every state", strict: true, messages: []Message{message(transformer.Error), message(transformer.Error)}, subjects: 1,
-			templates: []Template{template(false, append(verdicts(transformer.WouldRewrite, transformer.WouldRewrite, transformer.WouldRestore, transformer.Rewritten, transformer.LeftAlone, transformer.Refused), hook, hook)...)},
+			templates: []PlannedTemplate{template(false, append(verdicts(transformer.WouldRewrite, transformer.WouldRewrite, transformer.WouldRestore, transformer.Rewritten, transformer.LeftAlone, transformer.Refused), hook, hook)...)},
 			written:   "1 pod template, 0 objects changed; 2 probes and 2 hooks rewritten; 1 probe restored; 1 probe rewritten before; 1 probe left alone; 1 probe refused; 2 errors, 0 warnings",
 			wouldBe:   "1 pod template, 0 objects would change; 2 probes and 2 hooks would be rewritten; 1 probe would be restored; 1 probe rewritten before; 1 probe left alone; 1 probe refused; 2 errors, 0 warnings",
 			check:     "1 pod template, 6 probes, 2 hooks; 2 errors, 0 warnings",
 		},
 		{
 			name: "changes that are not written", withheld: "a", changed: []string{"a", "a", "b"}, subjects: 3,
-			templates: []Template{
+			templates: []PlannedTemplate{
 				template(false, append(verdicts(transformer.WouldRewrite, transformer.WouldRestore, transformer.LeftAlone), hook)...),
 				template(false, verdicts(transformer.WouldRewrite, transformer.Rewritten)...), template(true),
 			},
@@ -211,8 +211,8 @@ func TestTheSummaryCountsWhatIsThere(t *testing.T) {
 }
 
 func TestNextIsWhatFailsThenTheChangeThenWhatWasLeft(t *testing.T) {
-	left := func(state transformer.State, tls world.Outcome, unless string) Template {
-		return Template{Object: &Object{Kind: "Pod", Name: "web"}, Plan: transformer.Plan{Probes: []transformer.Verdict{
+	left := func(state transformer.State, tls world.Outcome, unless string) PlannedTemplate {
+		return PlannedTemplate{Object: &Object{Kind: "Pod", Name: "web"}, Plan: transformer.Plan{Probes: []transformer.Verdict{
 			{ProbeType: prober.Liveness, State: transformer.LeftAlone, StrictTLS: world.Unaffected},
 			{ProbeType: prober.Readiness, State: state, Reason: reason.OptOut, StrictTLS: tls, If: unless},
 		}}}
@@ -227,11 +227,11 @@ func TestNextIsWhatFailsThenTheChangeThenWhatWasLeft(t *testing.T) {
 		{`what is warned of; "rewrite-probes reasons may-fail" explains it`, Report{Messages: []Message{warned}}},
 		{fmt.Sprintf(fix, "may-fail"), Report{Messages: []Message{warned}, Strict: true, Changed: 1}},
 		{fmt.Sprintf(fix, "port-taken"), Report{Messages: []Message{warned, failed}, Changed: 1}},
-		{change, Report{Messages: []Message{warned}, Changed: 1, Templates: []Template{left(transformer.LeftAlone, world.Fails, "")}}},
-		{`unless it is on purpose, have the readinessProbe of Pod web rewritten; "rewrite-probes reasons opt-out" says how`, Report{Templates: []Template{{}, left(transformer.LeftAlone, world.Fails, "")}}},
-		{`unless it is on purpose, have the readinessProbe of Pod web rewritten; "rewrite-probes reasons opt-out" says how`, Report{Templates: []Template{left(transformer.LeftAlone, world.Fails, "it is injected")}}},
-		{"nothing to do", Report{Templates: []Template{left(transformer.Rewritten, world.Fails, "")}}},
-		{"nothing to do", Report{Templates: []Template{left(transformer.LeftAlone, world.Unaffected, "")}}},
+		{change, Report{Messages: []Message{warned}, Changed: 1, Templates: []PlannedTemplate{left(transformer.LeftAlone, world.Fails, "")}}},
+		{`unless it is on purpose, have the readinessProbe of Pod web rewritten; "rewrite-probes reasons opt-out" says how`, Report{Templates: []PlannedTemplate{{}, left(transformer.LeftAlone, world.Fails, "")}}},
+		{`unless it is on purpose, have the readinessProbe of Pod web rewritten; "rewrite-probes reasons opt-out" says how`, Report{Templates: []PlannedTemplate{left(transformer.LeftAlone, world.Fails, "it is injected")}}},
+		{"nothing to do", Report{Templates: []PlannedTemplate{left(transformer.Rewritten, world.Fails, "")}}},
+		{"nothing to do", Report{Templates: []PlannedTemplate{left(transformer.LeftAlone, world.Unaffected, "")}}},
 	} {
 		if got := c.r.next(); got != c.want {
 			t.Errorf("next is %q, want %q", got, c.want)
@@ -249,7 +249,7 @@ func TestWhoAnswersIsSaidAsFarAsItIsKnown(t *testing.T) {
 		"a answers: why\n; added: container c, annotation k and annotation l":                                          {By: "a", AddsContainer: "c", AddsAnnotations: field.KeyValues{{Key: "k"}, {Key: "l"}}, Because: "why\n"},
 		"a answers; you may not need probe-proxy: no Service uses these ports. Set `answeredBy: app` (one annotation)": {By: "a", AppWouldDo: true},
 	} {
-		if got := (&Template{Plan: transformer.Plan{Answer: a}}).answers(); got != want {
+		if got := (&PlannedTemplate{Plan: transformer.Plan{Answer: a}}).answers(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -58,7 +58,7 @@ type row struct {
 	State            transformer.State
 }
 
-func rowOf(t *Template, v *transformer.Verdict) row {
+func rowOf(t *PlannedTemplate, v *transformer.Verdict) row {
 	r := row{Container: v.Container, Probe: v.ProbeType.Name(), Before: v.Before, State: v.State}
 	r.Class, r.Today, r.Why = today(v)
 	kept := v.Reason.Doc().InWords() + " [" + v.Reason.String() + "]"
@@ -124,15 +124,15 @@ func (t tally) Sum() (n int) {
 
 // A workload is a pod template with what explain shows of it.
 type workload struct {
-	*Template
+	*PlannedTemplate
 	Rows  []row
 	Notes []string  // what is known around it, as far as no group or section has it
 	Found []Message // errors and warnings of its plan
 	rank  int       // of the worst of its rows and findings
 }
 
-func workloadOf(t *Template, all bool) *workload {
-	w := &workload{Template: t, rank: leftAlone.rank(), Notes: t.notes(all)}
+func workloadOf(t *PlannedTemplate, all bool) *workload {
+	w := &workload{PlannedTemplate: t, rank: leftAlone.rank(), Notes: t.notes(all)}
 	for i := range t.Probes {
 		w.Rows = append(w.Rows, rowOf(t, &t.Probes[i]))
 		w.rank = min(w.rank, w.Rows[i].Class.rank())
@@ -175,10 +175,10 @@ type section struct {
 type view struct {
 	Verdict   string
 	Bad, Rest section
-	Bare      []*Template // pod templates without probes
-	First     []Message   // errors that are about no pod template
-	Then      []Message   // warnings
-	Infos     []Message   // infos, those about pod templates too
+	Bare      []*PlannedTemplate // pod templates without probes
+	First     []Message          // errors that are about no pod template
+	Then      []Message          // warnings
+	Infos     []Message          // infos, those about pod templates too
 }
 
 // viewOf sorts what was found for people. With all, it has what is known of the mesh.

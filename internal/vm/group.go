@@ -41,7 +41,7 @@ type Group struct {
 	// Source is the object as it was read.
 	Source transformer.Source
 	// Texts and Notes are as in [transformer.Input].
-	Texts []field.Text
+	Texts []field.WrittenText
 	Notes *transformer.Notes
 	// Probes returns the readiness probes of the workload in the group's namespace that
 	// has a kind and a name, and how messages name the workload.

@@ -60,7 +60,7 @@ func read(t *testing.T, text string, workloads ...workload) subject {
 
 // plan returns the plan with the texts that its edits replace.
 func (s subject) plan(rewrite []string) transformer.Plan {
-	p := transformer.WithTexts(func(texts []field.Text) transformer.Plan {
+	p := transformer.WithTexts(func(texts []field.WrittenText) transformer.Plan {
 		s.Texts = texts
 		return Plan(s.Group, rewrite)
 	}, s.stream.Objects()[0].Texts)

@@ -109,7 +109,7 @@ func dials(n manifest.Node) bool {
 
 // Unseen returns the parts of an object that look like containers with probes
 // and are not containers of its pod templates.
-func Unseen(o *manifest.Object, templates []Template) []Holder {
+func Unseen(o *manifest.Object, templates []TemplatePlace) []Holder {
 	var seen []field.Path // the pod specs
 	for _, t := range templates {
 		if !t.Shape.BareSpec {
@@ -146,7 +146,7 @@ type Handler struct {
 }
 
 // Dedented returns the handlers of an object's pod templates that lack the indent below a probe.
-func Dedented(o *manifest.Object, templates []Template) (found []Handler) {
+func Dedented(o *manifest.Object, templates []TemplatePlace) (found []Handler) {
 	for _, t := range templates {
 		if !t.Shape.BareSpec {
 			t.Path = t.Path.Key("spec")

@@ -16,8 +16,8 @@ type Custom struct {
 	Metadata    field.Path // the pattern of the pods' metadata, if the templates are pod specs; nil if not known
 }
 
-// A Template is one pod template of an object.
-type Template struct {
+// A TemplatePlace is one pod template of an object.
+type TemplatePlace struct {
 	Path     field.Path
 	Metadata field.Path // of the pods, if the template is a pod's spec; nil if not known
 	JobLike  bool
@@ -69,12 +69,12 @@ func Classify(o *manifest.Object, customs []Custom) Class {
 
 // Templates returns the pod templates that the object has. An error is an
 // *[manifest.Error].
-func Templates(o *manifest.Object, customs []Custom) ([]Template, error) {
-	var found []Template
-	add := func(t Template) {
+func Templates(o *manifest.Object, customs []Custom) ([]TemplatePlace, error) {
+	var found []TemplatePlace
+	add := func(t TemplatePlace) {
 		if !slices.ContainsFunc(
 			found,
-			func(f Template) bool {
+			func(f TemplatePlace) bool {
 				return slices.Equal(f.Path, t.Path)
 			},
 		) {
@@ -86,7 +86,7 @@ func Templates(o *manifest.Object, customs []Custom) ([]Template, error) {
 	if k := KindOf(group, name); k != nil {
 		for _, pattern := range k.Templates {
 			err := expand(o, nil, pattern, func(path field.Path, _ manifest.Node) {
-				add(Template{Path: path, JobLike: k.JobLike, Shape: k.Shape})
+				add(TemplatePlace{Path: path, JobLike: k.JobLike, Shape: k.Shape})
 			})
 			if err != nil {
 				return nil, err
@@ -102,10 +102,10 @@ func Templates(o *manifest.Object, customs []Custom) ([]Template, error) {
 			switch spec := n.Get("spec"); {
 			case spec.IsMapping():
 				shape.IsPatch = IsRule(group) || isPatch(spec)
-				add(Template{Path: path, Shape: shape})
+				add(TemplatePlace{Path: path, Shape: shape})
 			case n.Get("containers").IsList() || n.Get("initContainers").IsList():
 				shape.IsPatch, shape.BareSpec = IsRule(group) || isPatch(n), true
-				add(Template{Path: path, Metadata: withIndexesOf(c.Metadata, path), Shape: shape})
+				add(TemplatePlace{Path: path, Metadata: withIndexesOf(c.Metadata, path), Shape: shape})
 			}
 		})
 		if err != nil {

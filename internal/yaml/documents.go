@@ -40,7 +40,7 @@ func Invalid(start int, r Refusal) error {
 
 // Documents are those of a text, which are read one after the other.
 type Documents struct {
-	text  *Text
+	text  *Checked
 	Start int // of the document at hand: the start of the line with its first content
 	End   int // behind it
 
@@ -54,7 +54,7 @@ func (d *Documents) Tree() *Tree { return &d.parser.Tree }
 func (d *Documents) TextEnd() int { return d.parser.TextEnd }
 
 // Documents returns the documents of the text, before the first one. The verified ones are stepped over.
-func (x *Text) Documents(verified []Verified) *Documents {
+func (x *Checked) Documents(verified []Verified) *Documents {
 	// An output that is read back has three nodes for most objects: to grow would leave garbage where memory peaks.
 	nodes := make([]Node, 0, 3*len(verified))
 	p := Parser{
@@ -76,7 +76,7 @@ func (d *Documents) Next() (ok bool) {
 // (which is at the start of a line or behind a document); ok is false if
 // there is none. A document that starts on the line of its marker, or with
 // directives, starts there.
-func (x *Text) NextDocument(p int) (int, bool) {
+func (x *Checked) NextDocument(p int) (int, bool) {
 	in := x.Bytes
 	for p < len(in) {
 		q := SkipBlanks(in, p)
@@ -107,9 +107,9 @@ type rootStart struct {
 	isMarked bool // the document's marker is on the line
 }
 
-// rootStart returns where the root of the document starts that [Text.NextDocument] returned: behind its
+// rootStart returns where the root of the document starts that [Checked.NextDocument] returned: behind its
 // directives and its marker.
-func (x *Text) rootStart(p int) (r rootStart, err error) {
+func (x *Checked) rootStart(p int) (r rootStart, err error) {
 	in := x.Bytes
 	if in[p] == '%' {
 		marker := x.documentEnd(p)
@@ -212,7 +212,7 @@ func (d *Documents) scalar(p, content int) (empty bool, err error) {
 // Parse parses a part of the input, which starts in column col, into the tree, whose text
 // then starts at the offset at. If it has an alias of an anchor that is elsewhere, all of
 // its document is read.
-func (x *Text) Parse(t *Parser, start, end, col int) (at int, ok bool) {
+func (x *Checked) Parse(t *Parser, start, end, col int) (at int, ok bool) {
 	if t.Parse(x.Bytes[start:end], col) {
 		return start, true
 	}
@@ -235,7 +235,7 @@ func (x *Text) Parse(t *Parser, start, end, col int) (at int, ok bool) {
 	return start, false
 }
 
-func (x *Text) documentAround(at int) (start, end int) {
+func (x *Checked) documentAround(at int) (start, end int) {
 	start = LineStart(x.Bytes, at)
 	for start > x.Start && !IsMarker(x.Bytes, start) {
 		start = LineStart(x.Bytes, start-1)
@@ -266,7 +266,7 @@ func endOfFlow(in []byte, p int) (end int, ok bool) {
 
 // documentEnd returns the offset of the marker that ends the document in which p is, or
 // the end of the input.
-func (x *Text) documentEnd(p int) int {
+func (x *Checked) documentEnd(p int) int {
 	in := x.Bytes
 	for p = LineEnd(in, p) + 1; p < len(in); p = LineEnd(in, p) + 1 {
 		if IsMarker(in, p) {
@@ -294,7 +294,7 @@ func (t *Tree) IsHidden(n int32) bool {
 }
 
 // ColumnOf returns the column in which the text of a value starts, 0 in braces.
-func (x *Text) ColumnOf(v *Node) int {
+func (x *Checked) ColumnOf(v *Node) int {
 	if x.Bytes[v.Start] == '{' {
 		return 0
 	}

@@ -39,8 +39,8 @@ type Enrolment struct {
 
 	mu   sync.Mutex
 	cert *tls.Certificate
-	due  time.Time  // when to renew it
-	told agent.Text // the last error in the log
+	due  time.Time       // when to renew it
+	told agent.LastError // the last error in the log
 }
 
 // createCertificate is the method of istiod's CA.
@@ -69,7 +69,7 @@ func (e *Enrolment) Certificate(ctx context.Context) (*tls.Certificate, error) {
 	switch {
 	case err == nil:
 		e.use(cert, time.Now())
-		e.told = agent.Text{}
+		e.told = agent.LastError{}
 		e.Log.Info("istiod issued a certificate",
 			"identity", cert.Leaf.URIs[0].String(),
 			"expires", cert.Leaf.NotAfter.Format(time.RFC3339))

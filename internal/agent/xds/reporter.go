@@ -50,7 +50,7 @@ type Reporter struct {
 	wait    time.Duration // before the next attempt
 	retry   *time.Timer
 	again   *time.Timer
-	told    agent.Text // what the log says last of the connection
+	told    agent.LastError // what the log says last of the connection
 }
 
 // Run reports the states, of which nil is healthy, until ctx is done. Then it reports

@@ -177,7 +177,7 @@ func ours(t *testing.T, text string, pod, installed string) (liveness, readiness
 	all.FromCluster = true
 	all.All = func(string, string) bool { return true }
 	r := pipeline.RunBeside([]*source.Stream{own}, []*source.Stream{all}, c, pipeline.Inspect)
-	i := slices.IndexFunc(r.Templates, func(t report.Template) bool { return t.Object.Name == "web" })
+	i := slices.IndexFunc(r.Templates, func(t report.PlannedTemplate) bool { return t.Object.Name == "web" })
 	if i < 0 || len(r.Templates[i].Probes) != 2 {
 		t.Fatalf("%s: %d probes", text, len(r.Templates))
 	}
