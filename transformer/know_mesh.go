@@ -42,7 +42,7 @@ func detect(settings []*setting, v *view) (detected detection, in *setting) {
 	if len(marked) > 1 {
 		f := NewFinding(reason.TwoMeshes, nil, "%s puts the pod into %s, and %s puts it into %s",
 			at[0], marked[0].title, at[1], marked[1].title)
-		detected.conflicts = []Finding{f.Why("A pod can only be in one mesh")}
+		detected.conflicts = []Finding{f}
 	}
 	if len(marked) > 0 || !auto {
 		detected.title = in.mesh.title

@@ -99,5 +99,5 @@ func agentsFate(s *site) world.Fate {
 	case s.current.TCPSocket != nil, s.name.IsHook(): // the kubelet takes any answer of a hook
 		return world.FalselyPassing("istio-proxy's agent listens there, and not the app")
 	}
-	return world.Failing("istio-proxy's agent listens there, and does not know what it asks")
+	return world.Failing("istio-proxy's agent listens there, and does not know the probe")
 }

@@ -75,7 +75,7 @@ func TestARedirectedPortNeedsNoListener(t *testing.T) {
 	const sidecar = "---\napiVersion: networking.istio.io/v1\nkind: Sidecar\nmetadata: {name: s, namespace: shop}\nspec:\n  workloadSelector: {labels: {pod-template-hash: x}}\n  ingress: [{port: {number: 8001}, captureMode: NONE, defaultEndpoint: '0.0.0.0:8001'}]\n"
 	for annotation, isOpen := range map[string]bool{"a: b": false, "traffic.sidecar.istio.io/excludeInboundPorts: \"8001\"": true} {
 		own := goesTo("shop", podOf("labels: {app: web, sidecar.istio.io/inject: \"true\"}\nannotations: {"+annotation+"}", app(httpProbe)))
-		if v := planIn(t, scene{own: own + sidecar}, injectorRewritesNothing).Probes[0]; v.StrictTLS != world.Fails || strings.Contains(v.If, "the Sidecar is about the pod") != isOpen || (v.If != "") != isOpen {
+		if v := planIn(t, scene{own: own + sidecar}, injectorRewritesNothing).Probes[0]; v.StrictTLS != world.Fails || strings.Contains(v.If, "the Sidecar selects the pod") != isOpen || (v.If != "") != isOpen {
 			t.Errorf("%s: %+v", annotation, v)
 		}
 	}

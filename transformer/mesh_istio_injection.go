@@ -204,7 +204,8 @@ func istioInjectSwitch(v *view) (kind, value string) {
 // checkInjectSwitch warns of a value that switches nothing.
 func (istio) checkInjectSwitch(v *view, report func(Finding)) {
 	if kind, value := istioInjectSwitch(v); value != "" && value != "true" && value != "false" && !pod.IsVariable(value) {
-		report(metadataFinding(reason.InjectUnclear, v.metadata.Key(kind, istioInject), value, "is neither \"true\" nor \"false\", so Istio ignores it"))
+		report(metadataFinding(reason.InjectUnclear, v.metadata.Key(kind, istioInject), value, "is neither \"true\" nor \"false\", so Istio ignores it").
+			Fix("Write `\"true\"` or `\"false\"`"))
 	}
 }
 

@@ -81,7 +81,7 @@ func linkerdSwitched(v *view) membership {
 	annotation := entryWords("annotations", linkerdInject, value)
 	unclear := NewFinding(reason.InjectUnclear, nil,
 		"%s has %s, so Linkerd injects nothing there, not even a pod that asks for it", v.namespaceWords(), annotation).
-		Why("The value must be %s", linkerdValues)
+		Fix("Write %s", linkerdValues)
 	off := NewFinding(reason.NamespaceNotInjected, nil,
 		"%s has %s, which Linkerd does not know, so Linkerd does not capture this pod", v.namespaceWords(), annotation)
 	m.injected, m.off, m.unclear = certain.Never, &off, &unclear

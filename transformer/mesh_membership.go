@@ -38,7 +38,8 @@ func (t *template) switchIn(kind, key, allowed string, read func(value string) (
 			"must be %s",
 			allowed,
 		).
-			Why("With another value, the mesh injects nothing or refuses the pod"))
+			Why("With another value, the mesh injects nothing or refuses the pod").
+			Fix("Write %s", allowed))
 	case own && !on:
 		m.off = new(metadataFinding(
 			reason.InjectionOff,

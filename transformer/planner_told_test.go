@@ -147,7 +147,7 @@ func TestOfTwoMeshesThatAreSwitchedOffTheFirstIsNamed(t *testing.T) {
 
 func TestTwoMeshesOfOnePodAreBothNamed(t *testing.T) {
 	r := plan(t, podOf("labels: {sidecar.istio.io/inject: \"true\"}\nannotations: {linkerd.io/inject: enabled, consul.hashicorp.com/connect-inject: \"true\"}", app(httpProbe)))
-	if f := wantReason(t, r, "two-meshes"); textOf(f) != "The label `sidecar.istio.io/inject: true` puts the pod into Istio, and the annotation `linkerd.io/inject: enabled` puts it into Linkerd. A pod can only be in one mesh. Remove one of the two, or turn its injection off in the pod template." {
+	if f := wantReason(t, r, "two-meshes"); textOf(f) != "The label `sidecar.istio.io/inject: true` puts the pod into Istio, and the annotation `linkerd.io/inject: enabled` puts it into Linkerd. Remove one of the two: a pod can be in one mesh only." {
 		t.Errorf("%s", textOf(f))
 	}
 }

@@ -26,7 +26,7 @@ const (
 )
 
 func TestOriginals_lostOneIsNamed(t *testing.T) {
-	const lost = "error original-replaced %s: `spec.template.spec.containers[%d].%s`: It became exec after it was rewritten. Rewriting now would lose its original (%s). To keep it, delete `%s` from container `%s`. To go back, write that path or that original."
+	const lost = "error original-replaced %s: `spec.template.spec.containers[%d].%s`: It became exec after it was rewritten. Rewriting now would lose its original (%s). To keep it, delete `%s` from container `%s`. Else write that path back."
 	rewritten := plan(t, twoProbes).text
 	second := replaced(t, rewritten, askedOfB, "          exec: {command: [x]}\n")
 	first := replaced(t, rewritten, askedOfApp, "          exec: {command: [x]}\n")

@@ -27,7 +27,8 @@ func findExecWorkarounds(d *decision) (found []Finding) {
 		}
 		f := containerFinding(reason.ExecWorkaround, s.path, s.container.Name,
 			"it runs %s to ask the pod itself, which the kubelet can do with %s", tool, native).
-			Why("The app must listen on the pod's IP, not only on 127.0.0.1")
+			Why("The app must listen on the pod's IP").
+			Fix("Write `%s`, and run rewrite-probes", native)
 		f.Current = field.Map{{Key: "exec", Value: field.As[field.Map](s.source, "exec")}}
 		f.Proposed = field.Map{{Key: native.Kind(), Value: native.Value()}}
 		found = append(found, f)

@@ -54,7 +54,7 @@ func keepReplaced(d *decision) (found []Finding) {
 				found = append(found, containerFinding(reason.OriginalReplaced, s.path, s.container.Name,
 					"it became %s after it was rewritten", s.current).
 					Why("Rewriting now would lose its original (%s)", pod.HandlerOf(original, &pod.HTTPGet{})).
-					Fix("To keep it, delete `%s` from %s. To go back, write that path or that original", s.key, h.name()))
+					Fix("To keep it, delete `%s` from %s. Else write that path back", s.key, h.name()))
 				break
 			}
 		}

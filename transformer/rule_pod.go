@@ -173,7 +173,7 @@ func checkLeftAlone(d *decision) (found []Finding) {
 		}
 		serves, fix := d.rewriterWords(&s)
 		found = append(found, containerFinding(reason.RewriterNeeded, s.path, s.container.Name,
-			"rewrite-probes changes no probe of this pod, since this %s stays as it is (`%s`)", s.noun(), s.reason).
+			"the pod is not rewritten, since this %s stays as it is (`%s`)", s.noun(), s.reason).
 			Why("Rewriting would turn off %s's rewriter, which %s", d.mesh.title, serves).
 			Fix("%s", fix))
 	}

@@ -99,7 +99,7 @@ func TestAListenerOfASidecarThatMayApply(t *testing.T) {
 	around := "\n---\n" + strings.TrimSuffix(namespace("istio-injection: enabled", ""), "---\n")
 	for labels, isOpen := range map[string]bool{"app: web": false, "pod-template-hash: x": true} {
 		p := planNear(t, inNamespace(podOf(none, app(httpProbe)))+around+fmt.Sprintf(text, labels))
-		if v := p.Probes[0]; v.StrictTLS != world.Fails || strings.Contains(v.If, "the Sidecar is about the pod") != isOpen || !strings.Contains(fmt.Sprint(p.Edits), "{name POD_IP} {value 127.0.0.1}") {
+		if v := p.Probes[0]; v.StrictTLS != world.Fails || strings.Contains(v.If, "the Sidecar selects the pod") != isOpen || !strings.Contains(fmt.Sprint(p.Edits), "{name POD_IP} {value 127.0.0.1}") {
 			t.Errorf("%s: %+v, %v", labels, v, p.Edits)
 		}
 	}

@@ -243,7 +243,7 @@ var docs = [...]Doc{
 	ExecWorkaround: {
 		Name: "exec-workaround", Of: Plan, Severity: Info,
 		Cause: "The exec probe runs curl, wget, nc or grpc_health_probe against its own pod. It needs a shell or a tool in the image, and starts a process each time.",
-		Fix:   "Write the probe that the message names, and run rewrite-probes.",
+		Fix:   "Write a probe that the kubelet makes itself, and run rewrite-probes.",
 	},
 	FSMInjector: {
 		Name: "fsm-injector", Of: Plan, Severity: Warning,
@@ -299,7 +299,7 @@ var docs = [...]Doc{
 	InjectUnclear: {
 		Name: "inject-unclear", Of: Plan, Severity: Warning,
 		Cause: "The label or annotation for injection has a value that the mesh does not know.",
-		Fix:   "Write one of the values that the message names.",
+		Fix:   "Write a value that the mesh knows.",
 	},
 	InjectionOff: {
 		Name: "injection-off", Of: Plan, Severity: Info,
@@ -712,7 +712,7 @@ var docs = [...]Doc{
 	TwoMeshes: {
 		Name: "two-meshes", Of: Plan, Severity: Error,
 		Cause: "Labels or annotations put the pod into two meshes. Only one can capture it.",
-		Fix:   "Remove one of the two, or turn its injection off in the pod template.",
+		Fix:   "Remove one of the two: a pod can be in one mesh only.",
 	},
 	UnknownContainer: {
 		Name: "unknown-container", Of: Plan, Severity: Warning,

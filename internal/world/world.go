@@ -212,7 +212,7 @@ func (f *Facts) questions(mode string, fates []caseFate) []question {
 			func(c *Case) bool { return c.Rewrites || c.Early }},
 		{"the kubelet's connections come through no excluded interface", "the kubelet's connections come through an excluded interface", onlyTheCluster,
 			func(c *Case) bool { return !c.Uncaptured && !c.Rewrites }},
-		{"the Sidecar is about the pod", "the Sidecar is not about the pod", onlyTheCluster,
+		{"the Sidecar selects the pod", "the Sidecar does not select the pod", onlyTheCluster,
 			func(c *Case) bool { return !c.Unbound }},
 		{"mTLS is strict for its port", "mTLS is not strict for its port", mode,
 			func(c *Case) bool { return c.MTLS.Mode == surroundings.MTLSStrict }},
