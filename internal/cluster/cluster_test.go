@@ -50,14 +50,7 @@ func each(t *testing.T) (text string, types []string) {
 	for _, n := range (&reader{}).wanted() {
 		apiVersion := strings.TrimPrefix(n.Group+"/v1", "/")
 		fmt.Fprintf(&b, "apiVersion: %s\nkind: %s\nmetadata: {name: one, namespace: shop}\n---\n", apiVersion, n.Kind)
-		plural := strings.ToLower(n.Kind) + "s"
-		switch {
-		case strings.HasSuffix(n.Kind, "y"):
-			plural = strings.ToLower(n.Kind[:len(n.Kind)-1]) + "ies"
-		case strings.HasSuffix(n.Kind, "s"):
-			plural = strings.ToLower(n.Kind) + "es"
-		}
-		types = append(types, plural)
+		types = append(types, fakekubectl.Plural(n.Kind))
 	}
 	b.WriteString("apiVersion: v1\nkind: Secret\nmetadata: {name: one, namespace: shop}\n")
 	return b.String(), types

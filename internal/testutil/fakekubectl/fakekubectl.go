@@ -76,13 +76,7 @@ func typesOf(objects []*manifest.Object) (types []served) {
 		if !grouped {
 			group, version = "", apiVersion
 		}
-		resource := strings.ToLower(kind) + "s"
-		if strings.HasSuffix(kind, "y") {
-			resource = strings.TrimSuffix(resource, "ys") + "ies"
-		} else if strings.HasSuffix(kind, "s") {
-			resource = strings.ToLower(kind) + "es"
-		}
-		t := served{group, version, kind, resource, !slices.Contains(clusterWide, kind)}
+		t := served{group, version, kind, Plural(kind), !slices.Contains(clusterWide, kind)}
 		if !slices.Contains(types, t) {
 			types = append(types, t)
 		}
@@ -99,6 +93,20 @@ func typesOf(objects []*manifest.Object) (types []served) {
 		add(o.APIVersion(), o.Kind())
 	}
 	return types
+}
+
+// Plural returns the name that the API has for the objects of a kind.
+func Plural(kind string) string {
+	name := strings.ToLower(kind)
+	switch {
+	case strings.HasSuffix(name, "defaults"):
+		return name
+	case strings.HasSuffix(name, "y"):
+		return strings.TrimSuffix(name, "y") + "ies"
+	case strings.HasSuffix(name, "s"), strings.HasSuffix(name, "sh"):
+		return name + "es"
+	}
+	return name + "s"
 }
 
 func answer(args []string) ([]byte, error) {
