@@ -74,6 +74,28 @@ func (d *decision) leave(r *ruling, l leave) {
 	}
 }
 
+// neverWorksRules report what never works, with and without a mesh: see [knowledge.whyNever].
+var neverWorksRules = []siteRule{hookNeverWorks, onInitContainer, portUnresolved}
+
+// reportNeverWorks reports each probe and hook that never works, if it is left alone for another reason that says nothing of it.
+func (d *decision) reportNeverWorks() {
+	for i := range d.rulings {
+		s := d.rulings[i].site
+		isAbout := func(f Finding) bool {
+			return f.Severity != Info && f.Field.HasPrefix(s.path)
+		}
+		if d.whyNever(s) == "" || slices.ContainsFunc(d.findings, isAbout) {
+			continue
+		}
+		for _, rule := range neverWorksRules {
+			if l := rule(&d.answering, s); l.finding != nil {
+				d.addFinding(*l.finding)
+				break
+			}
+		}
+	}
+}
+
 // rewriteTheRest sets the target of each probe and hook for which there is no reason to leave it
 // alone.
 func (d *decision) rewriteTheRest() {

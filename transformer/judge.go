@@ -29,9 +29,7 @@ func (d *decision) judge(s *ruling, v *Verdict) {
 		v.Filter = d.filter(s.site)
 	}
 	v.MayBeServed = s.reason != reason.None && d.servedByRewriter(s.site)
-	if s.reason != reason.ProbesMadeElsewhere { // else that controller completes it
-		v.NeverWorks = d.whyNever(s.site)
-	}
+	v.NeverWorks = d.whyNever(s.site)
 	if f == world.Spared && s.target != nil {
 		v.Works = d.whyWorks(s.site)
 	}

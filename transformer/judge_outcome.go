@@ -45,31 +45,14 @@ func (k *knowledge) isApart(s *site) bool {
 	if k.in.Shape.ProbesMadeBy != "" && s.name == prober.Readiness && s.holder == nil {
 		return true
 	}
+	if k.whyNever(s) != "" {
+		return true
+	}
 	neverWorks := s.neverWorks(s.current.Kind())
 	if k.injectorRewrites() && injectorTakes(k.view, s) {
 		return neverWorks && !s.isTCPHook() // of which it makes an httpGet hook
 	}
 	return neverWorks || s.dialed() == 0
-}
-
-// whyNever says why a probe or hook fails with and without a mesh; "" if it does not.
-func (k *knowledge) whyNever(s *site) string {
-	kind := s.original.Kind()
-	port, _ := s.original.Endpoint()
-	unknown, named := s.portErr.(pod.UnknownPort)
-	switch {
-	case kind == "", !s.original.Dials(), s.holder != nil, s.isTCPHook() && k.mayBeRewritten():
-		return ""
-	case s.neverWorks(kind) && s.name.IsHook():
-		return "the kubelet has no " + kind + " hooks"
-	case s.neverWorks(kind):
-		return "an init container that ends has no probes"
-	case s.portErr == nil, pod.IsVariable(port.Str), pod.IsPortPlaceholder(port.Str):
-		return ""
-	case named && !unknown.Refused:
-		return "the port name does not exist"
-	}
-	return s.portErr.Error()
 }
 
 // whyWorks says why the mesh does not affect a probe that is rewritten all the same; "" if that is not known.

@@ -31,6 +31,7 @@ func decide(k *knowledge) *decision {
 	d := &decision{answering: answer(k)}
 	d.findings = slices.Concat(k.mistakes, k.detected.unclear, k.inspection.findings, k.invalid)
 	d.rule(siteRules)
+	d.reportNeverWorks()
 	d.reportOptOut()
 	if d.answersItself() {
 		d.excludePorts()

@@ -53,15 +53,13 @@ func (r *run) judge(t *report.PlannedTemplate) {
 		}
 		words, wrong := outcomeWords[p.StrictTLS]
 		onPurpose := p.State == transformer.LeftAlone && p.Reason.Doc().OnPurpose
-		if !wrong || onPurpose && !isHarmfulOptOut(p) {
+		if !wrong || p.NeverWorks != "" { // of what never works the plan has a finding
 			continue
 		}
 		key, text := words.certain, certainText(t, p, words.text)
 		switch {
 		case onPurpose:
-			key = reason.OptedOut
-			text.Fix = ""
-			text.What += ", and an opt-out skips it"
+			key, text = reason.OptedOut, optedOutText(t, p, words.text)
 		case p.If == world.InjectorAlone:
 			key, text = reason.InjectorUnknown, possibleText(t, p, words.text)
 		case p.If != "":
@@ -76,6 +74,9 @@ func (r *run) judge(t *report.PlannedTemplate) {
 		m.Elsewhere, m.Disputed = r.shares.text(p.RewrittenElsewhere), r.shares.text(p.RewritesDisputed)
 		m.Container, m.If = p.Container, r.shares.text(p.If)
 		m.Field = share(r.shares, p.Field.String(), p.Field)
+		if onPurpose && !isHarmfulOptOut(p) {
+			m.Severity = transformer.Info
+		}
 		r.judged = append(r.judged, m)
 	}
 }
@@ -83,10 +84,9 @@ func (r *run) judge(t *report.PlannedTemplate) {
 // isHarmfulOptOut reports whether somebody has taken a probe out of the rewriting that certainly
 // fails or passes falsely.
 func isHarmfulOptOut(p *transformer.Verdict) bool {
-	optOuts := []reason.Key{reason.OptOut, reason.IstioOptOut, reason.SkippedContainer}
+	optOuts := []reason.Key{reason.OptOut, reason.IstioOptOut, reason.SkippedContainer, reason.NotSelected}
 	return slices.Contains(optOuts, p.Reason) &&
-		p.If == "" &&
-		!p.MayBeServed
+		p.If == ""
 }
 
 // certainText says what happens to a probe in every case.
@@ -102,6 +102,20 @@ func certainText(t *report.PlannedTemplate, p *transformer.Verdict, happens stri
 	lost := findingAt(t, p.Field)
 	if lost != nil && (lost.Reason == reason.Dangling || lost.Reason == reason.OriginalReplaced) { // a run changes nothing
 		text.Fix = lost.Reason.Complete(lost.Text).Fix
+	}
+	return text
+}
+
+// optedOutText says what happens to a probe that somebody has taken out of the rewriting.
+func optedOutText(t *report.Template, p *transformer.Verdict, happens string) reason.Text {
+	text := certainText(t, p, happens)
+	if p.If != "" {
+		text = possibleText(t, p, happens)
+	}
+	text.What += ", and an opt-out skips it"
+	text.Fix = ""
+	if p.Reason == reason.NotSelected {
+		text.Fix = "Add its handler to `rewrite`, or leave the object out with `exclude`"
 	}
 	return text
 }
