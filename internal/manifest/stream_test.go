@@ -287,7 +287,7 @@ func TestValuesAreDecodedByTheirTypes(t *testing.T) {
 		{"i: 9007199254740991.0\n", target1{I: 1<<53 - 1}},
 		{"i: 0x10\npi: 3.0\nis: 1_000\n", target1{I: 16, PI: &num, IS: field.IntOrString{Int: 1000}}},
 		{"s: |\n  a\n   b\np: >-\n\n", target1{S: "a\n b\n", P: &str}},
-		{"s: \"a\\u00e9\\n\\ud83d\\ude00\\/\"\nm:\n  a: it's\n  b: 'it''s'\n  c: on\n", target1{S: "aé\n😀/", M: map[string]string{"a": "it's", "b": "it's", "c": "on"}}},
+		{"s: \"a\\u00e9\\n\\U0001f600/\"\nm:\n  a: it's\n  b: 'it''s'\n  c: on\n", target1{S: "aé\n😀/", M: map[string]string{"a": "it's", "b": "it's", "c": "on"}}},
 		{"any: {a: [1, 'b', 2.5, true, null, {c: d}]}\n", target1{Any: field.Map{{Key: "a", Value: field.List{1, "b", 2.5, true, nil, field.Map{{Key: "c", Value: "d"}}}}}}},
 		{"exec:\n  Command: [a]\n", target1{embedded: embedded{Exec: &struct{ Command []string }{[]string{"a"}}}}},
 		{"x: &x\n  s: a\n  m: &m {k: v}\n<<: *x\nm: {<<: *m, l: w}\n", target1{S: "a", M: map[string]string{"k": "v", "l": "w"}}},

@@ -169,6 +169,9 @@ func (t *Parser) flowValue(p, depth int, me int32) (end int, ok bool) {
 		if end, ok = quotedEnd(in, p); !ok {
 			return t.invalid(p, "a text in quotes has no end, or a bad escape")
 		}
+		if !t.isJSON && hasJSONEscape(in[p:end]) {
+			return t.invalid(p, ofJSON)
+		}
 		how = StyleOf(View(in[p:end]))
 	case c == '*' && p > start:
 		return t.invalid(p, aliasProperties)

@@ -11,6 +11,7 @@ type Parser struct {
 	names       map[string]int // where the anchors so far are
 	prunes      bool           // only what tells objects apart is kept
 	verified    []Verified     // what is stepped over
+	isJSON      bool           // the root is in flow style, so that it may be JSON
 	inFlowStyle bool           // the scanner is in a collection in flow style:
 	bracket     int            // where the innermost one starts
 	flowIndent  int            // tabs in columns before it are no indentation of a plain scalar in flow style
@@ -55,6 +56,7 @@ func (t *Parser) root(p, col int) (end int, ok bool) {
 	if !t.rootProperties(p, start) {
 		return 0, false
 	}
+	t.isJSON = true
 	if end, ok = t.flow(start, 0, 1); !ok {
 		return 0, false
 	}

@@ -514,6 +514,9 @@ func (b *blockScan) quoted() bool {
 	if !ok {
 		return b.refuse("a text in quotes has no end, or a bad escape")
 	}
+	if hasJSONEscape(b.in[b.p:end]) {
+		return b.refuse(ofJSON)
+	}
 	b.set(Scalar, StyleOf(View(b.in[b.p:end])), b.topCol, b.p, end)
 	return b.endValue(end)
 }
@@ -673,6 +676,7 @@ func scanKey(in []byte, p int) (end, colon int, isKey bool) {
 		return 0, 0, false
 	case '"', '\'':
 		end, isKey = quotedEnd(in, p)
+		isKey = isKey && !hasJSONEscape(in[p:end])
 		colon = SkipBlanks(in, end)
 	case '*':
 		end = nameEnd(in, p+1)
@@ -776,6 +780,33 @@ func quotedEnd(in []byte, p int) (int, bool) {
 			return end + 1, !hasMarker(in, p, end)
 		}
 	}
+}
+
+// ofJSON is why an escape is refused.
+const ofJSON = "only JSON has this escape, not YAML: write the character itself"
+
+// hasJSONEscape reports whether a text in quotes has an escape that JSON has and the API server's parser of YAML does not:
+// "\/", or one of the two that stand for a character beyond 16 bits.
+func hasJSONEscape(quoted []byte) bool {
+	if quoted[0] != '"' {
+		return false
+	}
+	for i := bytes.IndexByte(quoted, '\\'); i >= 0 && i < len(quoted)-1; i++ {
+		if quoted[i] != '\\' {
+			continue
+		}
+		i++
+		if c := quoted[i]; c == '/' || c == 'u' && isSurrogate(quoted[i+1:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// isSurrogate reports whether four digits begin a text that stand for half of a character.
+func isSurrogate(digits []byte) bool {
+	r, ok := hexRune(digits[:min(4, len(digits))])
+	return ok && r >= 0xd800 && r < 0xe000
 }
 
 // hasMarker reports whether a line that starts between p and end starts or ends a document.

@@ -88,9 +88,32 @@ func TestOnlyEscapesArePairs(t *testing.T) {
 				var want string
 				err := json.Unmarshal([]byte(text), &want)
 				var tr Parser
-				if ok := tr.Parse([]byte("k: "+text+"\n"), 0); ok != (err == nil) || ok && tr.Str(tr.Get(1, "k")) != want {
+				if ok := tr.Parse([]byte(`{"k": `+text+"}\n"), 0); ok != (err == nil) || ok && tr.Str(tr.Get(1, "k")) != want {
 					t.Errorf("%s is read as %q (%t), want %q (%v)", text, tr.Str(tr.Get(1, "k")), ok, want, err)
 				}
+			}
+		}
+	}
+}
+
+// What JSON alone has as an escape is one in a document that may be JSON, and nowhere else: the API server's parser
+// refuses it in YAML.
+func TestEscapesOfJSONAreOfJSONAlone(t *testing.T) {
+	for text, isJSONs := range map[string]bool{
+		`"\/"`: true, `"a\/b"`: true, `"\ud83d\ude00"`: true, `"\\\/"`: true, `"\udfff"`: true, `"\\/"`: false, `"\\ud83d"`: false, `"\u00e9"`: false,
+		`"\U0001f600"`: false, `'\/'`: false, `'\ud83d'`: false, `"/"`: false, `"\xe9\N\_\L\P\e\""`: false,
+	} {
+		for form, isJSON := range map[string]bool{
+			"%s: v\n": false, "k: %s\n": false, "k:\n- %s\n": false, "k: {a: %s}\n": false, "k: [%s]\n": false, "k: {%s: a}\n": false, "k:\n- {\"k\": %s}\n": false,
+			"{\"k\": %s}\n": true, "{%s: 1}\n": true, "{\"k\": [{\"a\": %s}]}\n": true,
+		} {
+			var tr Parser
+			document := strings.Replace(form, "%s", text, 1)
+			if ok := tr.Parse([]byte(document), 0); ok != (isJSON || !isJSONs) {
+				t.Errorf("%s: %t, %+v", document, ok, tr.Refused)
+			}
+			if err := yaml.Unmarshal([]byte(document), new(yaml.Node)); (err == nil) != !isJSONs {
+				t.Errorf("%s: %v", document, err)
 			}
 		}
 	}

@@ -241,7 +241,7 @@ func TestPairsAreReadAsJSONReadsThem(t *testing.T) {
 				t.Fatal(err)
 			}
 			var tr Parser
-			if ok := tr.Parse([]byte("k: "+text+"\n"), 0); !ok || tr.Str(tr.Get(1, "k")) != want {
+			if ok := tr.Parse([]byte(`{"k": `+text+"}\n"), 0); !ok || tr.Str(tr.Get(1, "k")) != want {
 				t.Errorf("%s is read as %q (%t), want %q", text, tr.Str(tr.Get(1, "k")), ok, want)
 			}
 		}
