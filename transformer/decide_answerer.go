@@ -19,6 +19,9 @@ type answering struct {
 func answer(k *knowledge) answering {
 	c := k.mesh.answer(k.view, &k.inspection)
 	byMesh := cmp.Or(k.inspection.optOut, c.unsure, k.detected.optOut)
+	if k.detected.isInTwo {
+		byMesh = k.detected.optOut
+	}
 	return answering{knowledge: k, choice: c, byMesh: byMesh, off: k.optOut(k.own, byMesh)}
 }
 

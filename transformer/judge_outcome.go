@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
@@ -28,7 +30,7 @@ func (a *answering) outcome(s *site) (f world.Fate, unless string) {
 	}
 	hasNoProxy := pod.IsWindows(spec) || pod.IsVirtual(spec)
 	switch {
-	case hasNoProxy, (a.passesProbes() || spec.HostNetwork) && (s.holder == nil || !s.holder.proxy):
+	case hasNoProxy, (a.letsThrough() || spec.HostNetwork) && (s.holder == nil || !s.holder.proxy):
 		f = world.Spared
 	default:
 		f, unless = a.inspection.outcome(s)
@@ -149,4 +151,16 @@ func (s *site) timeoutMismatch() (f world.Fate, unless string) {
 		s.timeout,
 	)
 	return world.Failing(why), fmt.Sprintf("the app takes longer than %d s", s.entry.TimeoutSeconds)
+}
+
+// letsThrough reports whether the mesh lets the kubelet's probes through, whatever else is unknown.
+func (a *answering) letsThrough() bool {
+	return a.passesProbes() && !(a.byMesh.Reason == reason.Ambient && a.mayHaveSidecar())
+}
+
+// mayHaveSidecar reports whether a pod in ambient mode may have Istio's sidecar, so that ambient mode steps aside: by a label of
+// its Namespace, which is not known.
+func (k *knowledge) mayHaveSidecar() bool {
+	_, known := k.namespace()
+	return !known && k.inspection.learned.Injected.Is == certain.Maybe
 }

@@ -13,6 +13,7 @@ type detection struct {
 	title     string    // of the mesh; "" if nothing says so
 	unclear   []Finding // warnings about switches of injection
 	conflicts []Finding // why the template cannot be rewritten for the mesh
+	isInTwo   bool      // so that what one of the meshes says decides nothing
 	// optOut is why the template is left alone: it is in another mesh than that of
 	// the options, or in none; nil if neither.
 	optOut *Finding
@@ -43,6 +44,7 @@ func detect(settings []*setting, v *view) (detected detection, in *setting) {
 		f := NewFinding(reason.TwoMeshes, nil, "%s puts the pod into %s, and %s puts it into %s",
 			at[0], marked[0].title, at[1], marked[1].title)
 		detected.conflicts = []Finding{f}
+		detected.isInTwo = true
 	}
 	if len(marked) > 0 || !auto {
 		detected.title = in.mesh.title

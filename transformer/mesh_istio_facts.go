@@ -11,6 +11,12 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 )
 
+// legacyLocalhost is the variable of proxyMetadata by which Istio's agent asks localhost instead of the pod's IP
+// (pilot/cmd/pilot-agent/status/server.go).
+const legacyLocalhost = "REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION"
+
+const loopback = "127.0.0.1"
+
 // injectionCure words how to declare whether Istio injects, where nothing does.
 func (v *view) injectionCure() string {
 	if set, _ := v.in.Around.SidecarSet(v.pods()); set != nil {
@@ -44,8 +50,12 @@ func (v *view) inbound(port int) surroundings.Inbound {
 }
 
 // localAddress returns the first address of the loopback interface where, by a Sidecar, an app listens for a probe
-// or hook; "" if all listen on the pod's own. It is what the one probe-proxy of the pod asks.
+// or hook; "" if all listen on the pod's own. It is what the one probe-proxy of the pod asks. Where the pod's ProxyConfig
+// has Istio's agent ask localhost, probe-proxy does the same.
 func (v *view) localAddress(sites []*site) string {
+	if v.mesh.name == istioData.name && field.As[string](istioConfigOf(v.annotations()).Metadata, legacyLocalhost) == "true" {
+		return loopback
+	}
 	for _, s := range sites {
 		if local := v.inbound(s.port).Local; local != "" && s.original.Dials() {
 			return local

@@ -42,7 +42,7 @@ func TestATemplateThatHasOptedOutIsLeftAlone(t *testing.T) {
 			field: "spec.template.metadata.annotations[sidecar.istio.io/inject]"},
 		{name: "kube-system", reason: "namespace-not-injected", outcome: world.Unaffected, yaml: strings.Replace(own, "  name: web\n", "  name: web\n  namespace: kube-system\n", 1)},
 		{name: "disabled namespace", reason: "namespace-not-injected", outcome: world.Unaffected, yaml: namespace("istio-injection: disabled", "") + podOf(injected, app(httpProbe))},
-		{name: "ambient pod", reason: "ambient", outcome: world.Unaffected, yaml: podOf("labels: {istio.io/dataplane-mode: ambient}", app(httpProbe)),
+		{name: "ambient pod, if its Namespace has no sidecars injected", reason: "ambient", outcome: world.Fails, yaml: podOf("labels: {istio.io/dataplane-mode: ambient}", app(httpProbe)),
 			field: "spec.template.metadata.labels[istio.io/dataplane-mode]"},
 		{name: "ambient namespace", reason: "ambient", outcome: world.Unaffected, yaml: namespace("istio.io/dataplane-mode: ambient", "") + own},
 		{name: "out of an ambient namespace", reason: "ambient", outcome: world.Unaffected, yaml: namespace("istio.io/dataplane-mode: ambient", "") + podOf("labels: {istio.io/dataplane-mode: none}", app(httpProbe)),

@@ -23,11 +23,10 @@ var outcomeWords = map[world.Outcome]struct {
 // What to do about a probe that fails or passes falsely.
 const (
 	runFix     = "Run rewrite-probes"
+	declareFix = "Declare that fact: a run does not change this probe"
+	execFix    = "Make it exec: a run does not change this probe"
 	patchedFix = runFix + " again. If something patches the pod template after rewrite-probes, run rewrite-probes last"
 )
-
-// withOwnFix are the reasons to leave a probe alone whose fix is not another run.
-var withOwnFix = []reason.Key{reason.AimsAtProbePort, reason.InjectorRewrites, reason.ProbesMadeElsewhere}
 
 // judge reports every probe of a template that behaves differently in the mesh than without one: as
 // an error, or as a warning if it does so in some of the cases that manifests and functionConfig leave
@@ -65,9 +64,6 @@ func (r *run) judge(t *report.PlannedTemplate) {
 		case p.If != "":
 			key, text = words.possible, possibleText(t, p, words.text)
 		}
-		if slices.Contains(withOwnFix, p.Reason) {
-			text.Fix = p.Reason.Doc().Fix
-		}
 		text.What, text.Why = r.shares.text(text.What), r.shares.text(text.Why)
 		m := report.NewMessage(key, text)
 		m.Object, m.Line = t.Object, t.Line(i)
@@ -95,15 +91,45 @@ func certainText(t *report.PlannedTemplate, p *transformer.Verdict, happens stri
 	if p.StrictTLS == world.Fails {
 		text.What += " " + p.Where()
 	}
-	text.Why, text.Fix = reason.Capital(p.Why), runFix
-	if t.WasRewritten {
-		text.Fix = patchedFix
-	}
+	text.Why, text.Fix = reason.Capital(p.Why), fixOf(t, p)
 	lost := findingAt(t, p.Field)
 	if lost != nil && (lost.Reason == reason.Dangling || lost.Reason == reason.OriginalReplaced) { // a run changes nothing
 		text.Fix = lost.Reason.Complete(lost.Text).Fix
 	}
 	return text
+}
+
+// fixOf says what to do about a probe that fails or passes falsely: a run, or if that leaves the probe as it is, what is said of
+// the reason.
+func fixOf(t *report.Template, p *transformer.Verdict) string {
+	stays := p.State == transformer.LeftAlone && p.Reason != reason.ExcludedPort
+	switch {
+	case stays || p.State == transformer.Refused:
+		return fixOfReason(t, p)
+	case t.WasRewritten:
+		return patchedFix
+	case p.If == "":
+		return runFix
+	}
+	return "" // that of the reason of check
+}
+
+// fixOfReason returns the fix for the reason why a probe is not rewritten: that of the finding about it, if there is one.
+func fixOfReason(t *report.Template, p *transformer.Verdict) string {
+	for i := range t.Findings {
+		f := &t.Findings[i]
+		isAbout := len(f.Field) == 0 || f.Field.HasPrefix(p.Field) || p.State == transformer.Refused
+		if fix := p.Reason.Complete(f.Text).Fix; isAbout && f.Reason == p.Reason && fix != "" {
+			return fix
+		}
+	}
+	switch fix := p.Reason.Doc().Fix; {
+	case p.If != "" && p.Reason.Doc().LetThrough:
+		return declareFix
+	case fix != "":
+		return fix
+	}
+	return execFix
 }
 
 // optedOutText says what happens to a probe that somebody has taken out of the rewriting.
@@ -141,9 +167,6 @@ func findingAt(t *report.PlannedTemplate, at field.Path) *transformer.Finding {
 // possibleText says what happens to a probe if something holds that is unknown.
 func possibleText(t *report.PlannedTemplate, p *transformer.Verdict, happens string) reason.Text {
 	text := reason.NewText("%s %s, if %s", p.Before, happens, p.If)
-	text.Why = reason.Capital(p.Why)
-	if t.WasRewritten {
-		text.Fix = patchedFix
-	}
+	text.Why, text.Fix = reason.Capital(p.Why), fixOf(t, p)
 	return text
 }

@@ -273,6 +273,10 @@ func contradiction(t testing.TB, text []byte, c *config.RewriteProbes) string {
 					sign = "?"
 				}
 				here = append(here, sign)
+				stays := p.State == transformer.LeftAlone && p.Reason.String() != "excluded-port" || p.State == transformer.Refused
+				if stays && (m.Fix() == "Run rewrite-probes." || strings.Contains(m.Fix(), "works either way")) && m.Reason.String() != "injector-unknown" {
+					return said("%s: a run changes nothing, and %q is the fix", p.Field, m.Fix())
+				}
 			}
 			if m.Severity.Rank() < worst.Rank() {
 				worst = m.Severity

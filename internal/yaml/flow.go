@@ -166,11 +166,8 @@ func (t *Parser) flowValue(p, depth int, me int32) (end int, ok bool) {
 		t.Nodes[me].Start = int32(start)
 		return end, ok
 	case c == '"' || c == '\'':
-		if end, ok = quotedEnd(in, p); !ok {
-			return t.invalid(p, "a text in quotes has no end, or a bad escape")
-		}
-		if !t.isJSON && hasJSONEscape(in[p:end]) {
-			return t.invalid(p, ofJSON)
+		if end, ok = flowQuoted(t, p); !ok {
+			return 0, false
 		}
 		how = StyleOf(View(in[p:end]))
 	case c == '*' && p > start:
@@ -191,6 +188,17 @@ func (t *Parser) flowValue(p, depth int, me int32) (end int, ok bool) {
 	v.Style = how
 	v.Start = int32(start)
 	v.End = int32(end)
+	return end, true
+}
+
+// flowQuoted returns the end of the text in quotes at p.
+func flowQuoted(t *Parser, p int) (end int, ok bool) {
+	if end, ok = quotedEnd(t.Text, p); !ok {
+		return t.invalid(p, "a text in quotes has no end, or a bad escape")
+	}
+	if !t.isJSON && hasJSONEscape(t.Text[p:end]) {
+		return t.invalid(p, ofJSON)
+	}
 	return end, true
 }
 
