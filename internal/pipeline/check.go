@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -123,13 +124,10 @@ func fixOfReason(t *report.Template, p *transformer.Verdict) string {
 			return fix
 		}
 	}
-	switch fix := p.Reason.Doc().Fix; {
-	case p.If != "" && p.Reason.Doc().LetThrough:
+	if p.If != "" && p.Reason.Doc().LetThrough {
 		return declareFix
-	case fix != "":
-		return fix
 	}
-	return execFix
+	return cmp.Or(p.Reason.Doc().Fix, execFix)
 }
 
 // optedOutText says what happens to a probe that somebody has taken out of the rewriting.
