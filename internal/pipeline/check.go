@@ -102,7 +102,7 @@ func certainText(t *report.PlannedTemplate, p *transformer.Verdict, happens stri
 
 // fixOf says what to do about a probe that fails or passes falsely: a run, or if that leaves the probe as it is, what is said of
 // the reason.
-func fixOf(t *report.Template, p *transformer.Verdict) string {
+func fixOf(t *report.PlannedTemplate, p *transformer.Verdict) string {
 	stays := p.State == transformer.LeftAlone && p.Reason != reason.ExcludedPort
 	switch {
 	case stays || p.State == transformer.Refused:
@@ -116,7 +116,7 @@ func fixOf(t *report.Template, p *transformer.Verdict) string {
 }
 
 // fixOfReason returns the fix for the reason why a probe is not rewritten: that of the finding about it, if there is one.
-func fixOfReason(t *report.Template, p *transformer.Verdict) string {
+func fixOfReason(t *report.PlannedTemplate, p *transformer.Verdict) string {
 	for i := range t.Findings {
 		f := &t.Findings[i]
 		isAbout := len(f.Field) == 0 || f.Field.HasPrefix(p.Field) || p.State == transformer.Refused
@@ -131,7 +131,7 @@ func fixOfReason(t *report.Template, p *transformer.Verdict) string {
 }
 
 // optedOutText says what happens to a probe that somebody has taken out of the rewriting.
-func optedOutText(t *report.Template, p *transformer.Verdict, happens string) reason.Text {
+func optedOutText(t *report.PlannedTemplate, p *transformer.Verdict, happens string) reason.Text {
 	text := certainText(t, p, happens)
 	if p.If != "" {
 		text = possibleText(t, p, happens)
