@@ -584,6 +584,8 @@ func (g *source) selector(k *knowledge, mayBeOpen bool) map[string]string {
 		{"statefulset.kubernetes.io/pod-name": k.owner.Name + "-0"},
 		{"statefulset.kubernetes.io/pod-name": "another-0"},
 		{"app": k.owner.Name, "batch.kubernetes.io/job-name": k.owner.Name},
+		{"kubernetes.io/hostname": "node-1"},
+		{"app": "another", "kubernetes.io/hostname": "node-1"},
 	}...)
 	if k.selects(drawn, world{}) == k.selects(drawn, world{labelled: true}) {
 		return drawn

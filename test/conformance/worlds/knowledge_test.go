@@ -342,13 +342,16 @@ func (k *knowledge) rewrites(pod *corev1.Pod, check bool) []bool {
 	return both
 }
 
-// laterLabels are the labels that controllers add to the pods of their workloads, which have values
+// laterLabels are the labels that controllers add to the pods of their workloads, or istiod to all, which have values
 // that no manifest has.
 var laterLabels = map[string]string{
 	"pod-template-hash":                  "Deployment",
 	"statefulset.kubernetes.io/pod-name": "StatefulSet",
 	"batch.kubernetes.io/job-name":       "Job",
+	"kubernetes.io/hostname":             anyKind,
 }
+
+const anyKind = ""
 
 // selects reports whether a selector is about the pods. Istio's injector adds labels, whose values
 // are those of other labels or have a default; controllers add others.
@@ -361,7 +364,7 @@ func (k *knowledge) selects(selector map[string]string, w world) bool {
 	}
 	for key, value := range selector {
 		kind, isLater := laterLabels[key]
-		mayHave := isLater && w.labelled && kind == k.owner.Kind && !strings.HasPrefix(value, "another")
+		mayHave := isLater && w.labelled && (kind == k.owner.Kind || kind == anyKind) && !strings.HasPrefix(value, "another")
 		if labels[key] != value && !mayHave {
 			return false
 		}
