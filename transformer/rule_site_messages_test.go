@@ -53,7 +53,7 @@ func TestWhatIsWrongWithAProbeIsSaidInFull(t *testing.T) {
 		{"a status port that is wrong, and captured", injected + "\nannotations: {status.sidecar.istio.io/port: x, traffic.sidecar.istio.io/includeInboundPorts: \"15020,8001\"}", app(httpProbe), []option{answeredBy("istio-proxy")},
 			[]string{"`spec.template.metadata.annotations[status.sidecar.istio.io/port]`: \"x\" is not a port where istio-proxy can answer. The port must be from 1 to 65535, and none of 15000, 15001, 15004, 15006, 15008, 15021, 15053, 15090. Write a free port, or remove the annotation."}},
 		{"two meshes", "labels: {istio.io/dataplane-mode: ambient}\nannotations: {linkerd.io/inject: enabled}", app(httpProbe), nil,
-			[]string{"The label `istio.io/dataplane-mode: ambient` puts the pod into Istio, and the annotation `linkerd.io/inject: enabled` puts it into Linkerd. A pod can only be in one mesh. Remove one of the two, or turn its injection off in the pod template."}},
+			[]string{"The label `istio.io/dataplane-mode: ambient` puts the pod into Istio, and the annotation `linkerd.io/inject: enabled` puts it into Linkerd. Remove one of the two: a pod can be in one mesh only."}},
 		{"no more than the default LimitRange for the user's own istio-proxy", injected, app(httpProbe) + "- name: istio-proxy\n  image: auto\n", []option{answeredBy("istio-proxy")}, nil},
 	} {
 		around := ""
