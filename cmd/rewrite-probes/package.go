@@ -208,7 +208,7 @@ func (p *pkg) add(f file, text []byte) {
 	s, err := manifest.Read(f.path, text)
 	switch {
 	case f.walked && p.passOver(f.path, s, text, err):
-	case !f.walked && isOfChart(f.path, s, text, err):
+	case len(p.files) > 0 && !f.walked && isOfChart(f.path, s, text, err):
 		p.unreadable(f.path, errOfChart, "")
 		p.wordChart(f.path)
 	case p.allowEmpty && errors.Is(err, manifest.ErrEmpty):
@@ -247,13 +247,14 @@ func wordFile(m *report.Message, text []byte) {
 // errOfChart is why a file of a chart that the command line names holds no manifests.
 var errOfChart = errors.New("this file of a chart is not a manifest")
 
-// isOfChart reports whether a file is a template or the values of a chart.
+// isOfChart reports whether a file that the command line names is a template or the values of a chart. The folders are
+// asked first: it takes long to look for actions in a large render.
 func isOfChart(path string, s *manifest.Stream, text []byte, err error) bool {
-	if err == nil && isTemplate(s, text, err) {
-		return chartOf(path) != ""
+	if chartOf(path) == "" {
+		return false
 	}
 	isValues := strings.HasPrefix(filepath.Base(path), "values") && holdsNoObject(s, text, err)
-	return isValues && chartOf(path) != ""
+	return isValues || err == nil && isTemplate(s, text, err)
 }
 
 // wordChart says in the last message how to render the chart that a file belongs to.

@@ -136,7 +136,7 @@ func optedOutText(t *report.PlannedTemplate, p *transformer.Verdict, happens str
 	if p.If != "" {
 		text = possibleText(t, p, happens)
 	}
-	text.What += ", and an opt-out skips it"
+	text.What += ", and is opted out"
 	text.Fix = ""
 	if p.Reason == reason.NotSelected {
 		text.Fix = "Add its handler to `rewrite`, or leave the object out with `exclude`"

@@ -507,7 +507,7 @@ var docs = [...]Doc{
 	OptedOut: {
 		Name: "opted-out", Of: Run, Severity: Warning,
 		Cause: "`check` found a probe or hook that is certain to fail or pass falsely. An annotation, or the functionConfig's `rewrite`, keeps rewrite-probes from rewriting it. If a fact is unknown that decides, this is a note.",
-		Fix:   "Remove the opt-out. If it is meant, leave the object out with `exclude` of the functionConfig.",
+		Fix:   "Remove the opt-out. If it is meant, `exclude` the object.",
 	},
 	OptionsUnfit: {
 		Name: "options-unfit", Of: Plan, Severity: Error,

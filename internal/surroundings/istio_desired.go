@@ -46,7 +46,7 @@ func (d *istioDesired) complete() bool {
 	case "HelmChart":
 		u, ok = d.ofK3s()
 	case "HelmChartConfig":
-		u, ok = d.ofK3s()
+		u, _ = d.ofK3s()
 		u.isOpen, ok = true, strings.Contains(d.Name, istiodChart) && len(u.values) > 0
 	case "ServiceMeshControlPlane":
 		u, ok = d.ofMaistra(), true
