@@ -106,6 +106,10 @@ var Explanations = []Explanation{
 		func(_ *corev1.Pod, r *report.Report, checked, policed []string) bool {
 			return differOnlyIn(r, checked, policed, func(p transformer.Verdict) bool { return strings.Contains(p.Before, ":15008") })
 		}},
+	{"port of Istio's agent: check knows what it answers on port 15020, the policy that the port is not captured", 0,
+		func(_ *corev1.Pod, r *report.Report, checked, policed []string) bool {
+			return differOnlyIn(r, checked, policed, func(p transformer.Verdict) bool { return strings.Contains(p.Before, ":15020") })
+		}},
 	{"declared where nothing is injected: check knows that rewrite-probes has only declared the istio-proxy of the pod, the policy takes it for the sidecar", 1,
 		func(_ *corev1.Pod, r *report.Report, checked, policed []string) bool {
 			return differOnlyIn(r, checked, policed, func(p transformer.Verdict) bool { return strings.Contains(p.Why, "is not in the pod") })
