@@ -276,6 +276,7 @@ func (c *conn) probe(e *entry, call *kubelet.Call) *kubelet.Answer {
 		if e.target.Hook || took < e.target.Timeout/2 {
 			return a
 		}
+		a.Status = 504
 		a.Reason = fmt.Sprintf("caller left after %s, before the app answered", took.Round(time.Millisecond))
 	}
 	e.record(c.server.log, a, took, c.server.BodiesFrom)

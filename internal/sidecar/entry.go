@@ -28,10 +28,11 @@ type entry struct {
 	state atomic.Int32 // after the last verdict
 }
 
-// States of an entry. The zero value is that there has been no verdict.
+// States of an entry. The zero value is that there has been no verdict. A failure has the status too: an app that
+// refuses at its start and is too slow later has two causes, and the log is read for the last.
 const (
 	succeeds = 1 + iota
-	fails
+	fails    // and the status
 )
 
 // bounds are the upper bounds of the histogram's buckets, in seconds.
@@ -45,7 +46,7 @@ func (e *entry) disabled() *kubelet.Answer {
 	return a
 }
 
-// record counts an answer, and logs it if the state of the probe changed: with the beginning of what the app said, if
+// record counts an answer, and logs it if the state of the probe or its status changed: with the beginning of what the app said, if
 // callers get its body too.
 func (e *entry) record(log *slog.Logger, a *kubelet.Answer, took time.Duration, bodiesFrom int) {
 	verdict := a.Verdict(e.target.Hook)
@@ -54,7 +55,7 @@ func (e *entry) record(log *slog.Logger, a *kubelet.Answer, took time.Duration, 
 	bucket, _ := slices.BinarySearch(bounds[:], took.Seconds())
 	e.buckets[bucket].Add(1)
 	if verdict == kubelet.Failure {
-		if e.state.Swap(fails) != fails {
+		if state := fails + int32(a.Status); e.state.Swap(state) != state {
 			failure := []any{"probe", e.key, "status", a.Status, "reason", a.Reason}
 			if !a.Ours && a.Status >= bodiesFrom && len(a.Body) > 0 {
 				failure = append(failure, "app", kubelet.OneLine(string(a.Body)))

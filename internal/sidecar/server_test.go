@@ -227,6 +227,21 @@ func TestOnlyChangesOfStateAreLogged(t *testing.T) {
 	}
 }
 
+// An app that refuses at its start and is too slow later has two causes: the log has both, each once.
+func TestALineForEachCause(t *testing.T) {
+	status := 200
+	addr, log, _ := start(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
+	for _, status = range []int{502, 502, 503, 503, 502, 200, 204, 502} {
+		get(t, addr+live)
+	}
+	if n := strings.Count(log.String(), "probe fails"); n != 4 {
+		t.Errorf("%d lines of failure, want 4:\n%s", n, log)
+	}
+	if n := strings.Count(log.String(), "probe succeeds"); n != 1 {
+		t.Errorf("%d lines of success, want 1:\n%s", n, log)
+	}
+}
+
 func TestTheCallersGoingAwayReachesTheApp(t *testing.T) {
 	gone := make(chan struct{})
 	came := make(chan struct{})
