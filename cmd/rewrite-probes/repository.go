@@ -195,7 +195,7 @@ func (r *repository) folderOf(o *manifest.Object) (folder, passed string, err er
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 		return "", fmt.Sprintf("%s is not in this repository", cmp.Or(path, "its path")), nil
 	}
-	return folder, "", nil
+	return folder, "", r.pkg.fence.may(realPath(folder))
 }
 
 // chartOf returns the folder of a release's chart.

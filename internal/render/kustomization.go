@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
@@ -104,7 +105,7 @@ var loaded = []string{
 }
 
 // url matches what kustomize loads from elsewhere, also as the value of a key.
-var url = regexp.MustCompile(`^[\w.-]*=?https?://\S+$`)
+var url = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w.-]*=?https?://\S+$`) })
 
 // isHere says what a build of the folder would take from elsewhere, or from outside of what may be opened; nil if
 // nothing.
@@ -116,7 +117,7 @@ func (d *folder) isHere(seen map[string]bool) error {
 	for _, key := range loaded {
 		v, _ := d.all.Get(key)
 		if text := remote(v); text != "" {
-			return &Elsewhere{File: d.file, Field: key, What: text}
+			return d.elsewhere(key, text)
 		}
 	}
 	for _, key := range bases {
@@ -127,7 +128,7 @@ func (d *folder) isHere(seen map[string]bool) error {
 			path := filepath.Join(d.path, name)
 			info, err := os.Stat(path)
 			if err != nil {
-				return &Elsewhere{File: d.file, Field: key, What: name}
+				return d.elsewhere(key, name)
 			}
 			if real, err := filepath.EvalSymlinks(path); err != nil {
 				return err
@@ -153,7 +154,7 @@ func (d *folder) isHere(seen map[string]bool) error {
 func remote(v field.Value) string {
 	switch v := v.(type) {
 	case string:
-		if url.MatchString(v) {
+		if url().MatchString(v) {
 			return v
 		}
 	case field.Map:
@@ -374,9 +375,7 @@ func (d *folder) copyFiles(to string) error {
 	})
 }
 
-// An Elsewhere is what a build would take from outside of the repository: it is not fetched.
-type Elsewhere struct{ File, Field, What string }
-
-func (e *Elsewhere) Error() string {
-	return fmt.Sprintf("%s: `%s` names %s, which is not in this repository, and is not fetched. Build the folder yourself, and pipe that in", e.File, e.Field, e.What)
+// elsewhere is the error about what a build would take from outside of the repository: it is not fetched.
+func (d *folder) elsewhere(key, what string) error {
+	return fmt.Errorf("%s: `%s` names %s, which is not in this repository, and is not fetched. Build the folder yourself, and pipe that in", d.file, key, what)
 }

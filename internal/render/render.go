@@ -187,7 +187,15 @@ func (p *Place) chart(ctx context.Context, path string) (*Render, error) {
 	v, _ := home.Value(field.NewPath("spec", "chart", "spec", "valuesFiles"))
 	files, _ := v.(field.List)
 	for _, file := range textsOf(files) {
-		c.Args = append(c.Args, "--values", filepath.Join(path, file))
+		file = filepath.Join(path, file)
+		real, err := filepath.EvalSymlinks(file)
+		if err == nil {
+			err = p.May(real)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		c.Args = append(c.Args, "--values", file)
 	}
 	if p.Helm.KubeVersion != "" {
 		c.Args = append(c.Args, "--kube-version", p.Helm.KubeVersion)
