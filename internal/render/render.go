@@ -184,17 +184,11 @@ func (p *Place) chart(ctx context.Context, path string) (*Render, error) {
 	namespace := cmp.Or(release.Namespace, "default")
 	c.Args = []string{"template", cmp.Or(release.Name, home.Name()), path, "--namespace", namespace}
 	by := "helm " + strings.Join(c.Args, " ")
-	v, _ := home.Value(field.NewPath("spec", "chart", "spec", "valuesFiles"))
-	files, _ := v.(field.List)
-	for _, file := range textsOf(files) {
-		file = filepath.Join(path, file)
-		real, err := filepath.EvalSymlinks(file)
-		if err == nil {
-			err = p.May(real)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
+	files, err := p.valuesFiles(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
 		c.Args = append(c.Args, "--values", file)
 	}
 	if p.Helm.KubeVersion != "" {
@@ -203,7 +197,7 @@ func (p *Place) chart(ctx context.Context, path string) (*Render, error) {
 	for _, version := range p.Helm.APIVersions {
 		c.Args = append(c.Args, "--api-versions", version)
 	}
-	if v, _ = home.Value(field.NewPath("spec", "values")); v != nil {
+	if v, _ := home.Value(field.NewPath("spec", "values")); v != nil {
 		file := filepath.Join(temp, "values.yaml")
 		if err := os.WriteFile(file, field.AppendJSON(nil, v), 0o600); err != nil {
 			return nil, err
@@ -223,6 +217,24 @@ func (p *Place) chart(ctx context.Context, path string) (*Render, error) {
 		err = fmt.Errorf("%s cannot be rendered: %w", path, err)
 	}
 	return &Render{Text: text, By: by}, err
+}
+
+// valuesFiles returns the files with values that a release takes of its chart, by paths below the chart.
+func (p *Place) valuesFiles(chart string) (files []string, err error) {
+	v, _ := p.Home.Value(field.NewPath("spec", "chart", "spec", "valuesFiles"))
+	names, _ := v.(field.List)
+	for _, name := range textsOf(names) {
+		file := filepath.Join(chart, name)
+		real, err := filepath.EvalSymlinks(file)
+		if err == nil {
+			err = p.May(real)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		files = append(files, file)
+	}
+	return files, nil
 }
 
 // postRender has kustomize change a render in an empty folder, as helm-controller does.
