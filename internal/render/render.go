@@ -227,6 +227,9 @@ func (p *Place) valuesFiles(chart string) (files []string, err error) {
 		file := filepath.Join(chart, name)
 		real, err := filepath.EvalSymlinks(file)
 		if err == nil {
+			real, err = filepath.Abs(real)
+		}
+		if err == nil {
 			err = p.May(real)
 		}
 		if err != nil {
