@@ -21,6 +21,7 @@ import (
 )
 
 func main() {
+	tuneMemory(0) // before the input is read, whose bytes would call for a collection
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

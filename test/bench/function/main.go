@@ -234,12 +234,11 @@ func (r rival) promisesNothing() bool {
 
 func (r rival) rows(base row, ours, theirs []sample) []row {
 	cpu := func(s sample) float64 { return s.cpu.Seconds() }
-	user := func(s sample) float64 { return s.user.Seconds() }
 	wall := func(s sample) float64 { return s.wall.Seconds() }
 	peak := func(s sample) float64 { return float64(s.peak) }
 	rows := []row{compare(base, "CPU", milliseconds, cpu, r.name, ours, theirs, r.cpu)}
 	if r.user.bound != 0 {
-		rows = append(rows, compare(base, "user CPU", milliseconds, user, r.name, ours, theirs, r.user))
+		rows = append(rows, compareUser(base, r.name, ours, theirs, r.user))
 	}
 	if r.wall.bound != 0 {
 		rows = append(rows, compare(base, "wall", milliseconds, wall, r.name, ours, theirs, r.wall))
@@ -263,6 +262,25 @@ func compare(base row, measure string, show func(float64) string, of func(sample
 	base.measure, base.peer, base.promise, base.unit = measure, peer, p, "x"
 	base.ours, base.theirs, base.value = show(median(a)), show(median(b)), median(ratios)
 	base.numbers = [2]float64{median(a), median(b)}
+	return base
+}
+
+// compareUser compares the sums of all runs: the kernel counts user time in ticks of milliseconds,
+// so that the median of runs that take a few ticks says little.
+func compareUser(base row, peer string, ours, theirs []sample, p promise) row {
+	var a, b time.Duration
+	for i := range ours {
+		a += ours[i].user
+		b += theirs[i].user
+	}
+	mean := func(sum time.Duration) float64 { return sum.Seconds() / float64(len(ours)) }
+	base.measure, base.peer, base.promise, base.unit = "user CPU", peer, p, "x"
+	base.ours, base.theirs = milliseconds(mean(a)), milliseconds(mean(b))
+	base.numbers = [2]float64{mean(a), mean(b)}
+	base.value = mean(b) / mean(a)
+	if p.atMost {
+		base.value = mean(a) / mean(b)
+	}
 	return base
 }
 
