@@ -1,10 +1,12 @@
 package delivery
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -103,10 +105,17 @@ func TestThePreCommitHooksBuildTheVersionTheyArePinnedTo(t *testing.T) {
 	}
 }
 
-// TestTheActionBuildsTheVersionItIsPinnedTo runs what action.yml runs, from a
-// copy of the source without git, as the runner unpacks it.
-func TestTheActionBuildsTheVersionItIsPinnedTo(t *testing.T) {
-	h := setUp(t)
+// An actionRun is one run of what action.yml runs, as the runner would.
+type actionRun struct {
+	ref  string            // what the workflow pins the action to
+	gh   string            // a script in place of GitHub's program; none is installed if empty
+	dist string            // a folder with the files of the release
+	git  string            // the repository
+	set  map[string]string // what else the runner says, in place of Linux on X64
+}
+
+// run returns what the action printed, the program that it left, and the user's folder.
+func (a actionRun) run(t *testing.T, h *harness) (out, program, dir string, err error) {
 	var action struct {
 		Runs struct {
 			Steps []struct {
@@ -115,49 +124,126 @@ func TestTheActionBuildsTheVersionItIsPinnedTo(t *testing.T) {
 			}
 		}
 	}
-	text, err := os.ReadFile(filepath.Join(h.source, "action.yml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.Unmarshal(text, &action); err != nil {
+	if err := yaml.Unmarshal(readFile(t, filepath.Join(h.source, "action.yml")), &action); err != nil {
 		t.Fatal(err)
 	}
 	step := action.Runs.Steps[len(action.Runs.Steps)-1]
-	for ref, want := range map[string]string{
-		version:  "rewrite-probes " + version,
-		"v1.2.3": "rewrite-probes v1.2.3",
-		// A commit, and what the runner says of an action in the same repository.
-		"3d3c42e5aac5ba805825da76410c181273ba90b1": "rewrite-probes 3d3c42e5aac5ba805825da76410c181273ba90b1",
-		"": "rewrite-probes dev",
-	} {
-		t.Run(ref, func(t *testing.T) {
-			dir, _ := user(t, h)
-			temp := t.TempDir()
-			values := map[string]string{
-				"inputs.path": "deploy", "inputs.config": "", "inputs.strict": "false", "inputs.sarif": "probes.sarif",
-				"github.action_path": h.source, "github.action_ref": ref, "runner.temp": temp,
+	dir, _ = user(t, h)
+	temp, tools := t.TempDir(), t.TempDir()
+	values := map[string]string{
+		"inputs.path": "deploy", "inputs.config": "", "inputs.strict": "false", "inputs.sarif": "probes.sarif",
+		"github.action_path": h.source, "github.action_ref": a.ref, "github.token": "secret", "runner.temp": temp,
+		"runner.os": "Linux", "runner.arch": map[string]string{"amd64": "X64", "arm64": "ARM64"}[runtime.GOARCH],
+	}
+	maps.Copy(values, a.set)
+	// The runner's tools and no others: this machine may have a gh.
+	for _, name := range []string{"awk", "bash", "cp", "git", "mkdir", "mv", "rm", "sh", "sha256sum", "tar", "gzip"} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(path, filepath.Join(tools, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	scripts := map[string]string{"curl": "for url; do :; done\ncp '" + a.dist + "/'\"${url##*/}\" .\n"}
+	if a.gh != "" {
+		scripts["gh"] = a.gh
+	}
+	for name, text := range scripts {
+		if err := os.WriteFile(filepath.Join(tools, name), []byte("#!/bin/sh\n"+text), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", step.Run)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PATH="+tools, "GIT_CONFIG_COUNT=1",
+		"GIT_CONFIG_KEY_0=url.file://"+a.git+".insteadOf", "GIT_CONFIG_VALUE_0=https://"+modulePath)
+	for name, value := range step.Env {
+		cmd.Env = append(cmd.Env, name+"="+expression.ReplaceAllStringFunc(value, func(e string) string {
+			v, ok := values[expression.FindStringSubmatch(e)[1]]
+			if !ok {
+				t.Errorf("the runner has no value of %s here", e)
 			}
-			cmd := exec.Command("bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", step.Run)
-			cmd.Dir = dir
-			cmd.Env = append(os.Environ(), append(h.env(), "GOFLAGS=-buildvcs=false")...)
-			for name, value := range step.Env {
-				cmd.Env = append(cmd.Env, name+"="+expression.ReplaceAllStringFunc(value, func(e string) string {
-					v, ok := values[expression.FindStringSubmatch(e)[1]]
-					if !ok {
-						t.Errorf("the runner has no value of %s here", e)
-					}
-					return v
-				}))
-			}
-			if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "[would-fail]") {
+			return v
+		}))
+	}
+	text, err := cmd.CombinedOutput()
+	return string(text), filepath.Join(temp, "rewrite-probes"), dir, err
+}
+
+// verified is a gh that finds the provenance and notes in the folder how it was asked.
+const verified = "echo \"$GH_TOKEN: $*\" >gh.log\n"
+
+func TestTheActionRunsTheReleaseItIsPinnedTo(t *testing.T) {
+	h := setUp(t)
+	if err := h.release(); err != nil {
+		t.Fatal(err)
+	}
+	dist, repository := filepath.Join(h.dir, "release", "dist"), tagged(t, h)
+	commit, err := h.run(repository, "git", "rev-parse", "HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, ref := range map[string]string{"tag": version, "commit": strings.TrimSpace(commit)} {
+		t.Run(name, func(t *testing.T) {
+			out, program, dir, err := actionRun{ref: ref, gh: verified, dist: dist, git: repository}.run(t, h)
+			if err == nil || !strings.Contains(out, "[would-fail]") {
 				t.Errorf("the gate must find the probe: %v\n%s", err, out)
 			}
-			out, err := h.run(dir, filepath.Join(temp, "rewrite-probes"), "version")
-			if err != nil || strings.TrimSpace(out) != want {
-				t.Errorf("the program is %q (%v), want %q", out, err, want)
+			if is, err := h.run(dir, program, "version"); err != nil || strings.TrimSpace(is) != "rewrite-probes "+version {
+				t.Errorf("the program is %q (%v), want %s", is, err, version)
 			}
 			if sarif, err := os.ReadFile(filepath.Join(dir, "probes.sarif")); err != nil || !strings.Contains(string(sarif), "deploy/web.yaml") {
 				t.Errorf("the findings must be in probes.sarif: %v", err)
+			}
+			want := "secret: attestation verify rewrite-probes_" + strings.TrimPrefix(version, "v") + "_linux_" + runtime.GOARCH +
+				".tar.gz --repo rewrite-probes/rewrite-probes --signer-workflow rewrite-probes/rewrite-probes/.github/workflows/release.yaml --source-ref refs/tags/" + version + "\n"
+			if asked := string(readFile(t, filepath.Join(filepath.Dir(program), "gh.log"))); asked != want {
+				t.Errorf("gh was asked %q, want %q", asked, want)
+			}
+		})
+	}
+}
+
+// TestTheActionRunsNothingUnverified: where anything is amiss there is a word about it, and no program.
+func TestTheActionRunsNothingUnverified(t *testing.T) {
+	h := setUp(t)
+	if err := h.release(); err != nil {
+		t.Fatal(err)
+	}
+	dist, repository, forged := filepath.Join(h.dir, "release", "dist"), tagged(t, h), t.TempDir()
+	if err := os.CopyFS(forged, os.DirFS(dist)); err != nil {
+		t.Fatal(err)
+	}
+	archives, err := filepath.Glob(filepath.Join(forged, "rewrite-probes_*.tar.gz"))
+	if err != nil || len(archives) != 1 {
+		t.Fatalf("%q, %v", archives, err)
+	}
+	if err := os.WriteFile(archives[0], append(readFile(t, archives[0]), 0), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		run  actionRun
+		want string
+	}{
+		"another archive":   {actionRun{ref: version, gh: verified, dist: forged}, "has the checksum"},
+		"no provenance":     {actionRun{ref: version, gh: "exit 1\n", dist: dist}, "Nothing shows that the release workflow of " + version},
+		"no gh":             {actionRun{ref: version, dist: dist}, "the program gh, which is not on this runner"},
+		"a branch's commit": {actionRun{ref: strings.Repeat("3d", 20), gh: verified, dist: dist}, "No release is at 3d3d"},
+		"no version":        {actionRun{gh: verified, dist: dist}, "does not say which version"},
+		"no such release":   {actionRun{ref: "v9.9.9", gh: verified, dist: dist}, "The release v9.9.9 has no rewrite-probes_9.9.9_linux_"},
+		"another processor": {actionRun{ref: version, gh: verified, dist: dist, set: map[string]string{"runner.arch": "ARM"}}, "Releases have no program for ARM."},
+		"another system":    {actionRun{ref: version, gh: verified, dist: dist, set: map[string]string{"runner.os": "Plan9"}}, "Releases have no program for Plan9."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.run.git = repository
+			out, program, _, err := c.run.run(t, h)
+			if err == nil || !strings.Contains(out, "::error title=rewrite-probes::") || !strings.Contains(out, c.want) {
+				t.Errorf("%v, want an error with %q:\n%s", err, c.want, out)
+			}
+			if _, err := os.Stat(program); err == nil {
+				t.Error("there is a program")
 			}
 		})
 	}
