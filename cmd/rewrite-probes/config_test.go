@@ -66,7 +66,7 @@ var fieldCases = map[string]fieldCase{
 	"spec.exclude.namespaces":                                {spec: "exclude: {namespaces: [shop]}", gone: "/app-health/"},
 	"spec.exclude.labelSelector":                             {spec: "exclude: {labelSelector: app=web}", gone: "/app-health/"},
 	"spec.strict":                                            {spec: "strict: true", data: `strict: "true"`, want: "exit 1", file: "warned"},
-	"spec.istio.version":                                     {spec: "istio: {version: '1.24'}", want: "- name: probe-proxy", file: "hooked"},
+	"spec.istio.version":                                     {spec: "istio: {version: '1.24'}", data: `istio-version: "1.24"`, want: "- name: probe-proxy", file: "hooked"},
 	"spec.istio.nativeSidecars":                              {spec: "istio: {nativeSidecars: true}", data: `native-sidecars: "true"`, want: "- name: istio-proxy", file: "sidecar"},
 	"spec.istio.holdApplicationUntilProxyStarts":             {spec: "istio: {holdApplicationUntilProxyStarts: true}", want: "- name: istio-proxy", file: "impatient"},
 	"spec.istio.rootNamespace":                               {spec: "istio: {rootNamespace: mesh-root}", gone: "[injector-unknown]", file: "permissive", args: "check"},

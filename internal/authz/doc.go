@@ -19,6 +19,7 @@
 //   - "x" is exact, "x*" a prefix, "*x" a suffix, and "*" anything that is not empty.
 //   - A path is compared without its query, after the normalisation of RFC 3986: "/a/../b" and
 //     "/%62" are "/b"; "//b", "/b/" and "/B" are not. {*} stands for one segment of a path, {**} for any rest.
+//     A template that Istio's webhook refuses may match nothing.
 //   - Of a header that is sent twice one value must match. "*" matches one that is empty too.
 //   - 0.0.0.0/0 is every address of one family, which the cluster may not have.
 //   - A host is the header Host as it is sent, with the port, in any case: a kubelet sends

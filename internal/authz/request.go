@@ -73,7 +73,25 @@ func (q *Request) path(pattern string) certain.Certainty {
 	if err != nil {
 		return certain.Maybe
 	}
+	if template.MatchString(path) && !isSupported(pattern) {
+		return certain.Maybe
+	}
 	return certain.Of(template.MatchString(path))
+}
+
+// isSupported reports whether Istio's webhook lets a template of a path in: {*} and {**} are whole segments, and
+// {**} is the last of them (CheckValidPathTemplate in pkg/config/security). Without that webhook an Envoy 1.40
+// matches nothing.
+func isSupported(template string) bool {
+	isLast := false
+	for segment := range strings.SplitSeq(template, "/") {
+		isOperator := segment == "{*}" || segment == "{**}"
+		if isOperator && isLast || !isOperator && strings.ContainsAny(segment, "{}") {
+			return false
+		}
+		isLast = isLast || segment == "{**}"
+	}
+	return true
 }
 
 // normalize returns a path as Envoy compares it, which Istio has it normalise by RFC 3986: without

@@ -34,7 +34,7 @@ func TestATextOfNoFileIsDecodedWithErrorsThatNameNone(t *testing.T) {
 		{typedHead + "spec: {port: 0, mesh: x, prot: 1}\n", "functionConfig: `spec.prot`: unknown field \"prot\": did you mean port?\n" +
 			"functionConfig: `spec.mesh`: \"x\" must be auto, istio, linkerd, kuma, consul, osm, fsm or none\nfunctionConfig: `spec.port`: \"0\" must be a number from 1 to 65535"},
 		{mapHead + "data: {port: x, y: z}\n", "functionConfig: `data.port`: \"x\" must be a number from 1 to 65535\n" +
-			"functionConfig: `data.y`: unknown key; allowed are answered-by, image, image-pull-policy, injected-namespaces, injector-rewrites, mesh, mtls, name, native-sidecars, placement, platform, port, registry, rewrite, strict"},
+			"functionConfig: `data.y`: unknown key; allowed are answered-by, image, image-pull-policy, injected-namespaces, injector-rewrites, istio-version, mesh, mtls, name, native-sidecars, placement, platform, port, registry, rewrite, strict"},
 		{mapHead + "data: [a]\n", "functionConfig: `data`: must be a mapping, not a list"},
 		{"apiVersion: v1\nkind: Secret\n", "functionConfig: must be a ConfigMap (v1) or a RewriteProbes (rewrite-probes.io/v1alpha1), and is kind \"Secret\" of apiVersion \"v1\""},
 		{"apiVersion: v2\nkind: ConfigMap\n", "functionConfig: must be a ConfigMap (v1) or a RewriteProbes (rewrite-probes.io/v1alpha1), and is kind \"ConfigMap\" of apiVersion \"v2\"; did you mean `apiVersion: v1`?"},
@@ -131,7 +131,7 @@ func TestWhatMayBeAFunctionConfig(t *testing.T) {
 // Each key of a ConfigMap, which is also a flag, sets its field of the typed form, and no other.
 func TestEveryKeySetsItsField(t *testing.T) {
 	values := map[string]string{
-		"answered-by": "probe-proxy", "image": "example.com/p:v1", "image-pull-policy": "Never", "injected-namespaces": "shop*", "injector-rewrites": "true", "mesh": "kuma", "mtls": "DISABLE", "name": "prober",
+		"answered-by": "probe-proxy", "image": "example.com/p:v1", "image-pull-policy": "Never", "injected-namespaces": "shop*", "injector-rewrites": "true", "istio-version": "1.24", "mesh": "kuma", "mtls": "DISABLE", "name": "prober",
 		"native-sidecars": "false", "placement": "container", "platform": "openshift", "port": "15022", "registry": "example.com", "rewrite": "grpc", "strict": "true",
 	}
 	seen := make(map[string]string)

@@ -26,6 +26,7 @@ var Keys = []Key{
 	{"image-pull-policy", "spec.probeProxy.imagePullPolicy"},
 	{"injected-namespaces", "spec.istio.injectedNamespaces"},
 	{"injector-rewrites", "spec.istio.injectorRewrites"},
+	{"istio-version", "spec.istio.version"},
 	{"mesh", "spec.mesh"},
 	{"mtls", "spec.istio.mtls"},
 	{"name", "spec.probeProxy.name"},
