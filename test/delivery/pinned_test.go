@@ -249,6 +249,33 @@ func TestTheActionRunsNothingUnverified(t *testing.T) {
 	}
 }
 
+// TestTheComponentIsTakenFromTheRelease builds what the README of the examples says, by
+// kustomize's own clone of the repository at its tag.
+func TestTheComponentIsTakenFromTheRelease(t *testing.T) {
+	h := setUp(t)
+	readme := string(readFile(t, filepath.Join(h.source, "examples", "kustomize", "README.md")))
+	components := regexp.MustCompile("(?s)```yaml\n(components:\n- https://.*?)```").FindStringSubmatch(readme)
+	if components == nil {
+		t.Fatal("the README of the examples has no components from a release")
+	}
+	repositories := t.TempDir()
+	if err := os.Symlink(tagged(t, h), filepath.Join(repositories, "rewrite-probes.git")); err != nil {
+		t.Fatal(err)
+	}
+	_, deploy := user(t, h)
+	kustomization := "resources:\n- web.yaml\n" + components[1]
+	if err := os.WriteFile(filepath.Join(deploy, "kustomization.yaml"), []byte(kustomization), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	out, err := h.runWith([]string{
+		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_VALUE_0=https://github.com/rewrite-probes/",
+		"GIT_CONFIG_KEY_0=url.file://" + repositories + "/.insteadOf",
+	}, deploy, filepath.Join(h.bin, "kustomize"), "build", "--enable-alpha-plugins", "--enable-exec", ".")
+	if err != nil || !strings.Contains(out, "path: /app-health/web/readyz") || !strings.Contains(out, "/probe-proxy:"+version+"\n") {
+		t.Errorf("the probe must be rewritten, with probe-proxy of %s (%v):\n%s", version, err, out)
+	}
+}
+
 // TestTheJobOfGitLabRuns runs the lines of the job as GitLab's runner does, in
 // one shell that ends at the first that fails.
 func TestTheJobOfGitLabRuns(t *testing.T) {
