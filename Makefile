@@ -358,11 +358,13 @@ ENGINE ?= docker
 ARCH ?= $(shell $(GO) env GOARCH)
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 IMAGE_TIME = $(if $(findstring podman,$(shell $(ENGINE) --version)),--timestamp $(SOURCE_DATE_EPOCH),--build-arg SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH))
+# GNU's date takes -d, those of BSD and macOS -r.
+CREATED = $(shell date -u -d @$(SOURCE_DATE_EPOCH) +%FT%TZ 2>/dev/null || date -u -r $(SOURCE_DATE_EPOCH) +%FT%TZ)
 
 REGISTRY ?= ghcr.io/rewrite-probes
 IMAGES = rewrite-probes probe-proxy probe-agent
 # Without attestations an image of one platform is no list, which cannot be in another.
-BUILD_IMAGE = BUILDX_NO_DEFAULT_ATTESTATIONS=1 $(ENGINE) build --quiet --no-cache $(IMAGE_TIME) --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT)
+BUILD_IMAGE = BUILDX_NO_DEFAULT_ATTESTATIONS=1 $(ENGINE) build --quiet --no-cache $(IMAGE_TIME) --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) --build-arg CREATED=$(CREATED)
 
 .PHONY: images
 images: PLATFORMS = $(if $(PUSH),linux/amd64 linux/arm64,linux/$(ARCH))

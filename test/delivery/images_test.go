@@ -69,11 +69,26 @@ func TestImagesAreSmallAndSayWhatTheyAre(t *testing.T) {
 		}
 		for label, want := range map[string]string{
 			"org.opencontainers.image.title": name, "org.opencontainers.image.version": version, "org.opencontainers.image.licenses": "Apache-2.0",
+			"org.opencontainers.image.created": "1970-01-01T00:00:00Z", // make images has SOURCE_DATE_EPOCH=0
 		} {
 			if got := i.Config.Labels[label]; got != want {
 				t.Errorf("%s: label %s is %q, want %q", name, label, got, want)
 			}
 		}
+		demandLabelsOfArtifactHub(t, h, name, i.Config.Labels)
+	}
+}
+
+// demandLabelsOfArtifactHub demands what Artifact Hub needs to list an image
+// (https://artifacthub.io/docs/topics/repositories/container-images).
+func demandLabelsOfArtifactHub(t *testing.T, h *harness, image string, labels map[string]string) {
+	t.Helper()
+	if labels["org.opencontainers.image.description"] == "" {
+		t.Errorf("%s has no description", image)
+	}
+	readme, found := strings.CutPrefix(labels["io.artifacthub.package.readme-url"], "https://raw.githubusercontent.com/rewrite-probes/rewrite-probes/"+version+"/")
+	if _, err := os.Stat(filepath.Join(h.source, readme)); !found || err != nil || !strings.HasSuffix(readme, ".md") {
+		t.Errorf("%s: the README is at %q (%v)", image, readme, err)
 	}
 }
 

@@ -207,13 +207,21 @@ func TestAReleaseHasWhatItsUsersInstall(t *testing.T) {
 	if !slices.Equal(files, page) {
 		t.Errorf("the playground has %q, want %q", files, page)
 	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	krew := filepath.Join(dist, "krew", "rewrite-probes.yaml")
+	if _, err := h.run(filepath.Join(root, "test"), "go", "tool", "validate-krew-manifest", "-skip-install", "-manifest", krew); err != nil {
+		t.Error(err) // krew's index takes what this program of krew's takes
+	}
 	var plugin struct {
 		Spec struct {
 			Version   string
 			Platforms []struct{ Bin, URI, SHA256 string }
 		}
 	}
-	if err := yaml.Unmarshal(readFile(t, filepath.Join(dist, "krew", "rewrite-probes.yaml")), &plugin); err != nil {
+	if err := yaml.Unmarshal(readFile(t, krew), &plugin); err != nil {
 		t.Fatal(err)
 	}
 	url := "https://" + modulePath + "/releases/download/" + version + "/" + archive
