@@ -340,6 +340,16 @@ completions: bin/rewrite-probes ## write the completion scripts of the shells in
 	@bin/rewrite-probes completion fish >bin/completions/rewrite-probes.fish
 	@bin/rewrite-probes completion zsh >bin/completions/_rewrite-probes
 
+bin/sphinx: build/site/requirements.txt
+	@rm -rf $@
+	pip3 install --quiet --disable-pip-version-check --root-user-action=ignore --no-deps --target $@ -r $<
+
+.PHONY: site
+site: bin/sphinx ## make the documentation a static site in bin/site/
+	@rm -rf bin/site
+	@PYTHONPATH=bin/sphinx python3 -m sphinx --fail-on-warning --keep-going --quiet -c build/site -d bin/site.state -b html . bin/site
+	@cp bin/site/README.html bin/site/index.html
+
 .PHONY: dist
 dist: ## cross-compile the programs into dist/OS-ARCH/, with checksums
 	@rm -rf dist
