@@ -3,6 +3,7 @@ package transformer
 import (
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -175,9 +176,23 @@ func (d istio) neverInjected(v *view) membership {
 		return v.switchIn(kind, istioInject, "", isEnabled)
 	case set && inNamespace != "enabled" && !pod.IsVariable(inNamespace):
 		at := v.namespaceLabel(istioInjection)
-		return notInjected(at, "%s turns off injection for all its pods", at)
+		m := notInjected(at, "%s turns off injection for all its pods", at)
+		m.unclear = unclearInjection(at, inNamespace)
+		return m
 	}
 	return membership{}
+}
+
+// istioOff are the values of `istio-injection` by which people mean what any value but "enabled" does.
+var istioOff = []string{"disabled", "disable", "false", "off", "no", "none", ""}
+
+// unclearInjection returns the warning about a label that seems to be meant to turn injection on; nil if it is not.
+func unclearInjection(at, value string) *Finding {
+	if slices.Contains(istioOff, strings.ToLower(value)) {
+		return nil
+	}
+	return new(NewFinding(reason.InjectUnclear, nil, "%s is not \"enabled\", so Istio injects nothing there", at).
+		Fix("Write `istio-injection: enabled` or `istio-injection: disabled`"))
 }
 
 // notInjected returns the membership of a pod that Istio does not inject.

@@ -18,12 +18,14 @@ func (t *tool) envoyCommand() *cobra.Command {
 		Long: `envoy prints, as YAML, static_resources for an Envoy in the pod. With them Envoy answers the
 workload's probes in Open Service Mesh's form, such as /osm-liveness-probe on port 15901.
 The input may be rewritten or not. Envoy answers only httpGet probes: it answers HTTP at
-exactly that path, and passes HTTPS on to the app. The output has no other probes.`,
+exactly that path, and passes HTTPS on to the app. The output has no other probes: a warning
+names each.`,
 		Example: `  rewrite-probes envoy deploy/ --workload shop/web >envoy.yaml
   envoy --mode validate -c envoy.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return t.printConfig(cmd, args, func(streams []*manifest.Stream, c *config.RewriteProbes) ([]byte, error) {
-				text, err := pipeline.EnvoyConfig(streams, c, name)
+				text, left, err := pipeline.EnvoyConfig(streams, c, name)
+				t.print(left)
 				return []byte(text), err
 			})
 		},

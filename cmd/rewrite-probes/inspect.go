@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -176,7 +177,8 @@ func addUnseen(p *pkg, r *report.Report) {
 			m.Reason, m.Severity = gate, gate.Severity()
 		}
 	}
-	r.Messages = append(p.fence.foldBuilt(p.files, r.Messages), p.fence.findUnbuilt(p.files)...)
+	built := p.fence.foldBuilt(p.files, r.Messages)
+	r.Messages = slices.Concat(built, p.fence.findUnbuilt(p.files), p.fence.findGenerators(p.files))
 	if r.Subjects()+r.Patched == 0 && !r.Failed() {
 		r.Messages = append(r.Messages, report.NewMessage(reason.NothingSeen, nothingSeen(p, r)))
 	}

@@ -25,6 +25,7 @@ type kustomization struct {
 		Name string `json:"name"`
 	} `json:"helmCharts"`
 	Transformers   []string `json:"transformers"` // paths, or inline
+	Generators     []string `json:"generators"`   // the same
 	Patches        []patch  `json:"patches"`
 	StrategicMerge []string `json:"patchesStrategicMerge"` // paths, or inline
 	JSON6902       []patch  `json:"patchesJson6902"`
@@ -198,13 +199,34 @@ func (f *fence) missing(file string, k kustomization, read map[string]bool) stri
 	return ""
 }
 
+// findGenerators returns a message about each kustomization among the files that has rewrite-probes under `generators`.
+// kustomize gives generators no objects.
+func (f *fence) findGenerators(files []file) (found []report.Message) {
+	for _, given := range files {
+		if !slices.Contains(render.Names, filepath.Base(given.path)) {
+			continue
+		}
+		if k, _ := f.readKustomization(given.path); f.hasFunction(given.path, k.Generators) {
+			m := aboutFile(given.path, reason.EmptyList, "rewrite-probes is under `generators`, where kustomize gives it no objects")
+			m.Text.Fix = "Move it to `transformers`"
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
 // runsFunction reports whether a kustomization runs rewrite-probes as a function.
 func (f *fence) runsFunction(name string) bool {
 	k, _ := f.readKustomization(name)
-	return slices.ContainsFunc(k.Transformers, func(transformer string) bool {
-		text := []byte(transformer)
-		if !strings.Contains(transformer, "\n") {
-			text, _ = f.read(filepath.Join(filepath.Dir(name), transformer))
+	return f.hasFunction(name, k.Transformers)
+}
+
+// hasFunction reports whether functions of a kustomization, each a path or inline, have rewrite-probes.
+func (f *fence) hasFunction(name string, functions []string) bool {
+	return slices.ContainsFunc(functions, func(function string) bool {
+		text := []byte(function)
+		if !strings.Contains(function, "\n") {
+			text, _ = f.read(filepath.Join(filepath.Dir(name), function))
 		}
 		s, err := manifest.Read(name, text)
 		return err == nil && slices.ContainsFunc(s.Objects(), func(o *manifest.Object) bool {

@@ -28,7 +28,7 @@ func TestAReadOnlyFileIsNotReplaced(t *testing.T) {
 	path := podFile(t, 0o444)
 	got := output(t, "", "-w", path)
 	if read(t, path) != podWithProbe || !strings.Contains(got, "error: "+path+" was not changed: it is read-only (mode 0444)\n") ||
-		!strings.Contains(got, "0 objects changed, 1 not written; 1 error, ") || !strings.HasSuffix(got, "exit 3\n") {
+		!strings.Contains(got, "0 objects changed, 1 not written because of the errors; 1 error, ") || !strings.HasSuffix(got, "exit 3\n") {
 		t.Errorf("output:\n%s\nfile:\n%s", got, read(t, path))
 	}
 }
@@ -94,7 +94,7 @@ func TestAFileThatChangesWhileItRunsIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	if read(t, path) != saved || !strings.Contains(got, "error: "+path+" was not changed: it was changed by somebody else since it was read; run the command again\n") ||
-		!strings.Contains(got, "0 objects changed, 1 not written; 2 errors, ") || !strings.HasSuffix(got, "exit 3\n") {
+		!strings.Contains(got, "0 objects changed, 1 not written because of the errors; 2 errors, ") || !strings.HasSuffix(got, "exit 3\n") {
 		t.Errorf("output:\n%s\nfile:\n%s", got, read(t, path))
 	}
 	if output(t, "", "-w", path); !strings.Contains(read(t, path), "app-health") {

@@ -184,7 +184,7 @@ func TestAnEnvoysWorkloadIsChosenByName(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := pipeline.EnvoyConfig([]*manifest.Stream{s}, configOf(t, c.config), c.name)
+		got, _, err := pipeline.EnvoyConfig([]*manifest.Stream{s}, configOf(t, c.config), c.name)
 		if err != nil {
 			got = err.Error()
 		}
@@ -227,7 +227,7 @@ func TestAnErrorAboutEnvoyNamesItsObject(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := pipeline.EnvoyConfig([]*manifest.Stream{s}, configOf(t, c.spec), "")
+		got, _, err := pipeline.EnvoyConfig([]*manifest.Stream{s}, configOf(t, c.spec), "")
 		if isError := c.want != "readiness_cluster"; (err != nil) != isError {
 			t.Errorf("%s: %v", c.name, err)
 		} else if isError {

@@ -155,7 +155,6 @@ func unseenFinding(o *manifest.Object, h workload.Holder, known bool) transforme
 		at = h.Probes[0][:1] // spec, or the list
 	}
 	spec := len(h.Spec)
-	n := len(at)
 	switch operator := workload.OperatorOf(o.Group()); {
 	case spec > 1 && h.Spec[spec-2].Key == "ephemeralContainers":
 		return transformer.NewFinding(key, at, "the API server refuses probes of ephemeral containers")
@@ -176,18 +175,24 @@ func unseenFinding(o *manifest.Object, h workload.Holder, known bool) transforme
 	case h.Nameable:
 		return transformer.NewFinding(key, at, "not checked: it looks like a pod template, but %s", why).
 			Fix("Add `%s` to spec.podTemplates of the functionConfig, or exclude the object", entryOf(o, h))
-	case n > 2 &&
-		at[n-2].IsIndex &&
-		strings.HasSuffix(at[n-3].Key, "ontainers"):
-		f := transformer.NewFinding(key, at, "not checked: it looks like a probe, but no field of a container has that name")
-		if meant := spelling.Near(at[n-1].Key, workload.ProbeFields()); len(meant) == 1 {
+	case isOfContainer(h.Probes[0]):
+		name := h.Probes[0][len(h.Probes[0])-1].Key
+		f := transformer.NewFinding(key, at, "not checked: it %s, but no field of a container has the name `%s`", probeWords(at, h.Probes), name)
+		if meant := spelling.Near(name, workload.ProbeFields()); len(meant) == 1 {
 			f = f.Fix("Write `%s`", meant[0])
 		}
 		return f
 	}
 	return transformer.NewFinding(key, at, "not checked: it %s, but %s", probeWords(at, h.Probes), why).
-		Why("spec.podTemplates of the functionConfig can name only a list `containers`").
-		Fix("If pods are made of it, pipe them through rewrite-probes. Else exclude the object")
+		Why("`podTemplates` can describe only a list `containers`").
+		Fix("Pipe the pods that are made of it through rewrite-probes, or exclude the object")
+}
+
+// isOfContainer reports whether a path is of a field of a container, which has no such probe.
+func isOfContainer(at field.Path) bool {
+	n := len(at)
+	return n > 2 && at[n-2].IsIndex && strings.HasSuffix(at[n-3].Key, "ontainers") &&
+		!slices.Contains(workload.ProbeFields(), at[n-1].Key)
 }
 
 // reportAdded warns of probes of containers that OpenKruise adds to pods. Those of istio-proxy are

@@ -177,7 +177,7 @@ var docs = [...]Doc{
 	},
 	AppElsewhere: {
 		Name: "app-elsewhere", Of: Plan, Severity: Error,
-		Cause: "By a Sidecar of Istio, the app does not listen where the probe would ask. Envoy sends what comes to the port to another port or to a socket. Or the app listens on 127.0.0.1, or Envoy on the port, and with `answeredBy: app` the kubelet asks the pod's IP. Or the pod has apps on 127.0.0.1 and on [::1].",
+		Cause: "By a Sidecar of Istio, the app does not listen where the probe would ask. Envoy sends what comes to the port to another port or to a socket. Or you set `answeredBy: app`, and the app listens only on 127.0.0.1, or Envoy on the port. The kubelet asks the pod's IP. Or the pod has apps on 127.0.0.1 and on [::1].",
 		Fix:   "Set the port of the probe to the app's own, or set `answeredBy: probe-proxy`.",
 		Words: "the app may not listen on its port",
 	},
@@ -221,7 +221,7 @@ var docs = [...]Doc{
 	},
 	EmptyList: {
 		Name: "empty-list", Of: Run, Severity: Warning,
-		Cause: "The ResourceList of the function has no objects, so there is nothing to rewrite. kustomize gives an empty list to functions under `generators`.",
+		Cause: "The ResourceList of the function has no objects, so there is nothing to rewrite. kustomize gives an empty list to functions under `generators`. `check` reports a kustomization that has rewrite-probes there.",
 		Fix:   "If a kustomization lists this function under `generators`, move it to `transformers`.",
 	},
 	Encrypted: {
@@ -736,8 +736,9 @@ var docs = [...]Doc{
 	},
 	UnreleasedImage: {
 		Name: "unreleased-image", Of: Run, Severity: Warning,
-		Cause: "This build is not a release, so it writes the image of the next release. Pods cannot start until that exists.",
-		Fix:   "Set `probeProxy.image`, or install a release.",
+		Cause:  "This build is not a release, so it writes the image of the next release. Pods cannot start until that exists. With `--strict` this is an info, since the manifests are not at fault.",
+		Fix:    "Set `probeProxy.image`, or install a release.",
+		Always: true,
 	},
 	UnseenProbe: {
 		Name: "unseen-probe", Of: Run, Severity: Warning,

@@ -189,7 +189,7 @@ func (r *Report) Summary(written bool) string {
 	changed := r.number("object", "")
 	s := r.subjects() + ", " + Plural(changed, "object") + change
 	if withheld := r.Changed - changed; withheld > 0 {
-		s += ", " + strconv.Itoa(withheld) + " not written"
+		s += ", " + strconv.Itoa(withheld) + " not written" + r.whyWithheld()
 	}
 	for _, in := range summaryStates {
 		var parts []string
@@ -211,6 +211,17 @@ func (r *Report) Summary(written bool) string {
 		s += "; " + found
 	}
 	return s
+}
+
+// whyWithheld words why changes are not written; "" if no message says it.
+func (r *Report) whyWithheld() string {
+	switch {
+	case Count(r.Messages, transformer.Error)+r.Unwritten > 0:
+		return " because of the errors"
+	case r.Strict && Count(r.Messages, transformer.Warning) > 0:
+		return " because of the warnings"
+	}
+	return ""
 }
 
 // subjects words how many pod templates there are, and how many groups of virtual
