@@ -115,6 +115,14 @@ var nearbyKinds = []nearbyKind{
 		{"podSelector: {}", "podSelector: {matchLabels: {app: web}}"},
 		{"ingress: []", "ingress: [{from: [{podSelector: {}}]}]", "policyTypes: [Egress]"},
 	}},
+	{"cilium.io/v2", "CiliumNetworkPolicy", nil, nil, [][]string{
+		{"endpointSelector: {}", "endpointSelector: {matchLabels: {app: web}}"},
+		{"ingress: [{}]", "ingress: [{fromEntities: [world]}]", "ingressDeny: [{fromEntities: [all]}]"},
+	}},
+	{"projectcalico.org/v3", "GlobalNetworkPolicy", nil, nil, [][]string{
+		{"selector: all()", "selector: app == 'web'"},
+		{"types: [Ingress]", "ingress: [{action: Allow}]", "ingress: [{action: Deny}]"},
+	}},
 	{"networking.k8s.io/v1", "Ingress", nil, nil, [][]string{
 		{"ingressClassName: gce", "ingressClassName: azure-application-gateway", "ingressClassName: nginx"},
 		{"defaultBackend: {service: {name: a, port: {number: 80}}}"},

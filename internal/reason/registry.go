@@ -152,8 +152,8 @@ var docs = [...]Doc{
 	},
 	AmbientNetworkPolicy: {
 		Name: "ambient-network-policy", Of: Plan, Severity: Warning,
-		Cause: "The pod is in Istio's ambient mode, where the kubelet's probes come from 169.254.7.127. A NetworkPolicy in the input keeps that address out. So the probes fail, except if the cluster's network lets the address through.",
-		Fix:   "Allow 169.254.7.127/32 in the NetworkPolicy (IPv6: fd16:9254:7127:1337:ffff:ffff:ffff:ffff/128).",
+		Cause: "The pod is in Istio's ambient mode, where the kubelet's probes come from 169.254.7.127. A policy in the input keeps that address out, or may do so: of Kubernetes, Cilium, Calico, or EKS. So the probes fail, except if the cluster's network lets the address through.",
+		Fix:   "Allow 169.254.7.127/32 in the policy (IPv6: fd16:9254:7127:1337:ffff:ffff:ffff:ffff/128).",
 	},
 	AnnotationInvalid: {
 		Name: "annotation-invalid", Of: Plan, Severity: Error,

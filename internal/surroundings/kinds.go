@@ -11,14 +11,22 @@ import (
 // The kinds of objects that say something about others, a row each: their type, of which namespace they
 // count, and their names, with the group after a dot. A type is the kind's own spec.
 var (
-	Namespaces             = kind[Namespace](OfName, "Namespace").from("metadata")
-	LimitRanges            = kind[limitRange](OfNamespace, "LimitRange")
-	Quotas                 = kind[quota](OfNamespace, "ResourceQuota")
-	Services               = kind[Service](OfNamespace, "Service", "ServiceEntry.networking.istio.io")
-	Sidecars               = kind[Sidecar](OfNamespaceAndRoot, "Sidecar.networking.istio.io")
-	SidecarSets            = kind[SidecarSet](Anywhere, "SidecarSet.apps.kruise.io")
-	Ingresses              = kind[Ingress](OfNamespace, "Ingress.networking.k8s.io")
-	NetworkPolicies        = kind[NetworkPolicy](OfNamespace, "NetworkPolicy.networking.k8s.io")
+	Namespaces            = kind[Namespace](OfName, "Namespace").from("metadata")
+	LimitRanges           = kind[limitRange](OfNamespace, "LimitRange")
+	Quotas                = kind[quota](OfNamespace, "ResourceQuota")
+	Services              = kind[Service](OfNamespace, "Service", "ServiceEntry.networking.istio.io")
+	Sidecars              = kind[Sidecar](OfNamespaceAndRoot, "Sidecar.networking.istio.io")
+	SidecarSets           = kind[SidecarSet](Anywhere, "SidecarSet.apps.kruise.io")
+	Ingresses             = kind[Ingress](OfNamespace, "Ingress.networking.k8s.io")
+	NetworkPolicies       = kind[NetworkPolicy](OfNamespace, "NetworkPolicy.networking.k8s.io")
+	CiliumPolicies        = kind[CiliumPolicy](OfNamespace, "CiliumNetworkPolicy.cilium.io").from()
+	CiliumClusterPolicies = kind[CiliumPolicy](Anywhere, "CiliumClusterwideNetworkPolicy.cilium.io").from()
+	CalicoPolicies        = kind[CalicoPolicy](OfNamespace, "NetworkPolicy.projectcalico.org", "NetworkPolicy.crd.projectcalico.org")
+	CalicoGlobalPolicies  = kind[CalicoPolicy](Anywhere, "GlobalNetworkPolicy.projectcalico.org", "GlobalNetworkPolicy.crd.projectcalico.org")
+	CalicoNetworkSets     = kind[CalicoNetworkSet](Anywhere,
+		"NetworkSet.projectcalico.org", "NetworkSet.crd.projectcalico.org",
+		"GlobalNetworkSet.projectcalico.org", "GlobalNetworkSet.crd.projectcalico.org")
+	SecurityGroupPolicies  = kind[SecurityGroupPolicy](OfNamespace, "SecurityGroupPolicy.vpcresources.k8s.aws")
 	PeerAuthentications    = kind[PeerAuthentication](OfNamespaceAndRoot, "PeerAuthentication.security.istio.io")
 	AuthorizationPolicies  = kind[AuthorizationPolicy](OfNamespaceAndRoot, "AuthorizationPolicy.security.istio.io")
 	RequestAuthentications = kind[RequestAuthentication](OfNamespaceAndRoot, "RequestAuthentication.security.istio.io")

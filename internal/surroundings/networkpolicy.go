@@ -58,21 +58,32 @@ type NetworkPeer struct {
 
 // selects returns whether the selector selects pods.
 func (l *LabelSelector) selects(pods *Pods) certain.Certainty {
-	found := pods.selects(l.MatchLabels)
-	for _, x := range l.MatchExpressions {
-		v, set := pods.label(x.Key)
-		if !set && (pods.Labels == nil || pods.getsLater(x.Key)) {
-			found = min(found, certain.Maybe)
-			continue
+	return min(pods.selects(l.MatchLabels), meet(l.MatchExpressions, pods.look))
+}
+
+// look returns the value of a label, and whether the pods have it.
+func (p *Pods) look(key string) (value string, set certain.Certainty) {
+	value, known := p.label(key)
+	if !known && (p.Labels == nil || p.getsLater(key)) {
+		return "", certain.Maybe
+	}
+	return value, certain.Of(known)
+}
+
+// meet returns whether labels meet all requirements. look returns one of them.
+func meet(all []Requirement, look func(string) (string, certain.Certainty)) certain.Certainty {
+	found := certain.Always
+	for _, x := range all {
+		value, set := look(x.Key)
+		in := min(set, certain.Of(slices.Contains(x.Values, value)))
+		if set == certain.Maybe {
+			in = certain.Maybe
 		}
-		in := set && slices.Contains(x.Values, v)
-		holds := map[string]bool{
-			"In":           in,
-			"NotIn":        !in,
-			"Exists":       set,
-			"DoesNotExist": !set,
+		holds, known := map[string]certain.Certainty{"In": in, "NotIn": -in, "Exists": set, "DoesNotExist": -set}[x.Operator]
+		if !known {
+			holds = min(certain.Never, found)
 		}
-		found = min(found, certain.Of(holds[x.Operator]))
+		found = min(found, holds)
 	}
 	return found
 }
@@ -110,23 +121,19 @@ func (p *NetworkPort) has(pods *Pods, port int) bool {
 		int64(port) <= max(p.Port.Int, p.EndPort)
 }
 
-// ShutBy returns a NetworkPolicy that certainly selects the pods although none that may select
-// them lets an address in to a port of theirs; "" if there is none.
-func (s *Surroundings) ShutBy(from netip.Addr, pods *Pods, port int) (policy string) {
-	for _, p := range NetworkPolicies.near(s) {
-		found := p.PodSelector.selects(pods)
-		if found == certain.Never {
-			continue
-		}
-		admits := func(r NetworkRule) bool {
-			return r.admits(from, pods, port)
-		}
-		if slices.ContainsFunc(p.Ingress, admits) {
-			return ""
-		}
-		if found == certain.Always && policy == "" {
-			policy = p.words("NetworkPolicy")
-		}
+// gate returns what the policy does to connections from an address that no pod has.
+func (p *NetworkPolicy) gate(from netip.Addr, pods *Pods, port int) gate {
+	g := gate{
+		Barrier: Barrier{p.words("NetworkPolicy"), "Add `from: [{ipBlock: {cidr: " + prefixOf(from) + "}}]` to a rule"},
+		order:   orderOfNetworkPolicies,
+		selects: p.PodSelector.selects(pods),
+		shuts:   true,
 	}
-	return policy
+	for _, r := range p.Ingress {
+		g.rules = append(g.rules, gateRule{allow, certain.Of(r.admits(from, pods, port))})
+	}
+	return g
 }
+
+// prefixOf returns the network that has only an address.
+func prefixOf(a netip.Addr) string { return netip.PrefixFrom(a, a.BitLen()).String() }

@@ -111,8 +111,8 @@ func TestOnlyASurePolicyKeepsOut(t *testing.T) {
 	} {
 		s := around(c.policies...)
 		pods := &Pods{Kind: "Deployment", Labels: field.KeyValues{{Key: "app", Value: "web"}}}
-		if got := s.ShutBy(netip.MustParseAddr("169.254.7.127"), pods, 80); got != c.want {
-			t.Errorf("%v: %q, want %q", c.policies, got, c.want)
+		if got, is := s.ShutBy(netip.MustParseAddr("169.254.7.127"), pods, 80); got.Name != c.want || is != certain.Of(c.want != "") {
+			t.Errorf("%v: %q, %d, want %q", c.policies, got, is, c.want)
 		}
 	}
 }

@@ -68,7 +68,10 @@ type served struct {
 }
 
 // clusterWide are the kinds without a namespace.
-var clusterWide = []string{"Namespace", "MutatingWebhookConfiguration", "SidecarSet", "Node", "Mesh"}
+var clusterWide = []string{
+	"Namespace", "MutatingWebhookConfiguration", "SidecarSet", "Node", "Mesh",
+	"CiliumClusterwideNetworkPolicy", "GlobalNetworkPolicy", "GlobalNetworkSet",
+}
 
 func typesOf(objects []*manifest.Object) (types []served) {
 	add := func(apiVersion, kind string) {
