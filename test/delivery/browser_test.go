@@ -84,7 +84,6 @@ const root = document.documentElement.dataset, shown = e => e.offsetParent !== n
 root.seen = [...document.querySelectorAll(".workload")].filter(shown).map(w => w.querySelector("h3").firstChild.textContent.trim()).join(", ");
 root.rows = [...document.querySelectorAll("tr[data-class]")].filter(shown).length;
 root.none = shown(document.getElementById("none"));`
-	type filter struct{ pressed, typed string }
 	all := seen(t, page, see)
 	if all["seen"] != "StatefulSet ledger, Deployment web" || all["none"] != "false" {
 		t.Fatalf("without a filter everything must be shown: %v", all)
