@@ -19,6 +19,8 @@ type decision struct {
 	excluded  []int          // the ports on which the app itself answers
 	resources *resources.Pod // of the template's own containers; nil unless probe-proxy is to answer
 	findings  []Finding
+	// kept is set if what Istio's injector rewrote stays as it is, without an edit.
+	kept bool
 }
 
 // A ruling is what becomes of a probe or hook.
@@ -144,6 +146,17 @@ func (d *decision) ask(rules ...podRule) {
 }
 
 // finish refuses what would lose an original, and puts the findings in their order.
+// isDone reports whether Istio's injector has done all that there is to do, for the answerer that is to answer.
+func (d *decision) isDone() bool {
+	if !d.isAnsweredBy(AnsweredByIstioProxy) || !d.isInjectorsWork() {
+		return false
+	}
+	isOpen := func(r ruling) bool {
+		return r.alreadyRewritten != (r.target != nil) || r.target != nil && r.current.HTTPGet.Port != r.target.HTTPGet.Port
+	}
+	return !slices.ContainsFunc(d.rulings, isOpen)
+}
+
 func (d *decision) finish() *decision {
 	d.ask(keepReplaced)
 	bySeverity := func(x, y Finding) int {

@@ -77,6 +77,17 @@ func (t *template) previousAnswerers() []answerer {
 	return past
 }
 
+// isInjectorsWork reports whether Istio's injector rewrote what is rewritten, and its mark is there but nothing of ours: such as
+// `istioctl kube-inject` prints, or a cluster.
+func (t *template) isInjectorsWork() bool {
+	if len(t.holders) != 1 || !t.holders[0].proxy || len(t.record) > 0 {
+		return false
+	}
+	_, injected := t.annotations().Lookup(istioInjected)
+	_, decided := t.annotations().Lookup(istioRewrite)
+	return injected && !decided && t.holders[0].used() && t.holders[0].container.Image != autoImage
+}
+
 // hasOurs reports whether the template carries our rewriting.
 func (t *template) hasOurs() bool {
 	isOurs := func(h *holder) bool {

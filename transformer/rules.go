@@ -14,7 +14,7 @@ var siteRules = []siteRule{
 var answererRules = []siteRule{newerThanProxy, localOnly, twoAddresses}
 
 // restoreRules are those of a template that is restored.
-var restoreRules = []siteRule{isLost, notRewritten}
+var restoreRules = []siteRule{isLost, notRewritten, byInjector}
 
 // podRules are asked if there is something to rewrite.
 var podRules = []podRule{
@@ -44,6 +44,7 @@ func decide(k *knowledge) *decision {
 		d.in.Notes.aside(func() { d.ask(podWarnings...) })
 	}
 	d.refuseOwnPort()
+	d.kept = d.isDone()
 	if !d.in.OnlyEdits {
 		d.ask(findExecWorkarounds, findDropped)
 	}
@@ -53,7 +54,7 @@ func decide(k *knowledge) *decision {
 // decideToRestore decides that nothing is rewritten. What the mesh's labels and annotations say
 // does not matter then.
 func decideToRestore(k *knowledge) *decision {
-	d := &decision{answering: answer(k), findings: slices.Clone(k.mistakes)}
+	d := &decision{answering: answer(k), findings: slices.Clone(k.mistakes), kept: k.isInjectorsWork()}
 	d.rule(restoreRules)
 	return d.finish()
 }

@@ -11,6 +11,9 @@ import (
 
 // editAll plans the edits: annotations, containers, probes.
 func (w *draft) editAll() {
+	if w.kept {
+		return
+	}
 	w.editAnnotations()
 	w.editContainers(encode(w.toRewrite))
 	for i, s := range w.rulings {

@@ -66,7 +66,7 @@ func (d *decision) verdict(s *ruling, failed, changes bool) Verdict {
 		if !changes {
 			v.State = Rewritten
 		}
-	case s.alreadyRewritten:
+	case s.alreadyRewritten && !d.kept:
 		v.Before = s.current.String()
 		v.After = s.original.String()
 		v.State = WouldRestore

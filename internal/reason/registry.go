@@ -471,7 +471,7 @@ var docs = [...]Doc{
 	},
 	NotRewritten: {
 		Name: "not-rewritten", Of: Plan, Severity: Info,
-		Cause: "The probe is not rewritten, so `restore` has nothing to do.",
+		Cause: "rewrite-probes did not rewrite the probe, so `restore` leaves it as it is. Of a manifest that Istio's injector has rewritten, as `istioctl kube-inject` does, it changes nothing.",
 		Words: "it was not rewritten",
 	},
 	NotSelected: {
