@@ -146,15 +146,13 @@ func (d *decision) ask(rules ...podRule) {
 }
 
 // finish refuses what would lose an original, and puts the findings in their order.
-// isDone reports whether Istio's injector has done all that there is to do, for the answerer that is to answer.
+// isDone reports whether Istio's injector has done all that there is to do. What has opted out stays too: its original would fail
+// beside Istio's container.
 func (d *decision) isDone() bool {
-	if !d.isAnsweredBy(AnsweredByIstioProxy) || !d.isInjectorsWork() {
-		return false
-	}
 	isOpen := func(r ruling) bool {
-		return r.alreadyRewritten != (r.target != nil) || r.target != nil && r.current.HTTPGet.Port != r.target.HTTPGet.Port
+		return r.target != nil && (!r.alreadyRewritten || r.current.HTTPGet.Port != r.target.HTTPGet.Port)
 	}
-	return !slices.ContainsFunc(d.rulings, isOpen)
+	return d.isInjectorsWork() && !slices.ContainsFunc(d.rulings, isOpen)
 }
 
 func (d *decision) finish() *decision {

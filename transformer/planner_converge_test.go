@@ -264,8 +264,12 @@ readinessProbe:
 	if !found || f.Severity != transformer.Info || !strings.Contains(textOf(f), "Not restored: Istio's injector rewrote it, whose container stays. Under mTLS the original would fail. Use the manifest from before the injection, since istioctl cannot undo it.") {
 		t.Errorf("%+v", back.Findings)
 	}
+	// An opt-out keeps it too: without the injector's rewriting it would fail.
+	out := strings.Replace(injectedByIstio, "sidecar.istio.io/status", "rewrite-probes.io/rewrite: 'false'\n        sidecar.istio.io/status", 1)
+	wantNoEdits(t, plan(t, out))
+	wantParts(t, plan(t, injectedByIstio, answeredBy("probe-proxy")).text, "name: probe-proxy", "port: 15099")
 	// What we decided in it before is ours to undo.
-	ours := strings.Replace(injectedByIstio, "sidecar.istio.io/status", "sidecar.istio.io/rewriteAppHTTPProbers: 'false'\n      sidecar.istio.io/status", 1)
+	ours := strings.Replace(injectedByIstio, "sidecar.istio.io/status", "sidecar.istio.io/rewriteAppHTTPProbers: 'false'\n        sidecar.istio.io/status", 1)
 	wantParts(t, restore(t, ours).text, "path: /foo", "port: 8001", "grpc:\n            port: 8003", "name: istio-proxy")
 }
 

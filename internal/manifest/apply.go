@@ -102,6 +102,9 @@ func (o *Object) Preview(edits []field.Edit) (field.Value, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err = oddlyBroken(o); err != nil && len(edits) > 0 {
+		return nil, err
+	}
 	root, err := o.stream.scratch.original.overlay(t, edits)
 	if err != nil {
 		return nil, o.error(nil, o.Line(), err)
@@ -192,14 +195,18 @@ func canBeEdited(o *Object) error {
 		)
 	case o.isPair:
 		return o.error(nil, o.Line(), errors.New("cannot be edited: an item without braces in a list in brackets is only read; put it in braces"))
-	case s.text.OddBreak(o.start, o.end) >= 0:
-		return o.error(
-			nil,
-			s.line(s.text.OddBreak(o.start, o.end)),
-			errors.New("must be edited, and has a line break here that is neither LF nor CRLF: write it as \\n, \\N, \\L or \\P in double quotes"),
-		)
 	}
-	return nil
+	return oddlyBroken(o)
+}
+
+// oddlyBroken returns an error if the object has a line break that the tree of its text does not have.
+func oddlyBroken(o *Object) error {
+	at := o.stream.text.OddBreak(o.start, o.end)
+	if at < 0 {
+		return nil
+	}
+	return o.error(nil, o.stream.line(at),
+		errors.New("must be edited, and has a line break here that is neither LF nor CRLF: write it as \\n, \\N, \\L or \\P in double quotes"))
 }
 
 // lineBreak returns what the first line of a text ends with, CRLF or LF. If that is empty, or there

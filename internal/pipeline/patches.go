@@ -231,7 +231,7 @@ func (m *patchMaker) take(s *subject, plans []report.PlannedTemplate, _ int) (ch
 	before := patches.Built(m.object)
 	after, err := s.Preview(edits)
 	if err != nil {
-		m.addFinding(s, transformer.NewFinding(reason.NotPatchable, nil, "%v", err))
+		m.add(s.failure(err))
 		return false
 	}
 	tests, changes := field.Difference(before, patches.Built(after))
