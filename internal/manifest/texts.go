@@ -37,7 +37,8 @@ func (o *Object) Texts(edits []field.Edit) []field.WrittenText {
 		_, whole.writtenOut = editText(t, root)
 		root, _ = o.stream.scratch.original.overlay(t, edits) // the other one has what is written out
 	}
-	return whole.texts(nil, root, nil)
+	var path [16]field.Step // most are shorter, and need no memory
+	return whole.texts(nil, root, path[:0])
 }
 
 // texts appends the texts below an entry or item, at a path, that keeps some of its contents. (An entry that is

@@ -48,8 +48,8 @@ func (r *run) judge(t *report.PlannedTemplate) {
 	for i := range t.Probes {
 		p := &t.Probes[i]
 		if p.Filter != "" {
-			m := report.Message{Object: t.Object, Field: p.Field, If: r.shares.text(p.Filter)}
-			r.filtered = append(r.filtered, m)
+			doubt := r.doubt(report.Doubt{If: p.Filter})
+			r.filtered = append(r.filtered, report.Message{Object: t.Object, Field: p.Field, Doubt: doubt})
 		}
 		words, wrong := outcomeWords[p.StrictTLS]
 		onPurpose := p.State == transformer.LeftAlone && p.Reason.Doc().OnPurpose
@@ -68,14 +68,25 @@ func (r *run) judge(t *report.PlannedTemplate) {
 		text.What, text.Why = r.shares.text(text.What), r.shares.text(text.Why)
 		m := report.NewMessage(key, text)
 		m.Object, m.Line = t.Object, t.Line(i)
-		m.Elsewhere, m.Disputed = r.shares.text(p.RewrittenElsewhere), r.shares.text(p.RewritesDisputed)
-		m.Container, m.If = p.Container, r.shares.text(p.If)
+		m.Container = p.Container
+		m.Doubt = r.doubt(report.Doubt{If: p.If, Elsewhere: p.RewrittenElsewhere, Disputed: p.RewritesDisputed})
 		m.Field = share(r.shares, p.Field.String(), p.Field)
 		if onPurpose && !isHarmfulOptOut(p) {
 			m.Severity = transformer.Info
 		}
 		r.judged = append(r.judged, m)
 	}
+}
+
+// doubt returns what decides whether messages hold, the same for equal ones; nil if nothing does.
+func (r *run) doubt(d report.Doubt) *report.Doubt {
+	if d == (report.Doubt{}) {
+		return nil
+	}
+	if r.doubts[d] == nil {
+		r.doubts[d] = &d
+	}
+	return r.doubts[d]
 }
 
 // isHarmfulOptOut reports whether somebody has taken a probe out of the rewriting that certainly

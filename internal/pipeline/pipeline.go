@@ -66,7 +66,8 @@ type run struct {
 	shares   shares
 	out      *report.Report
 	judged   []report.Message // see judge
-	filtered []report.Message // about probes that a filter may refuse, named in If
+	doubts   map[report.Doubt]*report.Doubt
+	filtered []report.Message // about probes that a filter may refuse, named in their Doubt
 }
 
 func newRun(streams []*manifest.Stream, c *config.RewriteProbes, wants Wants) *run {
@@ -74,6 +75,7 @@ func newRun(streams []*manifest.Stream, c *config.RewriteProbes, wants Wants) *r
 		inputs: newInputs(streams, c),
 		wants:  wants,
 		shares: make(shares),
+		doubts: make(map[report.Doubt]*report.Doubt),
 		out:    &report.Report{Strict: c.Spec.Strict},
 	}
 	r.sink = &editor{out: r.out, shares: r.shares, looks: !wants.Edits}

@@ -34,9 +34,8 @@ func (r *Report) WarnOfInjector() {
 		for _, p := range t.Probes {
 			onPurpose := p.State == transformer.LeftAlone && p.Reason.Doc().OnPurpose
 			if p.If == world.InjectorAlone && !onPurpose {
-				part := Message{Object: t.Object, Field: p.Field}
-				part.Elsewhere, part.Disputed = p.RewrittenElsewhere, p.RewritesDisputed
-				parts = append(parts, part)
+				doubt := &Doubt{If: p.If, Elsewhere: p.RewrittenElsewhere, Disputed: p.RewritesDisputed}
+				parts = append(parts, Message{Object: t.Object, Field: p.Field, Doubt: doubt})
 			}
 		}
 	}
@@ -53,9 +52,9 @@ func (r *Report) injectorUnknown(parts []Message) (all []Message) {
 	var unsaid, disputed, elsewhere []Message
 	for _, m := range parts {
 		switch {
-		case m.Elsewhere != "":
+		case m.doubt().Elsewhere != "":
 			elsewhere = append(elsewhere, m)
-		case m.Disputed != "":
+		case m.doubt().Disputed != "":
 			disputed = append(disputed, m)
 		default:
 			unsaid = append(unsaid, m)
@@ -70,25 +69,25 @@ func (r *Report) injectorUnknown(parts []Message) (all []Message) {
 	}
 	if len(disputed) > 0 {
 		m := asOne(disputed, "and the input contradicts itself")
-		m.Text.Why, m.Text.Fix = disputed[0].Disputed, declareInjector
+		m.Text.Why, m.Text.Fix = disputed[0].Doubt.Disputed, declareInjector
 		all = append(all, m)
 	}
 	if len(elsewhere) > 0 {
 		m := asOne(elsewhere, "and only another folder says so")
 		m.Severity = transformer.Warning
-		m.Text.Why, m.Text.Fix = elsewhere[0].Elsewhere+" may be about another cluster", declareInjector
+		m.Text.Why, m.Text.Fix = elsewhere[0].Doubt.Elsewhere+" may be about another cluster", declareInjector
 		all = append(all, m)
 	}
 	return all
 }
 
 // OfFilters returns one message for the whole run about probes that a filter may refuse, each named in the
-// If of a message; none without.
+// Doubt of a message; none without.
 func OfFilters(parts []Message) (all []Message) {
 	if len(parts) == 0 {
 		return nil
 	}
-	m := NewMessage(reason.FilterUnknown, reason.NewText("%s may have Envoy refuse %s", parts[0].If, probesOf(parts)))
+	m := NewMessage(reason.FilterUnknown, reason.NewText("%s may have Envoy refuse %s", parts[0].Doubt.If, probesOf(parts)))
 	m.Text.Why = "check does not evaluate filters"
 	return append(all, m)
 }
@@ -101,7 +100,7 @@ func asOne(parts []Message, says string) Message {
 	}
 	m := NewMessage(reason.InjectorUnknown, reason.NewText(
 		"%s %s only if Istio's injector rewrites %s, %s", probesOf(parts), work, them, says))
-	m.parts = parts
+	m.parts = &parts
 	return m
 }
 

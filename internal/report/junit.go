@@ -68,7 +68,7 @@ func (r *Report) JUnit(w io.Writer) error {
 			continue
 		}
 		fails := r.fails(m)
-		parts := m.parts
+		parts := m.folded()
 		if !fails {
 			parts = nil
 		}

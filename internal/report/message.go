@@ -40,22 +40,43 @@ func NewMessage(key reason.Key, text reason.Text) Message {
 	return Message{Severity: key.Severity(), Reason: key, Text: text}
 }
 
-// A Message is one thing to say.
+// A Message is one thing to say. There can be very many, so what few of them have is behind a pointer.
 type Message struct {
 	Severity          transformer.Severity
-	Reason            reason.Key
 	Text              reason.Text // if it says nothing, it is "Proposed, was Current"
 	Object            *Object     // shared by all messages about it; nil if it is about the whole run
-	Line              int         // of the field; 0 if unknown
 	Field             field.Path  // empty if no field is at fault
 	Container         string      // that the field is in; "" if it is in none
-	If                string      // what decides whether it holds; "" if it does
-	Elsewhere         string      // see [transformer.Verdict.RewrittenElsewhere]
-	Disputed          string      // see [transformer.Verdict.RewritesDisputed]
+	Doubt             *Doubt      // what decides whether it holds; nil if it does
 	Current, Proposed field.Value
-	InPlan            bool      // it is a finding of the plan for a pod template
-	parts             []Message // that it folds, each about a probe; see [Report.FoldInjector]
-	more              bool      // it says how many messages are like the one before, which has the fix
+	parts             *[]Message // that it folds, each about a probe; nil if it folds none. See [Report.FoldInjector]
+	Line              int        // of the field; 0 if unknown
+	Reason            reason.Key
+	InPlan            bool // it is a finding of the plan for a pod template
+	more              bool // it says how many messages are like the one before, which has the fix
+}
+
+// A Doubt is what decides whether messages hold, which share it. Each text is "" if there is none.
+type Doubt struct {
+	If        string // the open fact
+	Elsewhere string // see [transformer.Verdict.RewrittenElsewhere]
+	Disputed  string // see [transformer.Verdict.RewritesDisputed]
+}
+
+// doubt returns what decides whether the message holds; the zero Doubt if it does.
+func (m *Message) doubt() Doubt {
+	if m.Doubt == nil {
+		return Doubt{}
+	}
+	return *m.Doubt
+}
+
+// folded returns the messages that the message folds.
+func (m *Message) folded() []Message {
+	if m.parts == nil {
+		return nil
+	}
+	return *m.parts
 }
 
 // String returns the message in one line: severity, file and line, object, the probe or

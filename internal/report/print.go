@@ -90,8 +90,8 @@ func (m *Message) alike() string {
 	case m.Reason == reason.UnknownKind: // the fix names the field, without indexes
 		kind := m.Object.APIVersion + " " + m.Object.Kind
 		return m.Reason.String() + " " + kind + " " + m.Field.Pattern().String()
-	case m.If != "":
-		return m.Reason.String() + " " + m.If
+	case m.doubt().If != "":
+		return m.Reason.String() + " " + m.Doubt.If
 	}
 	return ""
 }

@@ -71,7 +71,7 @@ func several() *Report {
 	alike := func(key reason.Key, o *Object, unless string, n int) {
 		for range n {
 			m := NewMessage(key, reason.NewText("message %d", len(r.Messages)))
-			m.Object, m.If = o, unless
+			m.Object, m.Doubt = o, &Doubt{If: unless}
 			r.Messages = append(r.Messages, m)
 		}
 	}

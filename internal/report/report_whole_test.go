@@ -58,7 +58,7 @@ func everything() *Report {
 	r.Messages = []Message{
 		{Severity: transformer.Info, Reason: reason.Rewritten, Object: web, Line: 12, Field: at.Key("livenessProbe"), Current: "httpGet :80/<a>", Proposed: ":15099/app-health/web/livez"},
 		{Severity: transformer.Error, Reason: reason.PortTaken, Text: reason.Text{What: "`x`: declares\nthe port"}, Object: web, Line: 17, Field: at.Item("ports", 3), Current: field.Map{{Key: "containerPort", Value: 15099}}},
-		{Severity: transformer.Warning, Reason: reason.MayFail, Text: reason.Text{What: "fails, if something holds"}, Object: vms, Field: field.NewPath("spec", "probe"), If: "something holds", Proposed: "Host"},
+		{Severity: transformer.Warning, Reason: reason.MayFail, Text: reason.Text{What: "fails, if something holds"}, Object: vms, Field: field.NewPath("spec", "probe"), Doubt: &Doubt{If: "something holds"}, Proposed: "Host"},
 		{Severity: transformer.Warning, Reason: reason.HelmTemplate, Text: reason.Text{What: "was not rendered"}, Object: &Object{Source: "chart", File: "chart/<web>.yaml", Index: 1}, Line: 3, Field: field.NewPath("a")},
 		{Severity: transformer.Info, Reason: reason.UnreleasedImage, Text: reason.Text{What: "this build <dev>"}},
 		{Severity: transformer.Error, Text: reason.Text{What: "no reason"}},

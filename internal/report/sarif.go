@@ -77,8 +77,8 @@ func (r *Report) sarifResult(m *Message) field.Map {
 		{Key: "level", Value: sarifLevels[m.Severity]},
 		{Key: "message", Value: sarifText(m.Sentence())},
 	}
-	if len(m.parts) > 0 {
-		result = append(result, field.Entry{Key: "relatedLocations", Value: related(m.parts)})
+	if parts := m.folded(); len(parts) > 0 {
+		result = append(result, field.Entry{Key: "relatedLocations", Value: related(parts)})
 	}
 	file := m.about().File
 	if file == "" && r.first != nil {

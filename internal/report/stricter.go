@@ -41,6 +41,6 @@ func Stricter(strict, permissive *Report) *Message {
 		return nil
 	}
 	m := NewMessage(reason.MTLSPermissive, reason.NewText("%s %s under STRICT mTLS, and work now (PERMISSIVE, Istio's default)", probesOf(parts), happens))
-	m.parts = parts
+	m.parts = &parts
 	return &m
 }
