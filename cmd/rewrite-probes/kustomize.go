@@ -279,11 +279,15 @@ func (f *fence) foldBuilt(files []file, messages []report.Message) []report.Mess
 
 // shellFolder returns the folder of a file as a word of a command line.
 func shellFolder(file string) string {
-	dir := filepath.Dir(file)
-	if strings.HasPrefix(dir, "-") {
-		dir = "./" + dir // or it is a flag
+	return shellFile(filepath.Dir(file))
+}
+
+// shellFile returns a file as an argument of a command.
+func shellFile(file string) string {
+	if strings.HasPrefix(file, "-") {
+		file = "./" + file // or it is a flag
 	}
-	return reason.ShellWord(dir)
+	return reason.ShellWord(file)
 }
 
 // kustomizationIn returns the kustomization of a folder; "" if it has none.

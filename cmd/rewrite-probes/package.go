@@ -207,6 +207,7 @@ func (p *pkg) read(f file) ([]byte, error) {
 func (p *pkg) add(f file, text []byte) {
 	s, err := manifest.Read(f.path, text)
 	switch {
+	case f.walked && p.passOverReleases(f.path, s, text, err):
 	case f.walked && p.passOver(f.path, s, text, err):
 	case len(p.files) > 0 && !f.walked && isOfChart(f.path, s, text, err):
 		p.unreadable(f.path, errOfChart, "")
@@ -324,6 +325,54 @@ func (p *pkg) passOverTemplate(path string, text []byte) {
 	default:
 		p.note(path, reason.NoManifest, "skipped: this is a template that names no probe")
 	}
+}
+
+// helmfileReleases finds the releases of a helmfile, which may be a template.
+var helmfileReleases = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^releases:[ \t]*($|\r|#|\[[ \t]*[^\] \t]|[^\[ \t\r#])`)
+})
+
+// isHelmfile reports whether helmfile reads a file by itself.
+func isHelmfile(path string) bool {
+	name := filepath.Base(path)
+	return name == "helmfile.yaml" || name == "helmfile.yml" || filepath.Base(filepath.Dir(path)) == "helmfile.d"
+}
+
+// fleetReleases returns the charts of a fleet.yaml.
+func fleetReleases(s *manifest.Stream) (all []workload.Release) {
+	for _, o := range s.Objects() {
+		all = append(all, workload.FleetReleases(o)...)
+	}
+	return all
+}
+
+// passOverReleases notes a file without an object that installs charts, and reports whether it is one.
+func (p *pkg) passOverReleases(path string, s *manifest.Stream, text []byte, err error) bool {
+	what, command := "", ""
+	switch {
+	case isHelmfile(path) && helmfileReleases().Match(text):
+		what = "not checked: nobody rendered the releases of this helmfile"
+		command = "helmfile --file " + shellFile(path) + " template | rewrite-probes check -"
+	case err == nil && filepath.Base(path) == "fleet.yaml":
+		charts := fleetReleases(s)
+		if len(charts) == 0 {
+			return false
+		}
+		r := charts[0]
+		if strings.HasPrefix(r.Chart, ".") { // it is in the folder of the file
+			r.Chart = filepath.Join(filepath.Dir(path), r.Chart)
+			if !filepath.IsAbs(r.Chart) {
+				r.Chart = "./" + r.Chart // or it is a name
+			}
+		}
+		what = "not checked: nobody rendered the chart " + field.Printable(r.Chart) + ", which this installs"
+		command = pipeline.RenderChart(r)
+	default:
+		return false
+	}
+	p.noteWhy(path, reason.Release, what, "its pods are not in the input")
+	p.messages[len(p.messages)-1].Text.Fix = "Run `" + command + "`, or skip it with `--ignore`"
+	return true
 }
 
 const chartName = "Chart.yaml"

@@ -28,7 +28,7 @@ var rawReads = map[string]string{
 	"internal/surroundings.Surroundings.OthersInjected": "it asks for the kind, and the planner's othersInjected for the keys",
 	"transformer.template.pods":                         doors,
 
-	"internal/surroundings.Pods.look":           "it asks whether labels are known, which the kind of an object tells",
+	"internal/surroundings.Pods.look":                       "it asks whether labels are known, which the kind of an object tells",
 	"internal/surroundings.Pods.has":                        "it asks whether labels are known",
 	"internal/surroundings.addServices":                     "it asks whether labels are known",
 	"internal/surroundings.asked.podHas":                    "it asks whether labels are known",

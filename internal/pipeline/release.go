@@ -34,6 +34,9 @@ func (r *run) noteRelease(s *subject) bool {
 	return ok
 }
 
+// packageKind is the kind of Carvel's packages, whose templates stand elsewhere.
+const packageKind = "PackageInstall"
+
 // generatorKind is the kind of kustomize's own releases.
 const generatorKind = "HelmChartInflationGenerator"
 
@@ -79,6 +82,10 @@ const (
 func releaseFix(releases []foundRelease, streams []*manifest.Stream) string {
 	kinds := releaseKinds(releases)
 	first := &releases[0]
+	if slices.Contains(kinds, packageKind) {
+		return fmt.Sprintf("Pipe what each makes into `rewrite-probes check -`, a chart by `helm template`. Or use `--ignore`, or `exclude: {kinds: [%s]}`",
+			strings.Join(kinds, ", "))
+	}
 	if len(kinds) == 1 {
 		each := ""
 		if len(releases) > 1 {
@@ -110,16 +117,28 @@ func renderCommand(f *foundRelease, streams []*manifest.Stream) string {
 	if f.Kind() == generatorKind {
 		return kustomizeRender + toCheck
 	}
-	before, chart := whereIs(f.Release, f.Object.Namespace(), streams)
-	name := positional(cmp.Or(f.Release.Name, f.Object.Name()), "NAME")
-	words := []string{"helm template", reason.ShellWord(name), chart}
-	if namespace := cmp.Or(f.Release.Namespace, f.Object.Namespace()); namespace != "" {
-		words = append(words, "--namespace", reason.ShellWord(namespace))
+	r := f.Release
+	before, chart := whereIs(r, f.Object.Namespace(), streams)
+	r.Name = cmp.Or(r.Name, f.Object.Name())
+	r.Namespace = cmp.Or(r.Namespace, f.Object.Namespace())
+	return before + helmTemplate(r, chart) + toCheck
+}
+
+// RenderChart returns the command that checks what the chart of a release makes that no object describes.
+func RenderChart(r workload.Release) string {
+	_, chart := whereIs(r, "", nil)
+	return helmTemplate(r, chart) + toCheck
+}
+
+func helmTemplate(r workload.Release, chart string) string {
+	words := []string{"helm template", reason.ShellWord(positional(r.Name, "NAME")), chart}
+	if r.Namespace != "" {
+		words = append(words, "--namespace", reason.ShellWord(r.Namespace))
 	}
-	if f.Values {
+	if r.Values {
 		words = append(words, "--values VALUES.yaml")
 	}
-	return before + strings.Join(words, " ") + toCheck
+	return strings.Join(words, " ")
 }
 
 // FetchChart returns the command that fetches the chart of a release, and the folder where it is then. What the streams

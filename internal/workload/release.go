@@ -33,6 +33,7 @@ type Release struct {
 //   - GoogleContainerTools/kpt-config-sync pkg/api/configsync/v1beta1 HelmBase
 //   - rancher/fleet pkg/apis/fleet.cattle.io/v1alpha1 HelmOptions
 //   - projectsveltos/addon-controller api/v1beta1 HelmChart
+//   - carvel-dev/kapp-controller pkg/apis AppFetchHelmChart and PackageRef
 var releaseKinds = map[[2]string]func(*manifest.Object) (Release, bool){
 	{"helm.toolkit.fluxcd.io", "HelmRelease"}:     fluxRelease,
 	{"helm.fluxcd.io", "HelmRelease"}:             oldFluxRelease,
@@ -49,6 +50,8 @@ var releaseKinds = map[[2]string]func(*manifest.Object) (Release, bool){
 	{"fleet.cattle.io", "HelmOp"}:                  nestedRelease,
 	{"config.projectsveltos.io", "ClusterProfile"}: sveltosRelease,
 	{"config.projectsveltos.io", "Profile"}:        sveltosRelease,
+	{"kappctrl.k14s.io", "App"}:                    carvelApp,
+	{"packaging.carvel.dev", "PackageInstall"}:     carvelPackage,
 }
 
 // IsRelease reports whether objects of a kind hold the values of a chart, which
@@ -224,6 +227,56 @@ func sveltosRelease(o *manifest.Object) (Release, bool) {
 		Namespace:  textAt(o, chart.Key("releaseNamespace")),
 	}
 	return r, r.Chart != ""
+}
+
+// carvelApp returns the first chart that an App fetches.
+func carvelApp(o *manifest.Object) (Release, bool) {
+	list, _ := o.Value(field.NewPath("spec", "fetch"))
+	fetched, _ := list.(field.List)
+	for i := range fetched {
+		chart := field.NewPath("spec").Item("fetch", i).Key("helmChart")
+		r := Release{
+			Chart:      textAt(o, chart.Key("name")),
+			Repository: textAt(o, chart.Key("repository", "url")),
+			Version:    textAt(o, chart.Key("version")),
+			Namespace:  o.Namespace(),
+		}
+		if r.Chart != "" {
+			return r, true
+		}
+	}
+	return Release{}, false
+}
+
+// carvelPackage returns a release without a chart: what a package is made of stands elsewhere.
+func carvelPackage(o *manifest.Object) (Release, bool) {
+	return Release{Namespace: o.Namespace()}, textAt(o, field.NewPath("spec", "packageRef", "refName")) != ""
+}
+
+// FleetReleases returns the charts that a fleet.yaml of Fleet installs, in all clusters or in some
+// (https://fleet.rancher.io/ref-fleet-yaml). It has no kind.
+func FleetReleases(o *manifest.Object) (all []Release) {
+	helms := []field.Path{field.NewPath("helm")}
+	list, _ := o.Value(field.NewPath("targetCustomizations"))
+	customizations, _ := list.(field.List)
+	for i := range customizations {
+		helms = append(helms, field.Path(nil).Item("targetCustomizations", i).Key("helm"))
+	}
+	namespace := cmp.Or(textAt(o, field.NewPath("namespace")), textAt(o, field.NewPath("defaultNamespace")))
+	for _, helm := range helms {
+		r := Release{
+			Chart:      textAt(o, helm.Key("chart")),
+			Repository: textAt(o, helm.Key("repo")),
+			Version:    textAt(o, helm.Key("version")),
+			Values:     hasAny(o, helm, "values", "valuesFrom", "valuesFiles"),
+			Name:       textAt(o, helm.Key("releaseName")),
+			Namespace:  namespace,
+		}
+		if r.Chart != "" {
+			all = append(all, r)
+		}
+	}
+	return all
 }
 
 // textAt returns the string at a path; "" if there is none.
