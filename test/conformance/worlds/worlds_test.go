@@ -279,8 +279,8 @@ func (s *side) hear(messages []report.Message) {
 			severity = transformer.Warning // that is an error of the run, and open for the probe
 		}
 		s.checks[m.Field.String()][m.Reason.String()] = severity
-		if m.If != "" && isOfCheck(m.Reason.String()) {
-			s.unless[m.Field.String()] = m.If
+		if m.Doubt != nil && isOfCheck(m.Reason.String()) {
+			s.unless[m.Field.String()] = m.Doubt.If
 		}
 	}
 }
