@@ -66,13 +66,19 @@ func (x *istioCases) of(s *site) (all []world.Case) {
 // captured returns the cases of a probe in a world in which the mesh captures the port that it goes to.
 func (x *istioCases) captured(s *site, w world.World, port int) (all []world.Case) {
 	binds := x.inbound(port).Binds
-	if binds == certain.Maybe && !x.redirects(port) { // or the Sidecar is about other pods
+	redirects := x.redirects(port)
+	mayBeUnbound := binds == certain.Maybe // if the Sidecar is about other pods
+	if mayBeUnbound && !redirects {
 		all = append(all, world.Case{World: w, Unbound: true})
 	}
 	mayBeEarly := !w.Native && !x.hasInit && s.needsStart()
 	add := func(c world.Case) {
 		c.World = w
 		all = append(all, c)
+		if mayBeUnbound && redirects && s.gates() {
+			c.Unbound = true
+			all = append(all, c)
+		}
 	}
 	modes := x.mtls(port)
 	answers := x.answers(s, port, w.Rewrites, modes)
@@ -88,13 +94,18 @@ func (x *istioCases) captured(s *site, w world.World, port int) (all []world.Cas
 			add(world.Case{MTLS: m, Early: true, Elsewhere: far})
 		}
 	}
-	if x.annotations().Get(istioExcludeInterfaces) != "" && binds != certain.Always { // perhaps that of the kubelet's connections
+	if x.mayComeAround(port) {
 		add(world.Case{Uncaptured: true})
 		if mayBeEarly {
 			add(world.Case{Uncaptured: true, Early: true})
 		}
 	}
 	return all
+}
+
+// mayComeAround reports whether a call of a port may come through an excluded interface, past Envoy.
+func (x *istioCases) mayComeAround(port int) bool {
+	return x.redirects(port) && x.inbound(port).Binds != certain.Always && x.annotations().Get(istioExcludeInterfaces) != ""
 }
 
 // notInjectedElsewhere names a Namespace in another branch of the folders that would switch injection
@@ -149,7 +160,8 @@ func istioCapturedFate(v *view, s *site, c *world.Case, running bool) world.Fate
 	switch {
 	case s.gates() &&
 		!running &&
-		v.inbound(port).Binds == certain.Always:
+		v.inbound(port).Binds != certain.Never &&
+		!c.Unbound:
 		return world.Failing("istio-proxy listens there instead of the app, and does not run yet")
 	case s.at.Init &&
 		s.gates() &&

@@ -1,6 +1,7 @@
 package transformer_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -77,6 +78,40 @@ func TestARedirectedPortNeedsNoListener(t *testing.T) {
 		own := goesTo("shop", podOf("labels: {app: web, sidecar.istio.io/inject: \"true\"}\nannotations: {"+annotation+"}", app(httpProbe)))
 		if v := planIn(t, scene{own: own + sidecar}, injectorRewritesNothing).Probes[0]; v.StrictTLS != world.Fails || strings.Contains(v.If, "the Sidecar selects the pod") != isOpen || (v.If != "") != isOpen {
 			t.Errorf("%s: %+v", annotation, v)
+		}
+	}
+}
+
+// A Sidecar that may be about the pod may have Envoy listen before it runs, where without it the app answers. That is open
+// although istio-init redirects nothing yet.
+func TestAListenerThatMayBeThereLeavesAGateOpen(t *testing.T) {
+	const gate = "initContainers:\n- name: db\n  image: db\n  restartPolicy: Always\n  startupProbe: {httpGet: {port: 8001}}\ncontainers: [{name: app, image: app}]\n"
+	const sidecar = "---\napiVersion: networking.istio.io/v1\nkind: Sidecar\nmetadata: {name: s, namespace: shop}\nspec:\n" +
+		"  workloadSelector: {labels: {kubernetes.io/hostname: x}}\n  ingress: [{port: {number: 8001}, captureMode: %s, defaultEndpoint: '0.0.0.0:8001'}]\n"
+	hasInit := strings.Replace(gate, "containers: [{name: app", "- {name: istio-init, image: i, args: [istio-iptables, -b, '*']}\ncontainers: [{name: app", 1)
+	for _, spec := range []string{gate, hasInit} {
+		for captureMode, unless := range map[string]string{"NONE": "the Sidecar selects the pod (unknown: look in the cluster)", "IPTABLES": ""} {
+			own := goesTo("shop", podOf("labels: {app: web, sidecar.istio.io/inject: \"true\"}\n", spec))
+			v := planIn(t, scene{own: own + fmt.Sprintf(sidecar, captureMode)}, injectorRewritesNothing, nativeSidecars(false)).Probes[0]
+			if spec == hasInit && v.If != unless || spec == gate && captureMode == "NONE" && v.StrictTLS != world.Fails {
+				t.Errorf("%s: %+v\n%s", captureMode, v, spec)
+			}
+		}
+	}
+}
+
+// An excluded interface matters only to what is redirected, and not where Envoy itself listens.
+func TestAnExcludedInterfaceMattersToWhatIsRedirected(t *testing.T) {
+	const sidecar = "---\napiVersion: networking.istio.io/v1\nkind: Sidecar\nmetadata: {name: s, namespace: shop}\nspec:\n" +
+		"  workloadSelector: {labels: {kubernetes.io/hostname: x}}\n  ingress: [{port: {number: 8001}, captureMode: NONE, defaultEndpoint: '0.0.0.0:8001'}]\n"
+	const excludes = "traffic.sidecar.istio.io/excludeInterfaces: eth0"
+	for annotations, unless := range map[string]string{
+		excludes: "the kubelet's connections come through no excluded interface (unknown: look in the cluster)",
+		excludes + ", sidecar.istio.io/interceptionMode: NONE": "the Sidecar selects the pod (unknown: look in the cluster)",
+	} {
+		own := goesTo("shop", podOf("labels: {app: web, sidecar.istio.io/inject: \"true\"}\nannotations: {"+annotations+"}", app(httpProbe)))
+		if v := planIn(t, scene{own: own + sidecar}, injectorRewritesNothing, nativeSidecars(true)).Probes[0]; v.StrictTLS != world.Fails || v.If != unless {
+			t.Errorf("%s: %+v", annotations, v)
 		}
 	}
 }

@@ -19,7 +19,7 @@ type Answer struct {
 	Why string // completes "fails, since ..."; "" if the call reaches the app
 	// If is on what it depends that the call fails, if it does so only sometimes; completes "if ...".
 	If  string
-	Fix string // how to find that out
+	Fix string // how to find that out; several ways are joined by FixSeparator
 	// Elsewhere names a policy that is far and lets the call in, if it is about the same cluster; ""
 	// if there is none.
 	Elsewhere string
@@ -27,6 +27,12 @@ type Answer struct {
 
 // Passes is the answer of the app.
 var Passes = []Answer{{}}
+
+// FixSeparator joins ways to find something out.
+const FixSeparator = "; "
+
+// isAbout is on what it depends whether a policy refuses a call.
+const isAbout = "the policy and its rule are about it"
 
 // How to find out what no manifest says.
 const (
@@ -36,12 +42,17 @@ const (
 
 // Answers returns all answers that a call may get.
 func (l *Listener) Answers(c *Call) []Answer {
-	var all []Answer
 	chains := l.Around.Chains(l.RootNamespace, l.Pods, c.Port)
+	through := make([][]Answer, len(chains))
 	for i := range chains {
-		for _, a := range l.through(&chains[i], c) {
-			if len(chains) > 1 && a.Why != "" && a.If == "" {
-				a.If, a.Fix = counts(&chains[i]), inTheCluster
+		through[i] = l.through(&chains[i], c)
+	}
+	var all []Answer
+	for i := range chains {
+		for _, a := range through[i] {
+			isMissing := func(answers []Answer) bool { return !slices.Contains(answers, a) }
+			if a.Why != "" && slices.ContainsFunc(through, isMissing) {
+				a = a.ifCounts(&chains[i])
 			}
 			if !slices.Contains(all, a) {
 				all = append(all, a)
@@ -49,6 +60,19 @@ func (l *Listener) Answers(c *Call) []Answer {
 		}
 	}
 	return all
+}
+
+// ifCounts returns the answer of a chain that has it, if that is the one of the port.
+func (a Answer) ifCounts(chain *surroundings.Chain) Answer {
+	if a.If == "" {
+		a.If, a.Fix = counts(chain), inTheCluster
+		return a
+	}
+	a.If = counts(chain) + " and " + a.If
+	if a.Fix != inTheCluster {
+		a.Fix = inTheCluster + FixSeparator + a.Fix
+	}
+	return a
 }
 
 // counts says that a chain is the one of the port.
@@ -71,7 +95,7 @@ func (l *Listener) through(chain *surroundings.Chain, c *Call) (all []Answer) {
 	if !q.TCP {
 		t := l.token(c)
 		if t.is != certain.Never {
-			q.HasToken = true
+			q.HasToken = !t.not
 			all = append(all, t.answer())
 		}
 		if t.is == certain.Always {
@@ -82,7 +106,7 @@ func (l *Listener) through(chain *surroundings.Chain, c *Call) (all []Answer) {
 	if refusal.Is != certain.Never {
 		a := Answer{Why: c.refusedBy(refusal.By)}
 		if refusal.Is == certain.Maybe {
-			a.If, a.Fix = "the policy and its rule are about it", inTheCluster
+			a.If, a.Fix = isAbout, inTheCluster
 		}
 		all = append(all, a)
 	}

@@ -86,12 +86,15 @@ const (
 	toHTTP2     = " declares its port as gRPC or HTTP/2, so that istio-proxy asks the app in HTTP/2 if the app does not speak HTTP/2 there (look at the app); or passes"
 	refused     = "AuthorizationPolicy shop/p refuses the kubelet's GET /healthz, which has no identity"
 	decides     = " decides the protocol of its port (look in the cluster)"
+	about       = " if the policy and its rule are about it (look in the cluster)"
 	nothingDoes = " if nothing declares the protocol of its port (look in the cluster)"
 )
 
 // The first filter that refuses a call for certain is its answer. What decides between chains is in the condition.
 func TestACallGoesThroughTheFiltersOfItsChain(t *testing.T) {
 	grpc := &pod.Handler{GRPC: new(pod.GRPC)}
+	some := policy(authz.Deny, "/healthz")
+	some.Selector.MatchLabels = field.KeyValues{{Key: "kubernetes.io/hostname", Value: "a"}}
 	byName := service("one", "http")
 	byName.Selector = field.KeyValues{{Key: "statefulset.kubernetes.io/pod-name", Value: "web-0"}}
 	for _, c := range []struct {
@@ -122,8 +125,14 @@ func TestACallGoesThroughTheFiltersOfItsChain(t *testing.T) {
 		{"a policy sees no path in TCP", get(), []any{service("a", "tcp"), policy(authz.Allow, "/healthz")}, refused},
 		{"and only if it is TCP", get(), []any{byName, policy(authz.Allow, "/*")}, "passes"},
 		{"a request with TLS is no HTTP", get("HTTPS"), []any{policy(authz.Allow, "/healthz")}, refused},
-		{"no chain lets it in", get(), []any{service("a", "tcp"), service("b", "web"), policy(authz.Deny, "/healthz")},
-			refused + " if Service shop/a" + decides + "; or " + refused + " if Service shop/b" + decides},
+		{"no chain lets it in", get(), []any{service("a", "tcp"), service("b", "web"), policy(authz.Deny, "/healthz")}, refused},
+		{"a chain may ask the app in HTTP/2", get(), []any{service("a", "grpc"), service("b", "web")},
+			"a Service declares its port as gRPC or HTTP/2, so that istio-proxy asks the app in HTTP/2 if Service shop/a decides the protocol of its port" +
+				" and the app does not speak HTTP/2 there (look in the cluster; look at the app); or passes"},
+		{"a policy may be about it in each chain", get(), []any{service("a", "http"), service("b", "web"), some}, refused + about + "; or passes"},
+		{"a policy may be about it in one chain", get(), []any{service("a", "http"), service("b", "tcp"), some, policy(authz.Deny, "/admin")},
+			refused + " if Service shop/a decides the protocol of its port and the policy and its rule are about it (look in the cluster); or passes; or " +
+				refused + " if Service shop/b" + decides},
 		{"it is refused if nothing is declared", get(), []any{service("a", "tcp"), policy(authz.Deny, "/admin")}, refused},
 	} {
 		if got := answers(c.call, c.objects...); got != c.want {
@@ -131,7 +140,8 @@ func TestACallGoesThroughTheFiltersOfItsChain(t *testing.T) {
 		}
 	}
 	byName.Ports[0].Name = "tcp"
-	if got := answers(get(), byName, policy(authz.Deny, "/healthz")); !strings.HasSuffix(got, nothingDoes) {
+	tokens := &surroundings.RequestAuthentication{Object: object("r"), JWTRules: make([]surroundings.JWTRule, 1)}
+	if got := answers(get("Authorization: Bearer garbage"), byName, tokens); !strings.HasSuffix(got, nothingDoes) {
 		t.Errorf("what nothing declares: %s", got)
 	}
 }

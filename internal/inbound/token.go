@@ -19,8 +19,12 @@ type token struct {
 }
 
 func (t *token) answer() Answer {
-	if t.not && t.is == certain.Always {
-		return Answer{Why: t.by + " refuses its token, which is not a JSON Web Token"}
+	if t.not {
+		a := Answer{Why: t.by + " refuses its token, which is not a JSON Web Token"}
+		if t.is != certain.Always {
+			a.If, a.Fix = isAbout, inTheCluster
+		}
+		return a
 	}
 	return Answer{Why: t.by + " demands a valid token of a probe that has one", If: "its token is not valid", Fix: "ask who issued it"}
 }
@@ -45,8 +49,9 @@ func (l *Listener) token(c *Call) token {
 			}
 		}
 	}
-	if others {
+	if others { // that one may be valid
 		t.is = min(t.is, certain.Maybe)
+		t.not = false
 	}
 	return t
 }

@@ -274,14 +274,16 @@ func refusals(fates []caseFate) (words, fix string) {
 			continue
 		}
 		all = append(all, a.If)
-		if !slices.Contains(fixes, a.Fix) {
-			fixes = append(fixes, a.Fix)
+		for f := range strings.SplitSeq(a.Fix, inbound.FixSeparator) {
+			if !slices.Contains(fixes, f) {
+				fixes = append(fixes, f)
+			}
 		}
 	}
 	slices.Sort(all) // the worlds have no order
 	slices.Sort(fixes)
 	words = cmp.Or(strings.Join(all, ", or "), "the policy and its rule are about it")
-	return words, cmp.Or(strings.Join(fixes, "; "), onlyTheCluster)
+	return words, cmp.Or(strings.Join(fixes, inbound.FixSeparator), onlyTheCluster)
 }
 
 // shorter has the words for facts that often come together.

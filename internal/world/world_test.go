@@ -93,6 +93,7 @@ func TestTheVerdictNamesTheFactThatDecides(t *testing.T) {
 	refused := inbound.Answer{Why: "x", If: "the policy and its rule are about it", Fix: "look in the cluster"}
 	local := inbound.Answer{Why: "z", If: "the app listens only there", Fix: "look at the app"}
 	another := inbound.Answer{Why: "y", If: "its token is not valid", Fix: "ask who issued it"}
+	chained := inbound.Answer{Why: "z", If: "Service x counts and the app does not speak it", Fix: "look in the cluster; look at the app"}
 	var (
 		fails   = Fate{Fails, "so"}
 		falsely = Fate{FalselyPasses, "otherwise"}
@@ -159,6 +160,8 @@ func TestTheVerdictNamesTheFactThatDecides(t *testing.T) {
 			"the policy and its rule are about it (unknown: look in the cluster)"},
 		{"the policy or the token decides", []caseFate{{&Case{World: plain, Answer: &refused}, fails}, {&Case{World: plain, Answer: &another}, fails}, in(plain, Spared)}, fails,
 			"its token is not valid, or the policy and its rule are about it (unknown: ask who issued it; look in the cluster)"},
+		{"the chain and the app decide, or the token", []caseFate{{&Case{World: plain, Answer: &chained}, fails}, {&Case{World: plain, Answer: &refused}, fails}, in(plain, Spared)}, fails,
+			"Service x counts and the app does not speak it, or the policy and its rule are about it (unknown: look at the app; look in the cluster)"},
 		{"the interface and the Sidecar decide together, and both are seen in the cluster", []caseFate{in(plain, fails), {&Case{World: plain, Uncaptured: true}, Spared}, {&Case{World: plain, Unbound: true}, Spared}}, fails,
 			"the kubelet's connections come through no excluded interface, and the Sidecar selects the pod (unknown: look in the cluster)"},
 		{"the kind of sidecar and the mode of the options decide together", []caseFate{in(native, Spared), {&Case{World: plain, MTLS: surroundings.MTLSMode{Mode: surroundings.MTLSStrict}}, fails}, {&Case{World: plain, MTLS: surroundings.MTLSMode{Mode: surroundings.MTLSPermissive}}, Spared}}, fails,

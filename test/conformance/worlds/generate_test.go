@@ -201,24 +201,28 @@ func (g *source) port(c *corev1.Container, base int32) intstr.IntOrString {
 
 // A knowledge has what the manifests beside a workload, and the functionConfig, say.
 type knowledge struct {
-	namespace      map[string]string // the labels of its Namespace; nil if that is not there
-	others         bool              // another Namespace has an injection label
-	policies       []policy
-	authorizations []authorization
-	services       []service
-	sidecars       []sidecar
-	owner          generator.Workload // whose controller adds labels
-	contradicted   bool               // two Namespaces of the name differ in what they say to Istio: either counts
-	twice          bool               // of two policies about the same pods one is older
-	open           bool               // a selector has a label that some of the pods may have
-	asked          bool               // a policy asks what only the cluster knows
-	statusPort     bool               // the mesh has istio-proxy listen on movedPort
-	files          map[string]string  // the manifests in other files
-	branch         branch
-	moved          bool // the Namespace is in one of them
-	config         rewriting.Settings
-	rules          map[string]bool    // those that decided something
-	istio          rewriting.Settings // config's part of that name
+	namespace       map[string]string // the labels of its Namespace; nil if that is not there
+	others          bool              // another Namespace has an injection label
+	policies        []policy
+	authorizations  []authorization
+	services        []service
+	sidecars        []sidecar
+	owner           generator.Workload // whose controller adds labels
+	contradicted    bool               // two Namespaces of the name differ in what they say to Istio: either counts
+	twice           bool               // of two policies about the same pods one is older
+	open            bool               // a selector has a label that some of the pods may have
+	asked           bool               // a policy asks what only the cluster knows
+	disagrees       bool               // two objects of unknown age declare the protocol of a port
+	hasToken        bool               // a policy reads a token that may be valid
+	revised         bool               // an object has a label of a revision
+	authentications []authentication
+	statusPort      bool              // the mesh has istio-proxy listen on movedPort
+	files           map[string]string // the manifests in other files
+	branch          branch
+	moved           bool // the Namespace is in one of them
+	config          rewriting.Settings
+	rules           map[string]bool    // those that decided something
+	istio           rewriting.Settings // config's part of that name
 }
 
 // A policy is a PeerAuthentication.
@@ -226,6 +230,7 @@ type policy struct {
 	name, namespace, mode string
 	selector              map[string]string
 	ports                 map[int]string
+	revised               bool
 }
 
 // An authorization is an AuthorizationPolicy, about one port unless that is 0.
@@ -234,6 +239,7 @@ type authorization struct {
 	selector        map[string]string
 	port            int
 	form            *authorizationForm
+	revised         bool
 }
 
 // An authorizationForm is what a policy says of who comes, and with what.
@@ -254,8 +260,15 @@ type authorizationForm struct {
 type request struct {
 	isTCP               bool // Envoy knows the port alone
 	method, path, agent string
+	query, host         string
+	sent                []string // the values of probeHeader
+	authorization       string
 	port                int
+	isValid             bool // its token is
 }
+
+// probeHeader is a header that probes may have.
+const probeHeader = "X-Probe"
 
 func nobody(request) bool { return false }
 
@@ -282,8 +295,8 @@ var authorizationForms = []*authorizationForm{
 	{action: "ALLOW", isHTTP: true, to: operation("methods", "POST"), about: func(q request) bool { return q.method == "POST" }},
 	{action: "DENY", isHTTP: true, to: operation("methods", "GET"), about: func(q request) bool { return q.method == "GET" }},
 	{action: "ALLOW", isHTTP: true, to: operation("hosts", "web.shop.svc.cluster.local"), about: nobody},
-	{action: "ALLOW", isHTTP: true, to: operation("hosts", "*:8080"), about: func(q request) bool { return q.port == 8080 }},
-	{action: "DENY", isHTTP: true, from: map[string]any{"notRequestPrincipals": []string{"*"}}},
+	{action: "ALLOW", isHTTP: true, to: operation("hosts", "*:8080"), about: func(q request) bool { return strings.HasSuffix(q.host, ":8080") }},
+	{action: "DENY", isHTTP: true, from: map[string]any{"notRequestPrincipals": []string{"*"}}, about: func(q request) bool { return !q.isValid }},
 	{action: "ALLOW", isHTTP: true, when: condition("request.headers[User-Agent]", "values", "kube-probe/*"), about: func(q request) bool { return q.agent == "kube-probe" }},
 	{action: "ALLOW", isHTTP: true, when: condition("request.headers[User-Agent]", "values", "curl/*"), about: nobody},
 	{action: "ALLOW", isHTTP: true, from: map[string]any{"principals": []string{"*"}}, more: []any{map[string]any{"to": []any{map[string]any{"operation": operation("paths", "/healthz")}}}},
@@ -305,7 +318,8 @@ func condition(key, values, value string) map[string]any {
 type service struct {
 	name, portName, appProtocol, protocol string
 	target                                intstr.IntOrString
-	implied                               bool // the manifest has it as port
+	implied                               bool      // the manifest has it as port
+	others                                []service // its other ports
 	selector                              map[string]string
 }
 
@@ -699,35 +713,43 @@ func manifests(w *generator.Workload, k *knowledge) ([]byte, error) {
 		add("v1", "Namespace", "", "other-team", map[string]string{"istio-injection": "enabled"}, nil)
 	}
 	for _, p := range k.policies {
-		add("security.istio.io/v1", "PeerAuthentication", p.namespace, p.name, nil, p.spec())
+		add("security.istio.io/v1", "PeerAuthentication", p.namespace, p.name, revision(p.revised), p.spec())
 	}
 	for _, a := range k.authorizations {
-		add("security.istio.io/v1", "AuthorizationPolicy", a.namespace, a.name, nil, a.spec())
+		add("security.istio.io/v1", "AuthorizationPolicy", a.namespace, a.name, revision(a.revised), a.spec())
+	}
+	for _, a := range k.authentications {
+		add("security.istio.io/v1", "RequestAuthentication", a.namespace, a.name, revision(a.revised), a.spec())
 	}
 	for _, s := range k.services {
-		port := map[string]any{"port": 80, "targetPort": s.target.IntValue()}
-		switch {
-		case s.target.Type == intstr.String:
-			port["targetPort"] = s.target.StrVal
-		case s.implied:
-			port["port"] = s.target.IntValue()
-			delete(port, "targetPort")
+		var ports []any
+		for i, p := range s.ports() {
+			ports = append(ports, p.port(80+i))
 		}
-		if s.protocol != "" {
-			port["protocol"] = s.protocol
-		}
-		if s.portName != "" {
-			port["name"] = s.portName
-		}
-		if s.appProtocol != "" {
-			port["appProtocol"] = s.appProtocol
-		}
-		add("v1", "Service", w.Namespace, s.name, nil, map[string]any{"selector": s.selector, "ports": []any{port}})
+		add("v1", "Service", w.Namespace, s.name, nil, map[string]any{"selector": s.selector, "ports": ports})
 	}
 	for _, c := range k.sidecars {
-		add("networking.istio.io/v1", "Sidecar", c.namespace, c.name, nil, c.spec())
+		add("networking.istio.io/v1", "Sidecar", c.namespace, c.name, revision(c.revised), c.spec())
 	}
 	return []byte(b.String()), err
+}
+
+// port returns the manifest of a Service's port that has a number, unless its target does not have another.
+func (s service) port(number int) map[string]any {
+	port := map[string]any{"port": number, "targetPort": s.target.IntValue()}
+	switch {
+	case s.target.Type == intstr.String:
+		port["targetPort"] = s.target.StrVal
+	case s.implied:
+		port["port"] = s.target.IntValue()
+		delete(port, "targetPort")
+	}
+	for key, v := range map[string]string{"protocol": s.protocol, "name": s.portName, "appProtocol": s.appProtocol} {
+		if v != "" {
+			port[key] = v
+		}
+	}
+	return port
 }
 
 func (p policy) spec() map[string]any {

@@ -1,6 +1,8 @@
 package worlds
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -28,6 +30,9 @@ type world struct {
 	moved                  bool // the mesh has moved the status port, which a functionConfig must say
 	local                  bool // the app listens where a Sidecar says, and nowhere else
 	onlyHTTP1              bool // the app does not speak HTTP/2
+	swapped                bool // of two objects that declare a port's protocol the second is older
+	valid                  bool // the tokens of probes that have some are valid
+	canary                 bool // the pods' revision is that of the object with a label of one
 }
 
 func (w world) String() string {
@@ -39,7 +44,8 @@ func (w world) String() string {
 		words[1] = "native"
 	}
 	for word, on := range map[string]bool{"CNI": w.early, "held": w.hold, "injector rewrites": w.rewrites, "interface not captured": w.uncaptured, "the second PeerAuthentication is older": w.reversed,
-		"the app listens locally": w.local, "with the label": w.labelled, "as the policy asks": w.matches, "status port moved": w.moved, "the app speaks HTTP/1.1 alone": w.onlyHTTP1} {
+		"the app listens locally": w.local, "with the label": w.labelled, "as the policy asks": w.matches, "status port moved": w.moved, "the app speaks HTTP/1.1 alone": w.onlyHTTP1,
+		"the second declaration is older": w.swapped, "valid token": w.valid, "revision canary": w.canary} {
 		if on {
 			words = append(words, word)
 		}
@@ -99,24 +105,39 @@ func (k *knowledge) worlds(pod *corev1.Pod, namespace string, check bool) []worl
 }
 
 // around returns the worlds that differ in what is around an injected pod.
-func (k *knowledge) around(pod *corev1.Pod, w world) (all []world) {
-	for _, w.uncaptured = range mayBe(pod.Annotations["traffic.sidecar.istio.io/excludeInterfaces"] != "") {
-		for _, w.reversed = range mayBe(k.twice) {
-			for _, w.labelled = range mayBe(k.open) {
-				for _, w.matches = range mayBe(k.asked) {
-					for _, w.onlyHTTP1 = range mayBe(k.hasHTTP2()) {
-						all = append(all, w)
-					}
-				}
-			}
+func (k *knowledge) around(pod *corev1.Pod, w world) []world {
+	all := []world{w}
+	open := func(isOpen bool, set func(*world)) {
+		if !isOpen {
+			return
+		}
+		for _, w := range all {
+			set(&w)
+			all = append(all, w)
 		}
 	}
+	open(pod.Annotations["traffic.sidecar.istio.io/excludeInterfaces"] != "", func(w *world) { w.uncaptured = true })
+	open(k.twice, func(w *world) { w.reversed = true })
+	open(k.open, func(w *world) { w.labelled = true })
+	open(k.asked, func(w *world) { w.matches = true })
+	open(k.hasHTTP2(), func(w *world) { w.onlyHTTP1 = true })
+	open(k.disagrees, func(w *world) { w.swapped = true })
+	open(k.hasToken, func(w *world) { w.valid = true })
+	open(k.revised, func(w *world) { w.canary = true })
 	return all
 }
 
 // hasHTTP2 reports whether Envoy may ask an app in HTTP/2 that the kubelet asks in HTTP/1.1.
 func (k *knowledge) hasHTTP2() bool {
-	return slices.ContainsFunc(k.services, func(s service) bool { return s.portName == "grpc" && s.appProtocol == "" })
+	for _, s := range k.services {
+		for _, p := range s.ports() {
+			if declared, _ := p.declared(); protocols[declared] == "http2" {
+				return true
+			}
+		}
+	}
+	isHTTP2 := func(l listener) bool { return protocols[strings.ToLower(l.protocol)] == "http2" }
+	return slices.ContainsFunc(k.sidecars, func(c sidecar) bool { return slices.ContainsFunc(c.listeners, isHTTP2) })
 }
 
 // mayBe returns both values of what is open, and false for what does not matter.
@@ -347,8 +368,14 @@ func (k *knowledge) rewrites(pod *corev1.Pod, check bool) []bool {
 var laterLabels = map[string]string{
 	"pod-template-hash":                  "Deployment",
 	"statefulset.kubernetes.io/pod-name": "StatefulSet",
+	"apps.kubernetes.io/pod-index":       "StatefulSet",
+	"controller-revision-hash":           "StatefulSet",
 	"batch.kubernetes.io/job-name":       "Job",
+	"batch.kubernetes.io/controller-uid": "Job",
+	"job-name":                           "Job",
 	"kubernetes.io/hostname":             anyKind,
+	"topology.kubernetes.io/zone":        anyKind,
+	"topology.istio.io/subzone":          anyKind,
 }
 
 const anyKind = ""
@@ -384,6 +411,7 @@ func (k *knowledge) mtls(namespace string, w world) func(int) string {
 	if w.reversed {
 		slices.Reverse(policies)
 	}
+	policies = slices.DeleteFunc(policies, func(p policy) bool { return p.revised && !w.canary })
 	oldest := func(scope func(policy) bool) policy {
 		if i := slices.IndexFunc(policies, scope); i >= 0 {
 			return policies[i]
@@ -442,14 +470,14 @@ func (k *knowledge) mode() string {
 // denied reports whether the AuthorizationPolicies refuse the kubelet, which has no
 // certificate: one that denies, or some that allow, and none of them it.
 func (k *knowledge) denied(pod *corev1.Pod, namespace string, w world) func(int, corev1.ProbeHandler, bool) bool {
-	root, protocol := k.root(), k.protocol(pod)
+	root, protocol := k.root(), k.protocol(pod, w)
 	return func(port int, h corev1.ProbeHandler, isHook bool) bool {
-		q := requestOf(h, isHook)
-		q.port = port
+		q := requestOf(h, isHook, port)
 		q.isTCP = q.isTCP || protocol(port) == "tcp"
+		q.isValid = w.valid && len(k.tokens(&q, w)) > 0
 		allows, allowed := false, false
 		for _, a := range k.authorizations {
-			applies := (a.namespace == root || a.namespace == namespace) && (a.selector == nil || k.selects(a.selector, w))
+			applies := (a.namespace == root || a.namespace == namespace) && (a.selector == nil || k.selects(a.selector, w)) && (!a.revised || w.canary)
 			matches := (a.port == 0 || a.port == port) && a.form.matches(q, w)
 			switch {
 			case !applies:
@@ -486,16 +514,28 @@ func (f *authorizationForm) matches(q request, w world) bool {
 }
 
 // requestOf returns what Envoy sees of a request of the kubelet's.
-func requestOf(h corev1.ProbeHandler, isHook bool) request {
+func requestOf(h corev1.ProbeHandler, isHook bool, port int) request {
+	host := fmt.Sprintf("10.0.0.1:%d", port)
 	if h.HTTPGet == nil {
-		return request{method: "POST", path: "/grpc.health.v1.Health/Check", agent: "kube-probe"}
+		return request{method: "POST", path: "/grpc.health.v1.Health/Check", agent: "kube-probe", host: host, port: port}
 	}
-	path, _, _ := strings.Cut(h.HTTPGet.Path, "?")
+	path, query, _ := strings.Cut(h.HTTPGet.Path, "?")
 	agent := "kube-probe"
 	if isHook {
 		agent = "kube-lifecycle"
 	}
-	return request{isTCP: h.HTTPGet.Scheme == corev1.URISchemeHTTPS, method: "GET", path: path, agent: agent}
+	q := request{isTCP: h.HTTPGet.Scheme == corev1.URISchemeHTTPS, method: "GET", path: path, query: query, agent: agent, host: host, port: port}
+	for _, header := range h.HTTPGet.HTTPHeaders {
+		switch header.Name {
+		case "Host":
+			q.host = cmp.Or(header.Value, host)
+		case probeHeader:
+			q.sent = append(q.sent, header.Value)
+		case "Authorization":
+			q.authorization = header.Value
+		}
+	}
+	return q
 }
 
 func (k *knowledge) root() string {
@@ -505,7 +545,19 @@ func (k *knowledge) root() string {
 	return "istio-system"
 }
 
-// leadsTo reports whether a Service leads to a port of the pods that it selects.
+// ports returns the ports of a Service, each as a Service of one port.
+func (s service) ports() []service { return append([]service{s}, s.others...) }
+
+// declared returns what a Service's port says of its protocol, and by what.
+func (s service) declared() (word, by string) {
+	if s.appProtocol != "" {
+		return s.appProtocol, "appProtocol"
+	}
+	word, _, _ = strings.Cut(s.portName, "-")
+	return word, "its name"
+}
+
+// leadsTo reports whether a Service's port leads to a port of the pods that it selects.
 func (s service) leadsTo(pod *corev1.Pod, port int) bool {
 	if s.protocol == "UDP" {
 		return false
@@ -523,42 +575,68 @@ func (s service) leadsTo(pod *corev1.Pod, port int) bool {
 	return false
 }
 
-// protocol returns what a port of the pod is declared as: http, http2 or tcp, by the ingress of the pod's Sidecar; if it
-// has none, by a Service's protocol, appProtocol, or what its name begins with; "" if none does, and Envoy looks at what comes.
-func (k *knowledge) protocol(pod *corev1.Pod) func(int) string {
-	of := map[string]string{"http": "http", "http2": "http2", "grpc": "http2", "tcp": "tcp", "https": "tcp"}
-	mine := k.sidecar()
-	return func(port int) string {
-		if slices.ContainsFunc(mine.listeners, func(l listener) bool { return l.port == port }) {
-			k.rule("a Sidecar declares a port http")
-			return "http"
-		} else if len(mine.listeners) > 0 {
-			return ""
-		}
-		for _, s := range k.services {
-			if s.protocol == "UDP" && s.target.IntValue() == port && k.selects(s.selector, world{}) {
-				k.rule("a Service declares a port by UDP")
-				return "tcp"
-			}
-			declared, by := s.appProtocol, "appProtocol"
-			if declared == "" {
-				declared, _, _ = strings.Cut(s.portName, "-")
-				by = "its name"
-			}
-			if p := of[declared]; p != "" && s.leadsTo(pod, port) && k.selects(s.selector, world{}) {
-				k.rule("a Service declares a port " + p + " by " + by)
-				return p
-			}
-		}
-		return ""
+// protocols are those of Istio by their names, as far as they matter.
+var protocols = map[string]string{
+	"http": "http", "http_proxy": "http", "http2": "http2", "grpc": "http2", "grpc-web": "http2", "tcp": "tcp", "https": "tcp", "tls": "tcp", "mongo": "tcp",
+}
+
+// A declaration is a protocol of a port (http, http2 or tcp; "" if Envoy looks at what comes), and the kind and the name of
+// the object that decides it.
+type declaration struct{ protocol, by string }
+
+// declared returns what a port of the pod is declared as: by the ingress of the pod's Sidecar; if it has none, by the oldest
+// Service that leads to the port, in the first of its ports, by protocol, appProtocol, or what the name begins with.
+func (k *knowledge) declared(pod *corev1.Pod, w world) func(int) declaration {
+	mine := k.sidecar(w)
+	services := slices.Clone(k.services)
+	if w.swapped {
+		slices.Reverse(services)
 	}
+	return func(port int) declaration {
+		for _, l := range mine.listeners {
+			if p := protocols[strings.ToLower(l.protocol)]; l.port == port {
+				k.rule("a Sidecar declares a port " + p)
+				return declaration{p, "Sidecar " + mine.namespace + "/" + mine.name}
+			}
+		}
+		if len(mine.listeners) > 0 {
+			return declaration{"", "Sidecar " + mine.namespace + "/" + mine.name}
+		}
+		for _, s := range services {
+			if !k.selects(s.selector, w) {
+				continue
+			}
+			by := "Service " + k.owner.Namespace + "/" + s.name
+			for _, p := range s.ports() {
+				if p.protocol == "UDP" && p.target.IntValue() == port {
+					k.rule("a Service declares a port by UDP")
+					return declaration{"tcp", by}
+				}
+				if !p.leadsTo(pod, port) {
+					continue
+				}
+				word, how := p.declared()
+				if protocol := protocols[word]; protocol != "" {
+					k.rule("a Service declares a port " + protocol + " by " + how)
+				}
+				return declaration{protocols[word], by}
+			}
+		}
+		return declaration{}
+	}
+}
+
+// protocol returns what a port of the pod is declared as.
+func (k *knowledge) protocol(pod *corev1.Pod, w world) func(int) string {
+	declared := k.declared(pod, w)
+	return func(port int) string { return declared(port).protocol }
 }
 
 // model returns what the model has to know of a world.
 func (k *knowledge) model(pod *corev1.Pod, namespace string, w world) model.World {
 	return model.World{
-		MTLS: k.mtls(namespace, w), Protocol: k.protocol(pod), Denied: k.denied(pod, namespace, w),
-		Local: k.local(w), Bound: k.bound,
+		MTLS: k.mtls(namespace, w), Protocol: k.protocol(pod, w), Denied: k.denied(pod, namespace, w), Unauthenticated: k.unauthenticated(pod, w),
+		Local: k.local(w), Bound: k.bound(w),
 		Early: w.early, Uncaptured: w.uncaptured, OnlyHTTP1: w.onlyHTTP1,
 	}
 }

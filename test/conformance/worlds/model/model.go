@@ -31,8 +31,10 @@ const OwnPort = 15099
 type World struct {
 	MTLS     func(port int) string // STRICT, PERMISSIVE or DISABLE
 	Protocol func(port int) string // as what a Service declares the port: http, http2, tcp; "" if none does
-	// Denied reports whether AuthorizationPolicies refuse a request of the kubelet's.
+	// Denied reports whether AuthorizationPolicies refuse a request of the kubelet's, with the handler as the pod has it.
 	Denied func(port int, h corev1.ProbeHandler, isHook bool) bool
+	// Unauthenticated reports whether RequestAuthentications refuse its token; nil is never.
+	Unauthenticated func(port int, h corev1.ProbeHandler) bool
 	// Local returns the address of the loopback interface where the app listens on a port and nowhere
 	// else; "" if it listens on the pod's IP too.
 	Local func(port int) string
@@ -99,6 +101,9 @@ func Judge(pod *corev1.Pod, asked map[Site]corev1.ProbeHandler, w World) Life {
 	if w.Local == nil {
 		w.Local = func(int) string { return "" }
 	}
+	if w.Unauthenticated == nil {
+		w.Unauthenticated = func(int, corev1.ProbeHandler) bool { return false }
+	}
 	if w.Bound == nil {
 		w.Bound = func(int, bool) bool { return false }
 	}
@@ -111,7 +116,9 @@ func Judge(pod *corev1.Pod, asked map[Site]corev1.ProbeHandler, w World) Life {
 		l.Fates[at], l.Why[at] = j.fate(at, h)
 		if port, host, network := Target(h); network && host == "" && j.captured(at, port.IntValue()) {
 			l.Modes[at] = j.MTLS(port.IntValue())
-			l.Refused[at] = h.TCPSocket == nil && j.Denied(port.IntValue(), h, at.isHook())
+			h := handler(pod, at)
+			n := port.IntValue()
+			l.Refused[at] = h.TCPSocket == nil && (j.Unauthenticated(n, h) || j.Denied(n, h, at.isHook()))
 		}
 		// Rule: the kubelet starts what follows a native sidecar when its startupProbe
 		// and its postStart hook have passed.
@@ -351,7 +358,9 @@ func (j *judge) throughEnvoy(at Site, h corev1.ProbeHandler, port int) (Fate, st
 		return Fails, mode + ", and a Service declares the port HTTP"
 	case h.GRPC != nil && protocol == "http": // Rule: Envoy then asks the app in HTTP/1.1.
 		return Fails, mode + ", and a Service declares the port HTTP/1"
-	case j.Denied(port, h, at.isHook()): // Rule: what has no identity is let in by no rule about identities.
+	case j.Unauthenticated(port, handler(j.pod, at)): // Rule: a token that a policy looks for must be valid.
+		return Fails, mode + ", and a RequestAuthentication refuses"
+	case j.Denied(port, handler(j.pod, at), at.isHook()): // Rule: what has no identity is let in by no rule about identities.
 		return Fails, mode + ", and an AuthorizationPolicy refuses"
 	case h.HTTPGet != nil && !isTLS && protocol == "http2" && j.OnlyHTTP1: // Rule: Envoy then asks the app in HTTP/2.
 		return Fails, mode + ", and a port is declared HTTP/2"

@@ -50,6 +50,29 @@ func Sites(pod *corev1.Pod) map[Site]corev1.ProbeHandler {
 	return all
 }
 
+// handler returns that of a site as the pod has it, with its headers.
+func handler(pod *corev1.Pod, at Site) (h corev1.ProbeHandler) {
+	for _, c := range containers(pod) {
+		if c.Name != at.Container {
+			continue
+		}
+		for t, p := range map[string]*corev1.Probe{"readyz": c.ReadinessProbe, "livez": c.LivenessProbe, "startupz": c.StartupProbe} {
+			if t == at.Type && p != nil {
+				h = p.ProbeHandler
+			}
+		}
+		if c.Lifecycle == nil {
+			continue
+		}
+		for t, p := range map[string]*corev1.LifecycleHandler{"prestopz": c.Lifecycle.PreStop, "poststartz": c.Lifecycle.PostStart} {
+			if t == at.Type && p != nil {
+				h.HTTPGet = p.HTTPGet
+			}
+		}
+	}
+	return h
+}
+
 // containers returns all of a pod's in the order in which the kubelet starts them.
 func containers(pod *corev1.Pod) []*corev1.Container {
 	var all []*corev1.Container
