@@ -71,17 +71,15 @@ func refineOSM(p passiveProxy, v *view, m *inspection) {
 	}
 	defer func() { m.outcome = notExcluded(p, v, m.outcome) }()
 	switch _, proxy := v.proxyOf(p.isProxy); {
-	case proxy != nil: // it is in the template, so its injection is switched off
-		if m.optOut = nil; injects != nil {
-			m.warnings = []Finding{*injects}
-		}
-	case injects != nil:
+	case injects != nil: // also beside a proxy of the template's own, which has the name of the injected one
 		m.optOut, m.outcome = injects, m.capturedOutcome(v, func(s *site) (world.Fate, string) {
 			if s.name.IsHook() || s.original.Kind() == pod.KindGRPC {
 				return world.Failing(whyNoCertificate), ""
 			}
 			return world.Spared, "" // the mesh's injector rewrites it
 		})
+	case proxy != nil: // it is in the template, so its injection is switched off
+		m.optOut = nil
 	}
 }
 

@@ -235,12 +235,21 @@ func mapOf(key string, value field.Value) field.Map { return field.Map{{Key: key
 
 func listOf(values ...field.Value) field.List { return values }
 
-// The proxy in the template shows that its injection is over: the switch is only named.
+// The proxy in the template shows that its injection is over, but where the injector is certainly on: it would rewrite the rewritten
+// probes, so the pod is left alone, in each mesh of the family.
 func TestOSM_proxyWhateverTheSwitch(t *testing.T) {
-	for _, on := range []string{"enabled", "disabled", "maybe"} {
-		r := plan(t, podOf("annotations: {openservicemesh.io/sidecar-injection: "+on+"}", app(httpProbe)+"- name: envoy\n  image: e\n"), inOSM)
-		if _, named := r.has("osm-injector"); r.Probes[0].State != transformer.WouldRewrite || named != (on == "enabled") {
-			t.Errorf("%s: %+v, %v", on, r.Probes[0], r.Findings)
+	for domain, mesh := range map[string]option{"openservicemesh.io": inOSM, "flomesh.io": inMesh("fsm")} {
+		for _, on := range []string{"enabled", "disabled", "maybe"} {
+			proxy := map[string]string{"openservicemesh.io": "envoy", "flomesh.io": "sidecar"}[domain]
+			before := podOf("annotations: {"+domain+"/sidecar-injection: "+on+"}", app(httpProbe)+"- name: "+proxy+"\n  image: flomesh/pipy:1\n")
+			r := plan(t, before, mesh)
+			_, named := r.has(map[string]string{"openservicemesh.io": "osm-injector", "flomesh.io": "fsm-injector"}[domain])
+			if want := map[bool]transformer.State{true: transformer.LeftAlone, false: transformer.WouldRewrite}[on == "enabled"]; r.Probes[0].State != want || named != (on == "enabled") {
+				t.Errorf("%s %s: %+v, %v", domain, on, r.Probes[0], r.Findings)
+			}
+			if on == "enabled" {
+				wantNoEdits(t, r)
+			}
 		}
 	}
 }

@@ -79,6 +79,11 @@ func (r *run) reportTexts(s *subject) {
 		if slices.ContainsFunc(own, isOwn) {
 			continue
 		}
+		if s.Kind() == "ConfigMap" && workload.IsPartOfPods(workload.TextAt(s.Object, path)) {
+			r.addFinding(s, transformer.NewFinding(reason.ProbesInText, path, "not checked: a controller may make pods of this text").
+				Fix("Check what it makes. To silence this, add `exclude: {kinds: [ConfigMap], names: [%s]}` to the functionConfig", s.Name()))
+			continue
+		}
 		r.addFinding(s, transformer.NewFinding(reason.HelmTemplate, path,
 			"not checked: this is a text with probes").
 			Fix("Pipe the objects that are made of it through rewrite-probes"))

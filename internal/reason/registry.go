@@ -91,6 +91,7 @@ const (
 	ProbeEdited
 	ProbePortCaptured
 	ProbeProxyEdited
+	ProbesInText
 	ProbesMadeElsewhere
 	ProxyCannotAnswer
 	ProxyContainer
@@ -618,6 +619,12 @@ var docs = [...]Doc{
 		Name: "probe-proxy-edited", Of: Plan, Severity: Warning,
 		Cause: "probe-proxy differs from what rewrite-probes writes with this functionConfig. Another image is accepted. A patch by index can do this, if it comes after rewrite-probes and means another container.",
 		Fix:   "Run rewrite-probes again. If something patches the pod template after rewrite-probes, run rewrite-probes last.",
+	},
+	ProbesInText: {
+		Name: "probes-in-text", Of: Run, Severity: Info,
+		Cause:   "A text in a ConfigMap has containers with probes, and is no object. A controller may make pods of it, which are not in the input.",
+		Fix:     "Check what the controller makes. Or name the ConfigMap in `exclude` of the functionConfig.",
+		SameFix: true,
 	},
 	ProbesMadeElsewhere: {
 		Name: "probes-made-elsewhere", Of: Plan, Severity: Info,

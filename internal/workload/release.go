@@ -89,14 +89,14 @@ func fluxRelease(o *manifest.Object) (Release, bool) {
 		source = ref
 	}
 	r := Release{
-		Chart:           textAt(o, chart.Key("chart")),
-		Source:          textAt(o, source.Key("name")),
-		SourceKind:      textAt(o, source.Key("kind")),
-		SourceNamespace: textAt(o, source.Key("namespace")),
-		Version:         textAt(o, chart.Key("version")),
+		Chart:           TextAt(o, chart.Key("chart")),
+		Source:          TextAt(o, source.Key("name")),
+		SourceKind:      TextAt(o, source.Key("kind")),
+		SourceNamespace: TextAt(o, source.Key("namespace")),
+		Version:         TextAt(o, chart.Key("version")),
 		Values:          hasAny(o, field.NewPath("spec"), "values", "valuesFrom"),
-		Name:            textAt(o, field.NewPath("spec", "releaseName")),
-		Namespace:       textAt(o, field.NewPath("spec", "targetNamespace")),
+		Name:            TextAt(o, field.NewPath("spec", "releaseName")),
+		Namespace:       TextAt(o, field.NewPath("spec", "targetNamespace")),
 	}
 	if r.Name == "" && r.Namespace != "" { // as helm-controller names it
 		r.Name = r.Namespace + "-" + o.Name()
@@ -108,15 +108,15 @@ func fluxRelease(o *manifest.Object) (Release, bool) {
 func oldFluxRelease(o *manifest.Object) (Release, bool) {
 	chart := field.NewPath("spec", "chart")
 	r := Release{
-		Chart:      textAt(o, chart.Key("name")),
-		Repository: textAt(o, chart.Key("repository")),
-		Version:    textAt(o, chart.Key("version")),
+		Chart:      TextAt(o, chart.Key("name")),
+		Repository: TextAt(o, chart.Key("repository")),
+		Version:    TextAt(o, chart.Key("version")),
 		Values:     hasAny(o, field.NewPath("spec"), "values", "valuesFrom"),
-		Name:       textAt(o, field.NewPath("spec", "releaseName")),
-		Namespace:  cmp.Or(textAt(o, field.NewPath("spec", "targetNamespace")), o.Namespace()),
+		Name:       TextAt(o, field.NewPath("spec", "releaseName")),
+		Namespace:  cmp.Or(TextAt(o, field.NewPath("spec", "targetNamespace")), o.Namespace()),
 	}
 	if r.Chart == "" {
-		r.Chart = textAt(o, chart.Key("path"))
+		r.Chart = TextAt(o, chart.Key("path"))
 	}
 	return r, r.Chart != ""
 }
@@ -133,12 +133,12 @@ func argoRelease(spec field.Path) func(*manifest.Object) (Release, bool) {
 		}
 		for _, s := range sources {
 			r := Release{
-				Chart:      textAt(o, s.Key("chart")),
-				Repository: textAt(o, s.Key("repoURL")),
-				Version:    textAt(o, s.Key("targetRevision")),
+				Chart:      TextAt(o, s.Key("chart")),
+				Repository: TextAt(o, s.Key("repoURL")),
+				Version:    TextAt(o, s.Key("targetRevision")),
 				Values:     hasAny(o, s, "helm"),
-				Name:       textAt(o, s.Key("helm", "releaseName")),
-				Namespace:  textAt(o, spec.Key("destination", "namespace")),
+				Name:       TextAt(o, s.Key("helm", "releaseName")),
+				Namespace:  TextAt(o, spec.Key("destination", "namespace")),
 			}
 			if r.Chart != "" {
 				return r, true
@@ -151,26 +151,26 @@ func argoRelease(spec field.Path) func(*manifest.Object) (Release, bool) {
 func k3sRelease(o *manifest.Object) (Release, bool) {
 	spec := field.NewPath("spec")
 	r := Release{
-		Chart:      textAt(o, spec.Key("chart")),
-		Repository: textAt(o, spec.Key("repo")),
-		Version:    textAt(o, spec.Key("version")),
+		Chart:      TextAt(o, spec.Key("chart")),
+		Repository: TextAt(o, spec.Key("repo")),
+		Version:    TextAt(o, spec.Key("version")),
 		Values:     hasAny(o, spec, "values", "valuesContent", "set"),
-		Namespace:  textAt(o, spec.Key("targetNamespace")),
+		Namespace:  TextAt(o, spec.Key("targetNamespace")),
 	}
 	return r, r.Chart != "" || hasAny(o, spec, "chartContent")
 }
 
 func kustomizeRelease(o *manifest.Object) (Release, bool) {
 	r := Release{
-		Chart:      textAt(o, field.NewPath("name")),
-		Repository: textAt(o, field.NewPath("repo")),
-		Version:    textAt(o, field.NewPath("version")),
+		Chart:      TextAt(o, field.NewPath("name")),
+		Repository: TextAt(o, field.NewPath("repo")),
+		Version:    TextAt(o, field.NewPath("version")),
 		Values:     hasAny(o, nil, "valuesFile", "valuesInline"),
-		Name:       textAt(o, field.NewPath("releaseName")),
-		Namespace:  textAt(o, field.NewPath("namespace")),
+		Name:       TextAt(o, field.NewPath("releaseName")),
+		Namespace:  TextAt(o, field.NewPath("namespace")),
 	}
 	if r.Chart == "" {
-		r.Chart = textAt(o, field.NewPath("chartName"))
+		r.Chart = TextAt(o, field.NewPath("chartName"))
 	}
 	return r, r.Chart != ""
 }
@@ -178,11 +178,11 @@ func kustomizeRelease(o *manifest.Object) (Release, bool) {
 func crossplaneRelease(o *manifest.Object) (Release, bool) {
 	chart := field.NewPath("spec", "forProvider", "chart")
 	r := Release{
-		Chart:      textAt(o, chart.Key("name")),
-		Repository: textAt(o, chart.Key("repository")),
-		Version:    textAt(o, chart.Key("version")),
+		Chart:      TextAt(o, chart.Key("name")),
+		Repository: TextAt(o, chart.Key("repository")),
+		Version:    TextAt(o, chart.Key("version")),
 		Values:     hasAny(o, field.NewPath("spec", "forProvider"), "values", "valuesFrom", "set"),
-		Namespace:  textAt(o, field.NewPath("spec", "forProvider", "namespace")),
+		Namespace:  TextAt(o, field.NewPath("spec", "forProvider", "namespace")),
 	}
 	return r, r.Chart != ""
 }
@@ -190,12 +190,12 @@ func crossplaneRelease(o *manifest.Object) (Release, bool) {
 func clusterAPIRelease(o *manifest.Object) (Release, bool) {
 	spec := field.NewPath("spec")
 	r := Release{
-		Chart:      textAt(o, spec.Key("chartName")),
-		Repository: textAt(o, spec.Key("repoURL")),
-		Version:    textAt(o, spec.Key("version")),
+		Chart:      TextAt(o, spec.Key("chartName")),
+		Repository: TextAt(o, spec.Key("repoURL")),
+		Version:    TextAt(o, spec.Key("version")),
 		Values:     hasAny(o, spec, "valuesTemplate"),
-		Name:       textAt(o, spec.Key("releaseName")),
-		Namespace:  textAt(o, spec.Key("namespace")),
+		Name:       TextAt(o, spec.Key("releaseName")),
+		Namespace:  TextAt(o, spec.Key("namespace")),
 	}
 	return r, r.Chart != ""
 }
@@ -204,12 +204,12 @@ func clusterAPIRelease(o *manifest.Object) (Release, bool) {
 func nestedRelease(o *manifest.Object) (Release, bool) {
 	spec := field.NewPath("spec", "helm")
 	r := Release{
-		Chart:      textAt(o, spec.Key("chart")),
-		Repository: textAt(o, spec.Key("repo")),
-		Version:    textAt(o, spec.Key("version")),
+		Chart:      TextAt(o, spec.Key("chart")),
+		Repository: TextAt(o, spec.Key("repo")),
+		Version:    TextAt(o, spec.Key("version")),
 		Values:     hasAny(o, spec, "values", "valuesFrom", "valuesFiles", "valuesFileRefs"),
-		Name:       textAt(o, spec.Key("releaseName")),
-		Namespace:  textAt(o, spec.Key("namespace")),
+		Name:       TextAt(o, spec.Key("releaseName")),
+		Namespace:  TextAt(o, spec.Key("namespace")),
 	}
 	return r, r.Chart != ""
 }
@@ -217,14 +217,14 @@ func nestedRelease(o *manifest.Object) (Release, bool) {
 // sveltosRelease returns the first chart of a profile. Its name begins with that of the repository there.
 func sveltosRelease(o *manifest.Object) (Release, bool) {
 	chart := field.NewPath("spec").Item("helmCharts", 0)
-	name := textAt(o, chart.Key("chartName"))
+	name := TextAt(o, chart.Key("chartName"))
 	r := Release{
 		Chart:      name[strings.LastIndexByte(name, '/')+1:],
-		Repository: textAt(o, chart.Key("repositoryURL")),
-		Version:    textAt(o, chart.Key("chartVersion")),
+		Repository: TextAt(o, chart.Key("repositoryURL")),
+		Version:    TextAt(o, chart.Key("chartVersion")),
 		Values:     hasAny(o, chart, "values", "valuesFrom"),
-		Name:       textAt(o, chart.Key("releaseName")),
-		Namespace:  textAt(o, chart.Key("releaseNamespace")),
+		Name:       TextAt(o, chart.Key("releaseName")),
+		Namespace:  TextAt(o, chart.Key("releaseNamespace")),
 	}
 	return r, r.Chart != ""
 }
@@ -236,9 +236,9 @@ func carvelApp(o *manifest.Object) (Release, bool) {
 	for i := range fetched {
 		chart := field.NewPath("spec").Item("fetch", i).Key("helmChart")
 		r := Release{
-			Chart:      textAt(o, chart.Key("name")),
-			Repository: textAt(o, chart.Key("repository", "url")),
-			Version:    textAt(o, chart.Key("version")),
+			Chart:      TextAt(o, chart.Key("name")),
+			Repository: TextAt(o, chart.Key("repository", "url")),
+			Version:    TextAt(o, chart.Key("version")),
 			Namespace:  o.Namespace(),
 		}
 		if r.Chart != "" {
@@ -250,7 +250,7 @@ func carvelApp(o *manifest.Object) (Release, bool) {
 
 // carvelPackage returns a release without a chart: what a package is made of stands elsewhere.
 func carvelPackage(o *manifest.Object) (Release, bool) {
-	return Release{Namespace: o.Namespace()}, textAt(o, field.NewPath("spec", "packageRef", "refName")) != ""
+	return Release{Namespace: o.Namespace()}, TextAt(o, field.NewPath("spec", "packageRef", "refName")) != ""
 }
 
 // FleetReleases returns the charts that a fleet.yaml of Fleet installs, in all clusters or in some
@@ -262,14 +262,14 @@ func FleetReleases(o *manifest.Object) (all []Release) {
 	for i := range customizations {
 		helms = append(helms, field.Path(nil).Item("targetCustomizations", i).Key("helm"))
 	}
-	namespace := cmp.Or(textAt(o, field.NewPath("namespace")), textAt(o, field.NewPath("defaultNamespace")))
+	namespace := cmp.Or(TextAt(o, field.NewPath("namespace")), TextAt(o, field.NewPath("defaultNamespace")))
 	for _, helm := range helms {
 		r := Release{
-			Chart:      textAt(o, helm.Key("chart")),
-			Repository: textAt(o, helm.Key("repo")),
-			Version:    textAt(o, helm.Key("version")),
+			Chart:      TextAt(o, helm.Key("chart")),
+			Repository: TextAt(o, helm.Key("repo")),
+			Version:    TextAt(o, helm.Key("version")),
 			Values:     hasAny(o, helm, "values", "valuesFrom", "valuesFiles"),
-			Name:       textAt(o, helm.Key("releaseName")),
+			Name:       TextAt(o, helm.Key("releaseName")),
 			Namespace:  namespace,
 		}
 		if r.Chart != "" {
@@ -279,8 +279,8 @@ func FleetReleases(o *manifest.Object) (all []Release) {
 	return all
 }
 
-// textAt returns the string at a path; "" if there is none.
-func textAt(o *manifest.Object, path field.Path) string {
+// TextAt returns the string at a path; "" if there is none.
+func TextAt(o *manifest.Object, path field.Path) string {
 	v, _ := o.Value(path)
 	text, _ := v.(string)
 	return text

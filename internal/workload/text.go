@@ -67,6 +67,26 @@ func TextHasProbe(text string) bool {
 	return err == nil && slices.ContainsFunc(s.Objects(), HasProbe)
 }
 
+// IsPartOfPods reports whether a text with probes is no object, and has all of them in lists of containers: the values of a chart
+// have others, and a patch has a kind.
+func IsPartOfPods(text string) bool {
+	s, err := ReadText(text)
+	if err != nil {
+		return false
+	}
+	for _, o := range s.Objects() {
+		isOther := o.Kind() != ""
+		EachProbe(o, func(at field.Path) {
+			inList := slices.ContainsFunc(at, func(s field.Step) bool { return s.Key == "containers" || s.Key == "initContainers" })
+			isOther = isOther || !inList
+		})
+		if isOther {
+			return false
+		}
+	}
+	return true
+}
+
 // ReadText reads a text that stands in a manifest or is a patch. One that is a list, as a JSON
 // patch is, becomes the only field of a mapping.
 func ReadText(text string) (*manifest.Stream, error) {
