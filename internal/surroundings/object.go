@@ -95,11 +95,14 @@ func listOf[T any](found []Found) any {
 	return list
 }
 
-// words names an object of a kind, and where it is.
+// words names an object of a kind, and where it is: an item of a ResourceList may be in no file.
 func (o *Object) words(kind string) string {
 	words := string(field.AppendName(nil, kind, o.Namespace, o.Name))
-	if o.At != nil {
-		words += " at " + o.At.String()
+	if o.At == nil {
+		return words
+	}
+	if at := o.At.String(); at != "" {
+		words += " at " + at
 	}
 	return words
 }

@@ -150,3 +150,21 @@ func TestAnObjectOfAnotherRevisionDoesNotCount(t *testing.T) {
 		}
 	}
 }
+
+// A place that is not known leaves no gap in the words.
+func TestAnObjectIsNamedWithItsPlaceIfThatIsKnown(t *testing.T) {
+	o := named("shop", "web")
+	for _, c := range []struct {
+		at   fmt.Stringer
+		want string
+	}{{nil, "Service shop/web"}, {place(""), "Service shop/web"}, {place("a.yaml:3"), "Service shop/web at a.yaml:3"}} {
+		o.At = c.at
+		if got := o.words("Service"); got != c.want {
+			t.Errorf("%v: %q, want %q", c.at, got, c.want)
+		}
+	}
+}
+
+type place string
+
+func (p place) String() string { return string(p) }
