@@ -17,7 +17,6 @@ import (
 type authentication struct {
 	name, namespace string
 	selector        map[string]string
-	rule            map[string]any
 	header, param   string // that place; without it, it is the header Authorization
 	revised         bool
 }
