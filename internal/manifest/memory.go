@@ -63,6 +63,22 @@ func (m *textMemory) keep(text string) string {
 	return yaml.View(c.text[at:])
 }
 
+// extend keeps a text behind the one that was kept last, and returns both as one; ok is false if they cannot be
+// neighbours, and then nothing is kept.
+func (m *textMemory) extend(last, text string) (both string, ok bool) {
+	if last == "" || len(m.chunks) == 0 {
+		return "", false
+	}
+	c := &m.chunks[len(m.chunks)-1]
+	at := len(c.text) - len(last)
+	if at < 0 || c.room() < len(text) || &c.text[at] != unsafe.StringData(last) {
+		return "", false
+	}
+	c.text = append(c.text, text...)
+	c.left += len(text)
+	return yaml.View(c.text[at:]), true
+}
+
 // release frees the memory of a text that is in the output now.
 func (m *textMemory) release(text string) {
 	for range m.chunks {

@@ -108,3 +108,38 @@ func TestTextsAreKeptInChunks(t *testing.T) {
 		t.Errorf("another text is released: %v", got)
 	}
 }
+
+// A text is one with the text before it only where that is the last of its chunk, and has room behind it: texts of two
+// chunks may be neighbours by chance.
+func TestTextsAreExtendedInAChunk(t *testing.T) {
+	var m textMemory
+	if _, ok := m.extend("", "x"); ok {
+		t.Error("nothing is extended")
+	}
+	first := m.keep("first")
+	both, ok := m.extend(first, "-second")
+	if !ok || both != "first-second" || first != "first" || m.chunks[0].left != len(both) {
+		t.Fatalf("%q, %t, %d bytes left", both, ok, m.chunks[0].left)
+	}
+	if _, ok := m.extend(first, "x"); ok {
+		t.Error("a text is extended that has another behind it")
+	}
+	if _, ok := m.extend(strings.Clone("d"), "x"); ok {
+		t.Error("another text is extended")
+	}
+	if _, ok := m.extend(both, strings.Repeat("x", 64<<10)); ok {
+		t.Error("a text is extended beyond its chunk")
+	}
+	full := m.keep(strings.Repeat("y", m.chunks[0].room()))
+	last := m.keep("z")
+	if _, ok := m.extend(full, "x"); ok {
+		t.Error("a text of a full chunk is extended")
+	}
+	if both, ok = m.extend(last, "x"); !ok || both != "zx" {
+		t.Errorf("%q, %t", both, ok)
+	}
+	m.release(both)
+	if m.chunks[1].left != 0 {
+		t.Errorf("%d bytes left", m.chunks[1].left)
+	}
+}

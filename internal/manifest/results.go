@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"runtime/debug"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
@@ -47,11 +48,13 @@ func (s *Stream) addBlockResults(results iter.Seq[field.Map]) error {
 	key := append(append(l.key(nil, "results", yaml.Absent, false), ':'), l.eol...)
 	before := append([]byte(spaces(int(r.root.Col))), key...)
 	var alone []byte // the text of one result under its key
+	if ownsProcess && len(s.in) > largeOutput {
+		debug.SetGCPercent(60) // the texts of results take the place of garbage
+	}
 	for m := range results {
 		b := l.item(append(append(before, spaces(col)...), "- "...), m, col)
 		b = append(b, l.eol...)
-		text := s.scratch.kept.keep(yaml.View(b))
-		s.changes = append(s.changes, splice{r.docEnd, r.docEnd, text})
+		insertResult(s, yaml.View(b))
 		alone = append(append(alone[:0], key...), b[len(before):]...)
 		t := &s.check.Tree
 		ok := s.check.Parse(alone, int(r.root.Col))
@@ -63,6 +66,19 @@ func (s *Stream) addBlockResults(results iter.Seq[field.Map]) error {
 		before = b[:0]
 	}
 	return nil
+}
+
+// insertResult adds a text to the changes. It is one with the result before, if that has room behind it: a large
+// list has very many.
+func insertResult(s *Stream, text string) {
+	kept, at := &s.scratch.kept, s.results.docEnd
+	if n := len(s.changes); n > 0 && s.changes[n-1].start == at {
+		if both, ok := kept.extend(s.changes[n-1].text, text); ok {
+			s.changes[n-1].text = both
+			return
+		}
+	}
+	s.changes = append(s.changes, splice{at, at, kept.keep(text)})
 }
 
 var resultsPath = field.NewPath("results")
