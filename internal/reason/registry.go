@@ -494,7 +494,7 @@ var docs = [...]Doc{
 		Fix:   "Pipe the output of kustomize, Helm or another tool into the command. Or pass `--allow-empty`.",
 	},
 	ObsoleteIstio: {
-		Name: "obsolete-istio", Of: Run, Severity: Info,
+		Name: "obsolete-istio", Of: Run, Severity: Warning,
 		Cause: "The object is a Policy or MeshPolicy of authentication.istio.io, or a Service has `auth.istio.io/PORT: NONE`. Istio 1.6 and later ignore both. Old guides used them to keep mutual TLS from a probe's port.",
 		Fix:   "Delete the entry or the object. Write a PeerAuthentication for mutual TLS, or a RequestAuthentication for tokens.",
 	},
