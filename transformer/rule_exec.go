@@ -11,6 +11,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 )
 
@@ -25,10 +26,14 @@ func findExecWorkarounds(d *decision) (found []Finding) {
 		if native == nil {
 			continue
 		}
+		mode := ""
+		if native.GRPC != nil && native.GRPC.Mode != "" { // of the API since Kubernetes 1.37; probe-proxy has it in any
+			mode = " with `mode: " + native.GRPC.Mode + "`"
+		}
 		f := containerFinding(reason.ExecWorkaround, s.path, s.container.Name,
 			"it runs %s to ask the pod itself, which the kubelet can do with %s", tool, native).
 			Why("The app must listen on the pod's IP").
-			Fix("Write `%s`, and run rewrite-probes", native)
+			Fix("Write `%s`%s, and run rewrite-probes", native, mode)
 		f.Current = field.Map{{Key: "exec", Value: field.As[field.Map](s.source, "exec")}}
 		f.Proposed = field.Map{{Key: native.Kind(), Value: native.Value()}}
 		found = append(found, f)
@@ -49,14 +54,14 @@ var requestTools = map[string]func() *regexp.Regexp{
 	"wget":              arguments(`-[qS]+|-nv|--(?:quiet|no-verbose|server-response|spider|no-check-certificate|(?:timeout|tries)=\d+|output-document=(?:-|/dev/null))|-[qS]*(?:[Tt] ?\d+|O ?(?:-|/dev/null))`, itsURL),
 	"nc":                arguments(`-[4nvz]+|-[4nvz]*w ?\d+`, itsPort),
 	"netcat":            arguments(`-[4nvz]+|-[4nvz]*w ?\d+`, itsPort),
-	"grpc_health_probe": arguments(`--?(?:v|(?:connect|rpc)-timeout[= ]\d+m?s|service[= ](?P<service>[^ -][^ ]*)|addr[= ]`+itself+`?:(?P<port>\d{1,5}))`, ""),
+	"grpc_health_probe": arguments(`--?(?:v|(?P<scheme>tls)|tls-no-verify|(?:connect|rpc)-timeout[= ]\d+m?s|service[= ](?P<service>[^ -][^ ]*)|addr[= ]`+itself+`?:(?P<port>\d{1,5}))`, ""),
 }
 
 // neededOption is one without which the status says less, such as that there was an answer of
 // any kind, and unverified one that switches off the verification of certificates.
 var (
 	neededOption = compiled(` -[ksSLv]*f| --fail| --spider| -[qS]*O| --output-document| -[4nv]*z| --?addr`)
-	unverified   = compiled(` -[fsSLv]*k| --insecure| --no-check-certificate`)
+	unverified   = compiled(` -[fsSLv]*k| --insecure| --no-check-certificate| --?tls-no-verify`)
 )
 
 func arguments(options, target string) func() *regexp.Regexp {
@@ -115,7 +120,8 @@ func nativeHandler(command []string) (tool string, native *pod.Handler) {
 		return form().ReplaceAllString(args, "${"+name+"}")
 	}
 	scheme := part("scheme")
-	if scheme != "" && !unverified().MatchString(args) {
+	isUnverified := unverified().MatchString(args)
+	if scheme != "" && !isUnverified || scheme == "" && isUnverified && tool == "grpc_health_probe" {
 		return tool, nil
 	}
 	number, _ := strconv.Atoi(cmp.Or(part("port"), portOfScheme[scheme]))
@@ -131,7 +137,11 @@ func nativeHandler(command []string) (tool string, native *pod.Handler) {
 		}
 		return tool, &pod.Handler{HTTPGet: get}
 	case "grpc_health_probe":
-		return tool, &pod.Handler{GRPC: &pod.GRPC{Port: port, Service: new(part("service"))}}
+		native = &pod.Handler{GRPC: &pod.GRPC{Port: port, Service: new(part("service"))}}
+		if scheme != "" {
+			native.GRPC.Mode = prober.GRPCTLS
+		}
+		return tool, native
 	default:
 		return tool, &pod.Handler{TCPSocket: &pod.TCPSocket{Port: port}}
 	}

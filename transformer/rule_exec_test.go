@@ -84,7 +84,11 @@ func TestAnExecProbeThatAsksThePodItselfHasANativeForm(t *testing.T) {
 		`[nc, -zu, localhost, "53"]`:                                                             "",
 		`[nc, -z, localhost, 80-90]`:                                                             "",
 		`[nc, -z, db, "80"]`:                                                                     "",
-		`[grpc_health_probe, "-addr=:50051", -tls, -tls-no-verify]`:                              "",
+		`[grpc_health_probe, "-addr=:50051", -tls, -tls-no-verify]`:                              "grpc :50051 TLS",
+		`[grpc_health_probe, --tls-no-verify, --tls, "-addr=:50051", -service=a]`:                "grpc :50051 a TLS",
+		`[grpc_health_probe, "-addr=:50051", -tls]`:                                              "", // verifies the certificate
+		`[grpc_health_probe, "-addr=:50051", -tls-no-verify]`:                                    "", // refuses to run
+		`[grpc_health_probe, "-addr=:50051", -tls, -tls-no-verify, -tls-server-name=a]`:          "",
 		`[grpc_health_probe, "-addr=cart:50051"]`:                                                "",
 		`[grpc_health_probe, "-service=a"]`:                                                      "",
 		`[wget, -qO, /dev/null, "http://localhost:80/x"]`:                                        "httpGet :80/x",
@@ -138,7 +142,7 @@ func TestAnExecProbeThatAsksThePodItselfHasANativeForm(t *testing.T) {
 				t.Errorf("%s: the value that is there is said to be %v", command, f.Current)
 			}
 			got += proposed(f.Proposed)
-			if want != "" && !strings.Contains(textOf(f), want) {
+			if words := strings.TrimSuffix(want, " TLS"); want != "" && (!strings.Contains(textOf(f), words) || words != want && !strings.Contains(textOf(f), "`"+words+"` with `mode: TLS`, and run")) {
 				t.Errorf("%s: %s", command, textOf(f))
 			}
 		}
@@ -177,6 +181,9 @@ func proposed(v field.Value) string {
 	words := fmt.Sprintf("%s%s :%d%s", m[0].Key, scheme, field.As[int](h, "port"), field.As[string](h, "path"))
 	if service := field.As[string](h, "service"); service != "" {
 		words += " " + service
+	}
+	if mode := field.As[string](h, "mode"); mode != "" {
+		words += " " + mode
 	}
 	return words
 }
