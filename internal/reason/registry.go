@@ -622,8 +622,8 @@ var docs = [...]Doc{
 	},
 	ProbesInText: {
 		Name: "probes-in-text", Of: Run, Severity: Info,
-		Cause:   "A text in a ConfigMap has containers with probes, and is no object. A controller may make pods of it, which are not in the input.",
-		Fix:     "Check what the controller makes. Or name the ConfigMap in `exclude` of the functionConfig.",
+		Cause:   "A text in a ConfigMap has containers with probes, without an object around them. A controller may make pods of them, which are not in the input.",
+		Fix:     "Check the pods that the controller makes. Or name the ConfigMap in `exclude` of the functionConfig.",
 		SameFix: true,
 	},
 	ProbesMadeElsewhere: {
