@@ -53,8 +53,7 @@ func (m mark) misplacedIn(v *view, metadata *field.NotedMetadata, at field.Path)
 		at = at.Key(wrong, m.key)
 	}
 	f := NewFinding(reason.MarkMisplaced, at, "%s has no effect, so %s does not inject this pod", reason.Capital(what), m.title).
-		Why("%s reads it only among the %s", m.title, m.on).
-		Fix("Move it there. If the pod is in Istio, set `mesh: istio`")
+		Fix("Move it to the %s. If the pod is in Istio, set `mesh: istio`", m.on)
 	return &f
 }
 

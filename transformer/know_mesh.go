@@ -32,7 +32,7 @@ func detect(settings []*setting, v *view) (detected detection, in *setting) {
 	case !own:
 		if problems := problemsIn(in.opts, marked[0]); len(problems) > 0 {
 			f := NewFinding(reason.OptionsUnfit, nil,
-				"the pod is in %s (%s), which the functionConfig does not fit", marked[0].title, at[0])
+				"the functionConfig does not fit %s (%s)", marked[0].title, at[0])
 			detected.conflicts = []Finding{f.Why("`%s`: %s", problems[0].Path, problems[0].Text)}
 		} else {
 			in = settings[slices.IndexFunc(settings, func(s *setting) bool { return s.mesh == marked[0] })]
@@ -41,8 +41,8 @@ func detect(settings []*setting, v *view) (detected detection, in *setting) {
 		detected.optOut = cmp.Or(off, v.misplacedMark())
 	}
 	if len(marked) > 1 {
-		f := NewFinding(reason.TwoMeshes, nil, "%s puts the pod into %s, and %s puts it into %s",
-			at[0], marked[0].title, at[1], marked[1].title)
+		f := NewFinding(reason.TwoMeshes, nil, "the pod is in %s (%s) and in %s (%s)",
+			marked[0].title, at[0], marked[1].title, at[1])
 		detected.conflicts = []Finding{f}
 		detected.isInTwo = true
 	}

@@ -82,19 +82,19 @@ func (d istio) openFacts(v *view, said membership) world.Facts {
 	f.Rewrites = d.rewritesFact(v, user)
 	f.InjectionCure = v.injectionCure()
 	if said.injected == certain.Maybe && v.opts.AnsweredBy == AnsweredByIstioProxy {
-		f.Injected.Say(true, "`answeredBy: istio-proxy` of the functionConfig")
+		f.Injected.Say(true, "`answeredBy: istio-proxy`")
 	}
 	if value := user.Get(istioNative); value != "" {
 		f.Native.Declare(value, "the annotation `"+istioNative+"`")
 	} else {
-		f.Native.Declare(o.NativeSidecars, "`istio.nativeSidecars` of the functionConfig")
+		f.Native.Declare(o.NativeSidecars, "`istio.nativeSidecars`")
 		sureRevision(v).declareNative(&f)
 	}
 	if istioConfigOf(user).Holds == certain.Always {
 		f.Holds.Say(true, "the annotation `"+istioProxyConfig+"`")
 		f.Holds.Presumed = !o.HoldApplication // Helm's global.proxy.lifecycle would replace the hook that makes them wait
 	} else if o.HoldApplication {
-		f.Holds.Say(true, "`istio.holdApplicationUntilProxyStarts` of the functionConfig")
+		f.Holds.Say(true, "`istio.holdApplicationUntilProxyStarts`")
 	}
 	sureRevision(v).declareHold(&f)
 	_, c := v.proxyOf(istioData.isProxy)
@@ -112,7 +112,7 @@ func (istio) rewritesFact(v *view, annotations field.Noted) (f world.Fact) {
 	if on, err := strconv.ParseBool(annotations.Get(istioRewrite)); err == nil {
 		f.Say(on, "the annotation `"+istioRewrite+"`")
 	} else {
-		f.Declare(v.opts.Istio.InjectorRewrites, "`istio.injectorRewrites` of the functionConfig")
+		f.Declare(v.opts.Istio.InjectorRewrites, "`istio.injectorRewrites`")
 		sureRevision(v).declareRewriting(&f)
 	}
 	return f

@@ -60,7 +60,7 @@ func (d istio) sidecarMembership(v *view) membership {
 	if m, isSaid := d.labelled(v); isSaid {
 		return m
 	}
-	switch at := "`istio.injectedNamespaces` of the functionConfig"; v.opts.Istio.injects(v.in.NamespaceName) {
+	switch at := "`istio.injectedNamespaces`"; v.opts.Istio.injects(v.in.NamespaceName) {
 	case certain.Always:
 		return membership{injected: certain.Always, at: at}
 	case certain.Never:

@@ -283,10 +283,10 @@ func TestWhatIsKnownOfTheMeshIsSaidInOneLine(t *testing.T) {
 	}{
 		{"nothing", podOf("", app(httpProbe)), nil, "unknown: whether Istio injects its sidecar (set `istio.injectedNamespaces: [\"*\"]`, or `metadata.namespace` and its Namespace)"},
 		{"no probe", podOf(injected, app("")), nil, ""},
-		{"not injected, so that nothing else matters", podOf("", app(httpProbe)), []option{injects(), nativeSidecars(true), holds, injectorRewrites}, "known: not injected: `istio.injectedNamespaces` of the functionConfig"},
+		{"not injected, so that nothing else matters", podOf("", app(httpProbe)), []option{injects(), nativeSidecars(true), holds, injectorRewrites}, "known: not injected: `istio.injectedNamespaces`"},
 		{"injected", podOf(injected, app(httpProbe)), nil, "known: injected: the label `sidecar.istio.io/inject: true`"},
 		{"by the config", podOf("", app(httpProbe)), []option{answeredBy("istio-proxy"), nativeSidecars(false), holds, injectorRewritesNothing},
-			"known: injected: `answeredBy: istio-proxy` of the functionConfig; not a native sidecar: `istio.nativeSidecars` of the functionConfig; starts first: `istio.holdApplicationUntilProxyStarts` of the functionConfig; the injector rewrites no probes: `istio.injectorRewrites` of the functionConfig"},
+			"known: injected: `answeredBy: istio-proxy`; not a native sidecar: `istio.nativeSidecars`; starts first: `istio.holdApplicationUntilProxyStarts`; the injector rewrites no probes: `istio.injectorRewrites`"},
 		{"by annotations", podOf(injected+"annotations: {sidecar.istio.io/nativeSidecar: \"true\", proxy.istio.io/config: \"holdApplicationUntilProxyStarts: true\", sidecar.istio.io/rewriteAppHTTPProbers: \"1\"}", app(httpProbe)), nil,
 			"known: injected: the label `sidecar.istio.io/inject: true`; native sidecar: the annotation `sidecar.istio.io/nativeSidecar`; starts first: the annotation `proxy.istio.io/config`; the injector rewrites probes: the annotation `sidecar.istio.io/rewriteAppHTTPProbers`"},
 		{"an annotation that each version of Istio reads in its own way", podOf(injected+"annotations: {sidecar.istio.io/nativeSidecar: \"yes\"}", app(httpProbe)), nil, "known: injected: the label `sidecar.istio.io/inject: true`"},

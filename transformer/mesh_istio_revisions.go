@@ -64,7 +64,7 @@ func sureRevision(v *view) *IstioRevision {
 // The functions below declare a fact about a revision, which may be nil, if nothing before has said it.
 
 func (r *IstioRevision) at() string {
-	return "`istio.revisions` of the functionConfig (" + r.Name + ")"
+	return "`istio.revisions` (" + r.Name + ")"
 }
 
 func (r *IstioRevision) declareRewriting(f *world.Fact) {

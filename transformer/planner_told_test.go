@@ -142,12 +142,12 @@ func TestWhatIsKnownOfMutualTLSIsSaidOnceForEachMode(t *testing.T) {
 
 func TestOfTwoMeshesThatAreSwitchedOffTheFirstIsNamed(t *testing.T) {
 	r := plan(t, podOf("annotations: {linkerd.io/inject: disabled, consul.hashicorp.com/connect-inject: \"false\"}", app(httpProbe)))
-	wantTold(t, r.Plan, "info injection-off -: `spec.template.metadata.annotations[linkerd.io/inject]`: \"disabled\" turns off injection, so the mesh does not capture this pod. Its probes are not rewritten")
+	wantTold(t, r.Plan, "info injection-off -: `spec.template.metadata.annotations[linkerd.io/inject]`: \"disabled\" turns off injection, so the mesh does not capture this pod. Probes not rewritten")
 }
 
 func TestTwoMeshesOfOnePodAreBothNamed(t *testing.T) {
 	r := plan(t, podOf("labels: {sidecar.istio.io/inject: \"true\"}\nannotations: {linkerd.io/inject: enabled, consul.hashicorp.com/connect-inject: \"true\"}", app(httpProbe)))
-	if f := wantReason(t, r, "two-meshes"); textOf(f) != "The label `sidecar.istio.io/inject: true` puts the pod into Istio, and the annotation `linkerd.io/inject: enabled` puts it into Linkerd. Remove one of the two: a pod can be in one mesh only." {
+	if f := wantReason(t, r, "two-meshes"); textOf(f) != "The pod is in Istio (the label `sidecar.istio.io/inject: true`) and in Linkerd (the annotation `linkerd.io/inject: enabled`). Remove one of the two." {
 		t.Errorf("%s", textOf(f))
 	}
 }

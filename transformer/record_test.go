@@ -26,7 +26,7 @@ const (
 )
 
 func TestOriginals_lostOneIsNamed(t *testing.T) {
-	const lost = "error original-replaced %s: `spec.template.spec.containers[%d].%s`: It became exec after it was rewritten. Rewriting now would lose its original (%s). To keep it, delete `%s` from container `%s`. Else write that path back."
+	const lost = "error original-replaced %s: `spec.template.spec.containers[%d].%s`: It became exec after the rewriting. Its original, %s, would be lost. Delete `%s` from container `%s`, or write that path back."
 	rewritten := plan(t, twoProbes).text
 	second := replaced(t, rewritten, askedOfB, "          exec: {command: [x]}\n")
 	first := replaced(t, rewritten, askedOfApp, "          exec: {command: [x]}\n")

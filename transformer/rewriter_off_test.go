@@ -132,7 +132,7 @@ func TestRewriter_messageNamesWhoSaysSo(t *testing.T) {
 		said     string // "" if it is not known
 	}{
 		{metadata: skip + "}"},
-		{skip + "}", []option{injectorRewrites}, "`istio.injectorRewrites` of the functionConfig"},
+		{skip + "}", []option{injectorRewrites}, "`istio.injectorRewrites`"},
 	} {
 		f := wantReason(t, plan(t, podOf(c.metadata, two), c.opts...), "rewriter-needed")
 		cure, says := strings.Contains(textOf(f), "injectorRewrites: false"), strings.Contains(textOf(f), "serves this probe in an injected pod ("+c.said+")")

@@ -31,9 +31,8 @@ func findExecWorkarounds(d *decision) (found []Finding) {
 			mode = " with `mode: " + native.GRPC.Mode + "`"
 		}
 		f := containerFinding(reason.ExecWorkaround, s.path, s.container.Name,
-			"it runs %s to ask the pod itself, which the kubelet can do with %s", tool, native).
-			Why("The app must listen on the pod's IP").
-			Fix("Write `%s`%s, and run rewrite-probes", native, mode)
+			"it runs %s to ask the pod itself, as the kubelet can", tool).
+			Fix("If the app listens on the pod's IP, write `%s`%s", native, mode)
 		f.Current = field.Map{{Key: "exec", Value: field.As[field.Map](s.source, "exec")}}
 		f.Proposed = field.Map{{Key: native.Kind(), Value: native.Value()}}
 		found = append(found, f)

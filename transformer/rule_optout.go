@@ -42,6 +42,6 @@ func (d *decision) reportOptOut() {
 		verb = "restored"
 	}
 	off := *d.off
-	off.Text.What += ". Its probes are " + verb
+	off.Text.What += ". Probes " + verb
 	d.addFinding(off)
 }

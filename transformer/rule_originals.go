@@ -52,9 +52,9 @@ func keepReplaced(d *decision) (found []Finding) {
 			original, stored := h.originals[s.key]
 			if stored && !h.claimed[s.key] && !s.has(original) {
 				found = append(found, containerFinding(reason.OriginalReplaced, s.path, s.container.Name,
-					"it became %s after it was rewritten", s.current).
-					Why("Rewriting now would lose its original (%s)", pod.HandlerOf(original, &pod.HTTPGet{})).
-					Fix("To keep it, delete `%s` from %s. Else write that path back", s.key, h.name()))
+					"it became %s after the rewriting", s.current).
+					Why("Its original, %s, would be lost", pod.HandlerOf(original, &pod.HTTPGet{})).
+					Fix("Delete `%s` from %s, or write that path back", s.key, h.name()))
 				break
 			}
 		}

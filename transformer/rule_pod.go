@@ -173,8 +173,8 @@ func checkLeftAlone(d *decision) (found []Finding) {
 		}
 		serves, fix := d.rewriterWords(&s)
 		found = append(found, containerFinding(reason.RewriterNeeded, s.path, s.container.Name,
-			"the pod is not rewritten, since this %s stays as it is (`%s`)", s.noun(), s.reason).
-			Why("Rewriting would turn off %s's rewriter, which %s", d.mesh.title, serves).
+			"the pod is not rewritten: this %s stays as it is (`%s`)", s.noun(), s.reason).
+			Why("Rewriting turns off %s's rewriter, which %s", d.mesh.title, serves).
 			Fix("%s", fix))
 	}
 	return found

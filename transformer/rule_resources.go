@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
@@ -35,15 +36,12 @@ func checkResources(d *decision) (found []Finding) {
 	before := pod.Class()
 	after := with.Class()
 	if key, how := pod.Changed(with); key != "" {
-		found = append(found, NewFinding(
-			reason.PodLevelResources,
-			d.spec.Key("resources"),
-			"with probe-proxy, the pod's own `%s` %s",
-			key,
-			how,
-		).
-			Why("Kubernetes 1.37 computes it from the containers. The pod is %s, and %s with it", before, after).
-			Fix("Write it here"))
+		why := "Kubernetes 1.37 computes it from the containers"
+		if before != after {
+			why += fmt.Sprintf(". The pod is %s, and %s with it", before, after)
+		}
+		f := NewFinding(reason.PodLevelResources, d.spec.Key("resources"), "with probe-proxy, the pod's own `%s` %s", key, how)
+		found = append(found, f.Why("%s", why).Fix("Write it here"))
 	} else if before != after {
 		found = append(found, NewFinding(reason.QoSClass, d.spec, "`probeProxy.resources` changes the pod's QoS class from %s to %s", before, after))
 	}

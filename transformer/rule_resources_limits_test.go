@@ -36,7 +36,7 @@ func TestWhatTheNamespaceDoesNotAcceptIsSaid(t *testing.T) {
 	}{
 		{"no LimitRange", "", busy, nil, nil},
 		{"a minimum", limitRange("{type: Container, min: {cpu: 100m}}"), busy, nil, []string{
-			"LimitRange \"small\" refuses it: the least cpu of a container is 100m, and the request is 10m",
+			"LimitRange \"small\": the least cpu of a container is 100m, and the request is 10m",
 			"`probeProxy: {resources: {requests: {cpu: 100m, memory: 32Mi}, limits: {cpu: 100m, memory: 32Mi}}}`"}},
 		{"a minimum that is met", limitRange("{type: Container, min: {cpu: 1m, memory: 8Mi}}"), busy, nil, nil},
 		{"a maximum that fits", limitRange("{type: Container, max: {cpu: 1, memory: 2Gi}}"), busy, nil, nil},
@@ -49,10 +49,10 @@ func TestWhatTheNamespaceDoesNotAcceptIsSaid(t *testing.T) {
 		{"a pod's maximum that the app does not fit", limitRange("{type: Pod, max: {memory: 1Mi}}"), full, nil, nil},
 		{"what the app does not fit, and what only probe-proxy does not", limitRange("{type: Pod, max: {memory: 1Mi}}, {type: Container, min: {cpu: 200m}}"), full, nil, []string{"the least cpu of a container is 200m"}},
 		{"a pod's maximum, and the app has no limit", limitRange("{type: Pod, max: {memory: 16Mi}}"), busy, nil, nil},
-		{"a ratio, and there is no limit", limitRange("{type: Container, maxLimitRequestRatio: {cpu: 2}}"), busy, []option{requestOnly}, []string{"LimitRange \"small\" refuses it: the limit of cpu may be 2 times the request of a container, and they are 0 and 10m. Set "}},
+		{"a ratio, and there is no limit", limitRange("{type: Container, maxLimitRequestRatio: {cpu: 2}}"), busy, []option{requestOnly}, []string{"LimitRange \"small\": the limit of cpu may be 2 times the request of a container, and they are 0 and 10m. Set "}},
 		{"a ratio, and there is nothing", limitRange("{type: Container, maxLimitRequestRatio: {cpu: 2}}"), busy, []option{nothing}, []string{"the limit of cpu may be 2 times the request of a container, and they are 0 and 0. Set "}},
 		{"a pod's minimum and maximum are not probe-proxy's", limitRange("{type: Pod, min: {cpu: 1}, max: {cpu: 30m}}, {type: Container, min: {cpu: 200m}}"), full, nil, []string{
-			"The namespace refuses the pod with probe-proxy. LimitRange \"small\" refuses it: the least cpu of a container is 200m, and the request is 100m. Set `probeProxy: {resources: {requests: {cpu: 200m, memory: 32Mi}, limits: {cpu: 200m, memory: 32Mi}}}`"}},
+			"The namespace refuses the pod with probe-proxy. LimitRange \"small\": the least cpu of a container is 200m, and the request is 100m. Set `probeProxy: {resources: {requests: {cpu: 200m, memory: 32Mi}, limits: {cpu: 200m, memory: 32Mi}}}`"}},
 		{"a PersistentVolumeClaim's", limitRange("{type: PersistentVolumeClaim, min: {memory: 1Gi}}"), busy, nil, nil},
 		{"a quota of limits", quota("{limits.cpu: 1, requests.memory: 2Gi}"), full, nil, nil},
 		{"a quota of limits that are configured away", quota("{limits.cpu: 1}"), full, []option{requestOnly}, []string{"ResourceQuota \"total\" has `limits.cpu`, so every container must have it", "limits: {cpu: 100m"}},

@@ -123,7 +123,7 @@ func TestAClassThatChangesIsReported(t *testing.T) {
 		{"a pod-level limit that is filled in from several", "resources: {requests: {cpu: 2, memory: 3Gi}}\ninitContainers:\n" +
 			"- {name: s, image: s, restartPolicy: Always, resources: {limits: {cpu: 1, memory: 1Gi}}}\n- {name: i, image: i, resources: {limits: {cpu: 1, memory: 2Gi}}}\n" + app(httpProbe+full), nil,
 			"pod-level-resources", "Guaranteed, and Burstable"},
-		{"pod-level requests below the limits", "resources: {requests: {cpu: 100m, memory: 1Gi}}\n" + app(httpProbe+full), nil, "pod-level-resources", "The pod is Burstable, and Burstable with it."},
+		{"pod-level requests below the limits", "resources: {requests: {cpu: 100m, memory: 1Gi}}\n" + app(httpProbe+full), nil, "pod-level-resources", "Kubernetes 1.37 computes it from the containers. Write it here."},
 		{"pod-level requests and limits", "resources: {requests: {cpu: 1}, limits: {cpu: 1, memory: 1Gi}}\n" + app(httpProbe), nil, "", ""},
 		{"pod-level memory from the containers", "resources: {requests: {cpu: 1}}\n" + app(httpProbe+full), nil, "pod-level-resources", "Guaranteed"},
 		{"what is no quantity", app(httpProbe + "resources: {limits: {cpu: \"${CPU}\", memory: 1Gi}}\n"), nil,

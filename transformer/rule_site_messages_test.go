@@ -43,17 +43,17 @@ func TestWhatIsWrongWithAProbeIsSaidInFull(t *testing.T) {
 		{"a port in quotes", "", app(`livenessProbe: {httpGet: {port: "80"}}`), nil,
 			[]string{at + "livenessProbe.httpGet.port`: Not rewritten: the API server refuses the string \"80\" as a port. Write the number without quotes."}},
 		{"a namespace that Istio never injects, whoever answers", "", "", []option{answeredBy("probe-proxy")},
-			[]string{"Istio never injects into namespace \"kube-system\", so the mesh does not capture this pod. Its probes are not rewritten"}},
+			[]string{"Istio never injects into namespace \"kube-system\", so the mesh does not capture this pod. Probes not rewritten"}},
 		{"a key of the mesh's configuration that only ends like another", injected + "\nannotations: {proxy.istio.io/config: 'QstatusPort: 15099'}", app(httpProbe), []option{answeredBy("probe-proxy")}, nil},
 		{"a field that is not known", "", app("livenessProbe: {tcpSocket: {port: 80, novel: 1}}"), nil,
-			[]string{at + "livenessProbe.tcpSocket.novel`: Not rewritten: this version does not know the field `novel`. It knows port, host. Correct the name, remove the field, or use a newer version."}},
+			[]string{at + "livenessProbe.tcpSocket.novel`: Not rewritten: this version does not know the field `novel`. It knows port, host. Correct or remove the field, or use a newer version."}},
 		{"containers that are skipped", `annotations: {rewrite-probes.io/skip-containers: "ghost,, app"}`, app(httpProbe), nil, []string{
 			"`spec.template.metadata.annotations[rewrite-probes.io/skip-containers]`: \"ghost,, app\" names the container \"ghost\", but the pod has only app. Correct the name.",
 			at + "livenessProbe`: The annotation `rewrite-probes.io/skip-containers` names container \"app\". Remove the name from the annotation to rewrite the probes."}},
 		{"a status port that is wrong, and captured", injected + "\nannotations: {status.sidecar.istio.io/port: x, traffic.sidecar.istio.io/includeInboundPorts: \"15020,8001\"}", app(httpProbe), []option{answeredBy("istio-proxy")},
 			[]string{"`spec.template.metadata.annotations[status.sidecar.istio.io/port]`: \"x\" is not a port where istio-proxy can answer. The port must be from 1 to 65535, and none of 15000, 15001, 15004, 15006, 15008, 15021, 15053, 15090. Write a free port, or remove the annotation."}},
 		{"two meshes", "labels: {istio.io/dataplane-mode: ambient}\nannotations: {linkerd.io/inject: enabled}", app(httpProbe), nil,
-			[]string{"The label `istio.io/dataplane-mode: ambient` puts the pod into Istio, and the annotation `linkerd.io/inject: enabled` puts it into Linkerd. Remove one of the two: a pod can be in one mesh only."}},
+			[]string{"The pod is in Istio (the label `istio.io/dataplane-mode: ambient`) and in Linkerd (the annotation `linkerd.io/inject: enabled`). Remove one of the two."}},
 		{"no more than the default LimitRange for the user's own istio-proxy", injected, app(httpProbe) + "- name: istio-proxy\n  image: auto\n", []option{answeredBy("istio-proxy")}, nil},
 	} {
 		around := ""

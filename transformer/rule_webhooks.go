@@ -74,7 +74,7 @@ func checkWebhooks(d *decision) (found []Finding) {
 	return found
 }
 
-const whyRewriterServes = "Rewriting would turn off Istio's rewriter, which may serve those probes"
+const whyRewriterServes = "Rewriting turns off Istio's rewriter, which may serve those probes"
 
 // leaveToIstio is what to do about probes that are not in the pod template.
 var leaveToIstio = reason.Capital(optOutFix) + ". " + rewriterOffFix
@@ -96,7 +96,7 @@ func checkObjects(d *decision) (found []Finding) {
 	if value != "" && value != "false" && surroundings.CollectorMayProbe(&d.in.Around, value) {
 		found = append(found, NewFinding(reason.RewriterNeeded, d.spec,
 			"the annotation `%s: %q` adds a collector, so nothing in this pod is rewritten", otelInject, value).
-			Why("Rewriting would turn off Istio's rewriter, which may serve the collector's probe").
+			Why("Rewriting turns off Istio's rewriter, which may serve the collector's probe").
 			Fix("%s", leaveToIstio))
 	}
 	return found

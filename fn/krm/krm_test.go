@@ -96,7 +96,7 @@ func TestEachResultHasWhatTheSpecificationHas(t *testing.T) {
   }
  },
  {
-  "message": "Pod kube-system/dns: The mesh injects nothing into namespace \"kube-system\", so it does not capture this pod. Its probes are not rewritten [namespace-not-injected]",
+  "message": "Pod kube-system/dns: The mesh injects nothing into namespace \"kube-system\", so it does not capture this pod. Probes not rewritten [namespace-not-injected]",
   "severity": "info",
   "resourceRef": {
    "apiVersion": "v1",

@@ -26,7 +26,7 @@ const (
 	runFix     = "Run rewrite-probes"
 	declareFix = "Declare that fact: a run does not change this probe"
 	execFix    = "Make it exec: a run does not change this probe"
-	patchedFix = runFix + " again. If something patches the pod template after rewrite-probes, run rewrite-probes last"
+	patchedFix = runFix + " again, after all that patches the pod template"
 )
 
 // judge reports every probe of a template that behaves differently in the mesh than without one: as

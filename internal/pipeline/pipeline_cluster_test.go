@@ -56,7 +56,7 @@ func TestTheLimitsOfTheObjectsNamespaceCount(t *testing.T) {
 	}
 	quota := "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: total, namespace: shop}\nspec: {hard: {limits.cpu: 1}}\n"
 	out, reasons := rewritten(t, deployment, limits("shop")+"---\n"+quota)
-	if want := `LimitRange "small" refuses it: the most memory of a pod is 1024Mi`; !strings.Contains(reasons["namespace-limits"], want) || !strings.Contains(out, "cpu: 100m") {
+	if want := `LimitRange "small": the most memory of a pod is 1024Mi`; !strings.Contains(reasons["namespace-limits"], want) || !strings.Contains(out, "cpu: 100m") {
 		t.Errorf("%q, want %q; a Guaranteed pod by defaults:\n%s", reasons["namespace-limits"], want, out)
 	}
 	if out, reasons := rewritten(t, deployment, limits("other")); reasons["namespace-limits"] != "" || strings.Contains(out, "cpu: 100m") {

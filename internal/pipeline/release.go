@@ -65,7 +65,6 @@ func unrendered(releases []foundRelease, streams []*manifest.Stream) reason.Text
 		are = "release is"
 	}
 	text := reason.NewText("Probes not checked: %d %s not rendered: %s", n, are, strings.Join(names, ", "))
-	text.Why = "Their pods are not in the input"
 	text.Fix = releaseFix(releases, streams)
 	return text
 }

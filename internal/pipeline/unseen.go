@@ -171,8 +171,8 @@ func unseenFinding(o *manifest.Object, h workload.Holder, known bool) transforme
 			Fix("Check the objects as the rule leaves them: `kubectl get deploy -A -o yaml | rewrite-probes check -`. Or exclude this one")
 	case h.IsPatch:
 		return transformer.NewFinding(key, at, "not checked: it %s, of a container without an image", probeWords(at, h.Probes)).
-			Why("Another program completes this pod template, and may change the probe").
-			Fix("Exclude the object, which leaves its pods to the mesh. Or write exec probes")
+			Why("Another program completes it, and may change the probe").
+			Fix("Exclude the object, or write exec probes")
 	case h.Nameable && operator != "":
 		return transformer.NewFinding(key, at, "not checked: it looks like a pod template, to which %s adds probes", operator).
 			Why("Those need Istio's rewriter").

@@ -254,7 +254,7 @@ var docs = [...]Doc{
 	HandlerUnknown: {
 		Name: "handler-unknown", Of: Plan, Severity: Warning,
 		Cause: "This version does not know a field or value of the probe or hook, so it could not preserve it.",
-		Fix:   "Correct the name, remove the field, or use a newer version.",
+		Fix:   "Correct or remove the field, or use a newer version.",
 		Words: "it has a field or value that this version does not know",
 	},
 	HelmTemplate: {
@@ -317,7 +317,7 @@ var docs = [...]Doc{
 	InjectorRewrites: {
 		Name: "injector-rewrites", Of: Plan, Severity: Info,
 		Cause: "Istio's injector rewrites the probes of this pod, by an annotation or the functionConfig.",
-		Fix:   "To rewrite them in the manifests, remove `istio.injectorRewrites` from the functionConfig, or the annotation.",
+		Fix:   "To rewrite the probes, remove that option or annotation.",
 	},
 	InjectorUnknown: {
 		Name: "injector-unknown", Of: Run, Severity: Error,
@@ -608,7 +608,7 @@ var docs = [...]Doc{
 	ProbeEdited: {
 		Name: "probe-edited", Of: Plan, Severity: Info,
 		Cause: "Somebody changed the port or the scheme of a rewritten probe, such as a setter or an overlay. The change is about the app.",
-		Fix:   "If it is a mistake, restore the probe, correct it and rewrite it again.",
+		Fix:   "If that is a mistake, restore the probe and correct it.",
 	},
 	ProbePortCaptured: {
 		Name: "probe-port-captured", Of: Plan, Severity: Error,
@@ -618,7 +618,7 @@ var docs = [...]Doc{
 	ProbeProxyEdited: {
 		Name: "probe-proxy-edited", Of: Plan, Severity: Warning,
 		Cause: "probe-proxy differs from what rewrite-probes writes with this functionConfig. Another image is accepted. A patch by index can do this, if it comes after rewrite-probes and means another container.",
-		Fix:   "Run rewrite-probes again. If something patches the pod template after rewrite-probes, run rewrite-probes last.",
+		Fix:   "Run rewrite-probes again, after all that patches the pod template.",
 	},
 	ProbesInText: {
 		Name: "probes-in-text", Of: Run, Severity: Info,
@@ -719,7 +719,7 @@ var docs = [...]Doc{
 	TwoMeshes: {
 		Name: "two-meshes", Of: Plan, Severity: Error,
 		Cause: "Labels or annotations put the pod into two meshes. Only one can capture it.",
-		Fix:   "Remove one of the two: a pod can be in one mesh only.",
+		Fix:   "Remove one of the two.",
 	},
 	UnknownContainer: {
 		Name: "unknown-container", Of: Plan, Severity: Warning,
@@ -844,6 +844,6 @@ var docs = [...]Doc{
 	WrittenAnew: {
 		Name: "written-anew", Of: Run, Severity: Warning,
 		Cause: "rewrite-probes wrote out an alias, or a mapping with a merge key, because it edits its value. No other value changed, but comments and quotes may have.",
-		Fix:   "Check the lines in the diff. To keep them, write them without aliases and merge keys.",
+		Fix:   "Check the diff, or write these lines without aliases and merge keys.",
 	},
 }

@@ -68,7 +68,7 @@ func (p Pod) Refusal(limits Limits, ours Requirements, native bool) string {
 				}
 			}
 			if why != "" {
-				return fmt.Sprintf("LimitRange %q refuses it: %s", l.Name, why)
+				return fmt.Sprintf("LimitRange %q: %s", l.Name, why)
 			}
 		}
 	}

@@ -1,7 +1,7 @@
 // Command words measures how hard the documentation and the messages are to read: words a
 // sentence, sentences over 30 words, and words to avoid. It prints the worst sentences, and fails
 // if a page has over 15 words a sentence, a sentence over 30, or a word to avoid. It also fails if
-// a message has over 45 words.
+// a message has over 45 words, or the messages of a file have over 20 on average.
 package main
 
 import (
@@ -22,6 +22,7 @@ type measure struct {
 	long      int      // sentences over 30 words
 	avoided   []string // words to avoid
 	tooLong   []string // messages over 45 words
+	message   float64  // words a message on average; 0 for a page
 }
 
 const (
@@ -45,6 +46,9 @@ func (m measure) problems() string {
 	}
 	if n := len(m.tooLong); n > 0 {
 		all = append(all, fmt.Sprintf("%d messages over %d words, such as %q", n, mostWords, m.tooLong[0]))
+	}
+	if most := cmp.Or(overGoal[m.page], messageGoal); m.message > most+0.05 {
+		all = append(all, fmt.Sprintf("%.1f words a message (%.0f allowed)", m.message, most))
 	}
 	return strings.Join(all, ", ")
 }
@@ -74,12 +78,16 @@ func run(out io.Writer, pages, messageFiles []string, worst int) (rc int, err er
 		if err != nil {
 			return 0, err
 		}
-		sentences, tooLong := sentencesOf(string(text)), []string(nil)
+		prose, err := textOf(page, string(text))
+		if err != nil {
+			return 0, err
+		}
+		sentences, tooLong, average := sentencesOf(prose), []string(nil), 0.0
 		if slices.Contains(messageFiles, page) {
-			sentences, tooLong = measureMessages(string(text))
+			sentences, tooLong, average = measureMessages(string(text))
 		}
 		m := measureOf(page, sentences)
-		m.tooLong = tooLong
+		m.tooLong, m.message = tooLong, average
 		measures = append(measures, m)
 		for _, s := range sentences {
 			all = append(all, placed{s, page})

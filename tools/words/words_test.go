@@ -69,6 +69,7 @@ func TestRun_problems(t *testing.T) {
 		"sentences of 16":      {write("many.md", strings.Repeat(strings.Repeat("word ", 15)+"end. ", 9)), messages, []string{"16.0 words a sentence (15 allowed)"}},
 		"a word to avoid":      {write("avoid.md", "Nobody reads this at once."), messages, []string{"1 words to avoid (Nobody)"}},
 		"a message that is so": {plain, write("avoid.txt", "key: Nobody reads this at once.\n"), []string{"avoid.txt: 1 words to avoid (Nobody)"}},
+		"messages of 22":       {plain, write("many.txt", strings.Repeat("key: "+strings.Repeat("Six words are in `this one`. Five words are in \"this\". ", 2)+"Two more.\n", 3)), []string{"22.0 words a message (20 allowed)"}},
 		"a message of 46":      {plain, write("long.txt", "key: `a.b`: "+strings.Repeat("Six words are in this one. ", 7)+"And four more words.\n"), []string{"1 messages over 45 words"}},
 	} {
 		var out strings.Builder
