@@ -142,7 +142,7 @@ func TestAnExecProbeThatAsksThePodItselfHasANativeForm(t *testing.T) {
 				t.Errorf("%s: the value that is there is said to be %v", command, f.Current)
 			}
 			got += proposed(f.Proposed)
-			if words := strings.TrimSuffix(want, " TLS"); want != "" && (!strings.Contains(textOf(f), words) || words != want && !strings.Contains(textOf(f), "`"+words+"` with `mode: TLS`, and run")) {
+			if words := strings.TrimSuffix(want, " TLS"); want != "" && (!strings.Contains(textOf(f), words) || words != want && !strings.Contains(textOf(f), "`"+words+"` with `mode: TLS`.")) {
 				t.Errorf("%s: %s", command, textOf(f))
 			}
 		}
