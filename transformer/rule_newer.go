@@ -1,6 +1,10 @@
 package transformer
 
-import "github.com/rewrite-probes/rewrite-probes/internal/reason"
+import (
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+)
 
 // findDropped adds a warning for each probe that no mesh captures, and that is left to a kubelet which may not
 // make it.
@@ -16,3 +20,28 @@ func findDropped(d *decision) (found []Finding) {
 	}
 	return found
 }
+
+// findUnexpanded adds a warning for each header with what Kubernetes would replace in an env var or a command: in a probe or hook it
+// sends the text as it is.
+func findUnexpanded(d *decision) (found []Finding) {
+	for _, s := range d.sites {
+		if s.current.HTTPGet == nil {
+			continue
+		}
+		for _, h := range s.current.HTTPGet.HTTPHeaders {
+			_, rest, begins := strings.Cut(h.Value, "$(")
+			name, _, ends := strings.Cut(rest, ")")
+			if !begins || !ends || name == "" || strings.Trim(name, envNameLetters) != "" {
+				continue
+			}
+			found = append(found, containerFinding(reason.Variable, s.path, s.container.Name,
+				"Kubernetes replaces no `$(%s)` in the header %q", name, h.Name).
+				Why("It sends the text as it is").
+				Fix("Write the value, or read it in an `exec` probe"))
+		}
+	}
+	return found
+}
+
+// envNameLetters are those of which names of env vars usually are.
+const envNameLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"

@@ -245,3 +245,23 @@ func TestAProbeWithAVariableIsLeftAlone(t *testing.T) {
 	r := plan(t, podOf("", app("livenessProbe: {httpGet: {path: \"/a$(B)$C\", port: 80, httpHeaders: [{name: Host, value: \"${HOST}\"}]}}")))
 	wantParts(t, r.text, `"path":"/a$$(B)$$C"`, `value: "${HOST}"`)
 }
+
+// In a header, $(NAME) is a text for Kubernetes, in probes and hooks, rewritten or not; the value stays.
+func TestAVariableInAHeaderIsNamed(t *testing.T) {
+	for value, name := range map[string]string{"Bearer $(TOKEN)": "TOKEN", "$(a_1)": "a_1", "$(": "", "$()": "", "$(not a name)": "", "${TOKEN}": "", "$TOKEN": "", "plain": ""} {
+		for _, metadata := range []string{"", "annotations: {rewrite-probes.io/rewrite: 'false'}"} {
+			r := plan(t, podOf(metadata, app(`
+livenessProbe: {httpGet: {port: 8001, httpHeaders: [{name: A, value: x}, {name: Authorization, value: '`+value+`'}]}}
+lifecycle: {preStop: {httpGet: {port: 8001, httpHeaders: [{name: Authorization, value: '`+value+`'}]}}}`)))
+			named := 0
+			for _, f := range r.Findings {
+				if f.Reason.String() == "variable" && strings.Contains(textOf(f), "Kubernetes replaces no `$("+name+")` in the header \"Authorization\". It sends the text as it is. Write the value, or read it in an `exec` probe.") {
+					named++
+				}
+			}
+			if want := map[bool]int{true: 2, false: 0}[name != ""]; named != want || !strings.Contains(r.text, value) {
+				t.Errorf("%q: %d, %v", value, named, r.Findings)
+			}
+		}
+	}
+}

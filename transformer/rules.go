@@ -46,7 +46,7 @@ func decide(k *knowledge) *decision {
 	d.refuseOwnPort()
 	d.kept = d.isDone()
 	if !d.in.OnlyEdits {
-		d.ask(findExecWorkarounds, findDropped)
+		d.ask(findExecWorkarounds, findDropped, findUnexpanded)
 	}
 	return d.finish()
 }

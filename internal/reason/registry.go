@@ -754,7 +754,7 @@ var docs = [...]Doc{
 	},
 	Variable: {
 		Name: "variable", Of: Plan, Severity: Warning,
-		Cause: "The probe, or its container's name, has something that looks like a variable (`${NAME}`). Nothing would substitute it in the env var that stores the original.",
+		Cause: "The probe, or its container's name, has something that looks like a variable (`${NAME}`). Nothing would substitute it in the env var that stores the original. Or a header has `$(NAME)`, which Kubernetes replaces in env vars and commands alone: write the value.",
 		Fix:   "Run rewrite-probes after the substitution.",
 		Words: "it has a variable",
 	},
