@@ -13,16 +13,22 @@ import (
 
 // pageDiffs writes the diffs of a page. Every workload gets the same container, so of many added lines that
 // an earlier diff has, only the first are written again.
-type pageDiffs struct{ shown []addition }
+type pageDiffs struct {
+	shown  []addition
+	places map[string][]shownLine // of each line in the additions, in their order
+}
 
 // An addition is lines that a diff adds one below the other.
 type addition struct {
-	by   string // the object
-	text string // each line between two line breaks
+	by    string // the object
+	lines []string
 }
 
+// A shownLine is a place of a line: the index of the addition, and of the line in it.
+type shownLine struct{ addition, line int }
+
 const (
-	mostAdditions = 50 // that are looked through: what is common comes early
+	mostAdditions = 50 // that are noted: what is common comes early
 	leastCommon   = 6  // lines that are worth a reference
 	shownAgain    = 2  // lines of those, which say what they are
 )
@@ -67,8 +73,7 @@ func (d *pageDiffs) write(b *strings.Builder, run []string, of *Object) {
 		all := run
 		run = d.shortened(run)
 		if len(d.shown) < mostAdditions && len(all) >= leastCommon {
-			text := "\n" + strings.Join(all, "\n") + "\n"
-			d.shown = append(d.shown, addition{of.Kind + " " + of.Name, text})
+			d.show(addition{of.Kind + " " + of.Name, all})
 		}
 	case '-':
 		tag = "del"
@@ -104,14 +109,24 @@ func (d *pageDiffs) shortened(run []string) (short []string) {
 	return short
 }
 
-// common returns how many lines at the beginning an earlier diff has too, and whose it is.
+// show notes lines that the page has.
+func (d *pageDiffs) show(a addition) {
+	if d.places == nil {
+		d.places = make(map[string][]shownLine)
+	}
+	for i, line := range a.lines {
+		d.places[line] = append(d.places[line], shownLine{len(d.shown), i})
+	}
+	d.shown = append(d.shown, a)
+}
+
+// common returns how many lines at the beginning an earlier diff has too, and whose it is: the first of several.
 func (d *pageDiffs) common(run []string) (most int, by string) {
-	for _, a := range d.shown {
+	for _, p := range d.places[run[0]] {
+		a := &d.shown[p.addition]
 		n := 0
-		for text := "\n"; n < len(run); n++ {
-			if text += run[n] + "\n"; !strings.Contains(a.text, text) {
-				break
-			}
+		for rest := a.lines[p.line:]; n < min(len(run), len(rest)) && run[n] == rest[n]; {
+			n++
 		}
 		if n > most {
 			most, by = n, a.by
