@@ -124,8 +124,9 @@ func (d *pageDiffs) show(a addition) {
 func (d *pageDiffs) common(run []string) (most int, by string) {
 	for _, p := range d.places[run[0]] {
 		a := &d.shown[p.addition]
+		rest := a.lines[p.line:]
 		n := 0
-		for rest := a.lines[p.line:]; n < min(len(run), len(rest)) && run[n] == rest[n]; {
+		for n < min(len(run), len(rest)) && run[n] == rest[n] {
 			n++
 		}
 		if n > most {
