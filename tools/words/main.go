@@ -48,7 +48,7 @@ func (m measure) problems() string {
 		all = append(all, fmt.Sprintf("%d messages over %d words, such as %q", n, mostWords, m.tooLong[0]))
 	}
 	if most := cmp.Or(overGoal[m.page], messageGoal); m.message > most+0.05 {
-		all = append(all, fmt.Sprintf("%.1f words a message (%.0f allowed)", m.message, most))
+		all = append(all, fmt.Sprintf("%.1f words a message (%g allowed)", m.message, most))
 	}
 	return strings.Join(all, ", ")
 }
