@@ -30,6 +30,13 @@ func TestSentencesOf(t *testing.T) {
 	}
 }
 
+func TestCommentsOf(t *testing.T) {
+	text := "# A comment of two lines\n# is a paragraph.\nkey: value # beside a value\nurl: https://example.com/#none\n"
+	if got, want := commentsOf(text), "A comment of two lines\nis a paragraph.\nbeside a value\n\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestAvoidedIn(t *testing.T) {
 	for text, want := range map[string]int{
 		"The cure is no secret.":             2,
