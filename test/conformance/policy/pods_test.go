@@ -83,10 +83,12 @@ func stages(t *testing.T, i *istio.Injector, pod *corev1.Pod) []*corev1.Pod {
 	}
 	if len(all) > 1 && len(pod.Name) == 0 && len(pod.Spec.Containers) == 3 { // its originals are cut
 		broken := all[1].DeepCopy()
-		for i := range broken.Spec.Containers {
-			for j := range broken.Spec.Containers[i].Env {
-				if e := &broken.Spec.Containers[i].Env[j]; e.Name == "ISTIO_KUBE_APP_PROBERS" {
-					e.Value = strings.TrimSuffix(e.Value, "}")
+		for _, containers := range [][]corev1.Container{broken.Spec.InitContainers, broken.Spec.Containers} {
+			for i := range containers {
+				for j := range containers[i].Env {
+					if e := &containers[i].Env[j]; e.Name == "ISTIO_KUBE_APP_PROBERS" {
+						e.Value = strings.TrimSuffix(e.Value, "}")
+					}
 				}
 			}
 		}
