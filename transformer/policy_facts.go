@@ -27,6 +27,7 @@ func PolicyFacts(o Options) map[string]any {
 		"IncludePorts": istioIncludePorts, "ExcludePorts": istioExcludePorts,
 		"StatusPort": istioStatusPort, "StatusDefault": strconv.Itoa(prober.StatusPort),
 		"NeverCaptured": strings.Split(joinPorts(istioNeverCaptured), ", "),
+		"Tunnel":        strconv.Itoa(istioTunnel),
 
 		// Rewritten probes: the path of one, how all paths begin, and the key of an original in
 		// the env var. The third element of such a path is the container's name.

@@ -14,6 +14,7 @@ var (
 		"namespace-not-injected",
 		"host-network",
 		"windows",
+		"virtual-node",
 	}
 	// withoutExpression are in the policy elsewhere, or need not be in it.
 	withoutExpression = []string{

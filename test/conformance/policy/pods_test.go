@@ -173,6 +173,13 @@ func random(seed uint64) *corev1.Pod {
 		pod.Spec.Affinity = nodeAffinity([]string{"windows"}, []string{"windows"})
 	case 11:
 		pod.Spec.Affinity = nodeAffinity([]string{"windows"}, []string{"windows", "linux"})
+	case 14:
+		pod.Spec.NodeSelector = map[string]string{"type": "virtual-kubelet"}
+	case 15:
+		tunnel := &corev1.HTTPGetAction{Path: "/", Port: intstr.FromInt32(15008)}
+		pod.Spec.Containers[0].ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: tunnel}}
+		set("traffic.sidecar.istio.io/includeInboundPorts", "15008, 8080")
+		pod = kubernetes.Default(pod)
 	case 12:
 		set("proxy.istio.io/config", "concurrency: 2\ninterceptionMode: NONE")
 	case 13:

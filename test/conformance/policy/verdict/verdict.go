@@ -98,14 +98,6 @@ var Explanations = []Explanation{
 		func(_ *corev1.Pod, r *report.Report, checked, policed []string) bool {
 			return differOnlyIn(r, checked, policed, func(p transformer.Verdict) bool { return strings.Contains(p.Why, "listen on the same port") })
 		}},
-	{"virtual node: check knows that no kubelet runs there, the policy does not ask for the node", 0,
-		func(_ *corev1.Pod, r *report.Report, checked, _ []string) bool {
-			return len(checked) == 0 && slices.ContainsFunc(r.Messages, func(m report.Message) bool { return m.Reason == reason.VirtualNode })
-		}},
-	{"tunnel of ambient mode: check knows that Istio's redirection leaves port 15008 alone, the policy reads lists of ports", 0,
-		func(_ *corev1.Pod, r *report.Report, checked, policed []string) bool {
-			return differOnlyIn(r, checked, policed, func(p transformer.Verdict) bool { return strings.Contains(p.Before, ":15008") })
-		}},
 	{"port of Istio's agent: check knows what it answers on port 15020, the policy that the port is not captured", 0,
 		func(_ *corev1.Pod, r *report.Report, checked, policed []string) bool {
 			return differOnlyIn(r, checked, policed, func(p transformer.Verdict) bool { return strings.Contains(p.Before, ":15020") })

@@ -238,7 +238,8 @@ func (j *judge) position(name string) int {
 func (j *judge) isInit(name string) bool { return j.position(name) < len(j.pod.Spec.InitContainers) }
 
 // Redirected returns which ports the rules of istio-init redirect, by its arguments.
-// Rule: those of -b, or if that is *, all but those of -d.
+// Rule: those of -b, or if that is *, all but those of -d. Rule: never that of ambient mode's tunnel, 15008, for which
+// the first rule returns (tools/istio-iptables, pkg/capture/run.go).
 func Redirected(args []string) func(port int) bool {
 	lists := make(map[string][]string)
 	for i, arg := range args {
@@ -248,6 +249,9 @@ func Redirected(args []string) func(port int) bool {
 	}
 	return func(port int) bool {
 		n := strconv.Itoa(port)
+		if port == 15008 {
+			return false
+		}
 		if slices.Equal(lists["-b"], []string{"*"}) {
 			return !slices.Contains(lists["-d"], n)
 		}
