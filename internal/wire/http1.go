@@ -132,7 +132,8 @@ func readStatusLine(tp *textproto.Reader) (http11 bool, status int, err error) {
 		status < 0 {
 		err = fmt.Errorf("malformed HTTP response %.40q", line)
 	}
-	return major > 1 || major == 1 && minor >= 1, status, err
+	isUnsaid := major == 0 && minor == 0 // which net/http takes for HTTP/1.1
+	return major > 1 || major == 1 && minor >= 1 || isUnsaid, status, err
 }
 
 // ParseVersion reads "HTTP/1.1": one digit each.

@@ -83,6 +83,7 @@ var responses = []string{
 	"HTTP/1.1 204 No\r\nTrailer: a\r\nTrailer: b, transfer-encoding\r\nTransfer-Encoding: chunked\r\n\r\n",
 	"HTTP/1.0 404 Not Found\r\n\r\nbody",
 	"HTTP/0.9 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+	"HTTP/0.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
 	"HTTP/1.9 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", "HTTP/2.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
 	"HTTP/1.1 000 None\r\n\r\nbody",
 	"HTTP/1.1 -10 Less\r\n\r\nbody",
