@@ -334,7 +334,7 @@ func (g *source) authentication(k *knowledge, w *generator.Workload) {
 	}
 }
 
-// revision gives one object a label of a revision.
+// revision labels one object with a revision.
 func (g *source) revision(k *knowledge) {
 	switch {
 	case len(k.policies) > 0 && !k.twice && g.one(2):

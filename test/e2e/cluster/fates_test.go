@@ -461,6 +461,12 @@ func judged(t *testing.T, input string, flags ...string) []judgement {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(root, "bin/rewrite-probes"), append([]string{"check", "-o", "json", "-"}, flags...)...)
 	cmd.Stdin = strings.NewReader(input)
+	return judgements(t, cmd, 1)[0]
+}
+
+// judgements runs `rewrite-probes check -o json`, and returns what it says of the probes of so many pod templates.
+func judgements(t *testing.T, cmd *exec.Cmd, templates int) (all [][]judgement) {
+	t.Helper()
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -476,8 +482,11 @@ func judged(t *testing.T, input string, flags ...string) []judgement {
 	if err := json.Unmarshal(out, &report); err != nil {
 		t.Fatal(err)
 	}
-	if len(report.Templates) != 1 {
-		t.Fatalf("check saw %d pods in\n%s", len(report.Templates), input)
+	for _, template := range report.Templates {
+		all = append(all, template.Probes)
 	}
-	return report.Templates[0].Probes
+	if len(all) != templates {
+		t.Fatalf("check saw %d pod templates, want %d:\n%s%s", len(all), templates, out, &stderr)
+	}
+	return all
 }
