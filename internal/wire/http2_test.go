@@ -212,7 +212,7 @@ func reserved(frames string) string {
 	return string(b)
 }
 
-// A peer that goes on about what never was breaks the protocol.
+// A peer that goes on about what never was, or beyond what it may, breaks the protocol.
 func TestWhatNeverWasIsRefused(t *testing.T) {
 	const acknowledged = "\x00\x00\x00\x04\x01\x00\x00\x00\x00"
 	open := "\x00\x00\x01\x01\x04\x00\x00\x00\x01\x88" // :status 200, and a body follows
@@ -223,6 +223,9 @@ func TestWhatNeverWasIsRefused(t *testing.T) {
 		settings + open + frame(0, 1, 1, "a"):                 "",
 		settings + frame(0, 0, 1, "a") + open:                 "response does not begin with HEADERS",
 		settings + frame(4, 1, 0, "\x00\x00\x00\x00\x00\x00"): "SETTINGS frame has a wrong size",
+		settings + frame(8, 0, 0, "\x7f\xff\xff\xff"):         "WINDOW_UPDATE frame adds too much",
+		settings + "\x00\x40\x01\x00\x01\x00\x00\x00\x01":     "frame of 16385 bytes is larger than allowed",
+		settings + frame(9, 4, 1, "\x88"):                     "CONTINUATION frame without HEADERS",
 	} {
 		res, err := wire.RoundTrip2(peer{strings.NewReader(frames), io.Discard}, request, nil)
 		if err == nil {
