@@ -15,11 +15,22 @@ import (
 // code of a mesh makes with the same excluded ports, at least atLeast of them.
 func Compare(t *testing.T, name string, atLeast int, excluded []string, theirs string) {
 	t.Helper()
+	compare(t, name, redirection.Mesh.Rules, atLeast, excluded, theirs)
+}
+
+// CompareIPv6 is Compare of the rules for IPv6.
+func CompareIPv6(t *testing.T, name string, atLeast int, excluded []string, theirs string) {
+	t.Helper()
+	compare(t, name, redirection.Mesh.IPv6Rules, atLeast, excluded, theirs)
+}
+
+func compare(t *testing.T, name string, of func(m redirection.Mesh, excluded ...string) (string, error), atLeast int, excluded []string, theirs string) {
+	t.Helper()
 	m, err := redirection.Named(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := m.Rules(excluded...)
+	text, err := of(m, excluded...)
 	if err != nil {
 		t.Fatal(err)
 	}

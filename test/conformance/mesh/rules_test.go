@@ -26,6 +26,7 @@ func TestTheRulesOfTheStandInAreIstios(t *testing.T) {
 			ProxyUID: "1337", ProxyGID: "1337", InboundInterceptionMode: "REDIRECT",
 			InboundPortsInclude: "*", InboundPortsExclude: strings.Join(append([]string{"15090,15021,15020"}, excluded...), ","),
 			OutboundIPRangesInclude: "*", OwnerGroupsInclude: "*", HostIPv4LoopbackCidr: "127.0.0.1/32",
+			EnableIPv6: true,
 		}, stub)
 		if err != nil {
 			t.Fatal(err)
@@ -33,7 +34,9 @@ func TestTheRulesOfTheStandInAreIstios(t *testing.T) {
 		if err := c.Run(); err != nil {
 			t.Fatal(err)
 		}
-		Compare(t, "istio", 18, excluded, strings.Join(stub.ExecutedAll, "\n"))
+		ipv4, ipv6, _ := strings.Cut(strings.Join(stub.ExecutedAll, "\n"), "COMMIT") // each table ends with it
+		Compare(t, "istio", 18, excluded, ipv4)
+		CompareIPv6(t, "istio", 18, excluded, ipv6)
 	}
 }
 

@@ -35,11 +35,12 @@ var istioSettings = []string{
 }
 
 // otherRevision is a second istiod, whose injector does not rewrite probes: as where
-// that is turned off for the whole mesh.
+// that is turned off for the whole mesh. Its pods are redirected by nftables, not iptables.
 const otherRevision = "norewrite"
 
 var otherSettings = append([]string{
 	"revision=" + otherRevision, "values.sidecarInjectorWebhook.rewriteAppHTTPProbe=false",
+	"values.global.nativeNftables=true",
 }, istioSettings...)
 
 // strict is the policy of the whole mesh.

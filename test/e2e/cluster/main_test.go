@@ -137,7 +137,7 @@ func importImages() error {
 }
 
 // istioProxyFiles returns what the image of Istio's sidecar has: Istio's agent and
-// bootstrap, Envoy, and iptables for istio-init.
+// bootstrap, Envoy, and what its istio-init redirects with: iptables and nft.
 func istioProxyFiles() (map[string]string, error) {
 	const iptables = "/usr/sbin/xtables-nft-multi"
 	files, err := image.Program(iptables, "/usr/lib/*/xtables/*.so")
@@ -150,6 +150,11 @@ func istioProxyFiles() (map[string]string, error) {
 			files["/usr/sbin/"+family+"-nft"+command] = iptables
 		}
 	}
+	nft, err := image.Program("/usr/sbin/nft")
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(files, nft)
 	envoy := filepath.Join(bin, "envoy/envoy/_bin/envoy")
 	libraries, err := image.Program(envoy)
 	if err != nil {

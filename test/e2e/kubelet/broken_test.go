@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -119,7 +120,7 @@ func TestAnAppThatIsKilledIsRestartedAndTheSidecarStays(t *testing.T) {
 func TestKillingTheSidecarUnderLoadLosesNoVerdictForLongerThanAPeriod(t *testing.T) {
 	const name, period = "killed", 10 * time.Second // the default period, which the manifest leaves
 	before := running(t, name, "default-period")
-	url := "http://" + before.IP + ":15099/app-health/app/readyz"
+	url := "http://" + net.JoinHostPort(before.IP, "15099") + "/app-health/app/readyz"
 
 	ctx, cancel := context.WithCancel(context.Background())
 	gap := newGap()

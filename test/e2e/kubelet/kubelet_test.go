@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -120,12 +121,13 @@ func demandsCertificate(t *testing.T, mesh redirection.Mesh, name string) {
 	if err := testutil.Eventually(10*time.Second, func() error { return throughMesh(name, "/healthz") }); err != nil {
 		t.Errorf("with a certificate the app must answer: %v", err)
 	}
-	r, err := http.Get("http://" + theNode.State(name).IP + ":8080/healthz")
+	ip := theNode.State(name).IP
+	r, err := http.Get("http://" + net.JoinHostPort(ip, "8080") + "/healthz")
 	if err == nil {
 		r.Body.Close()
 		t.Errorf("without a certificate the app answered %s", r.Status)
 	} else {
-		note(t, "refuses plain HTTP, serves mTLS", "with a client certificate 200; without: `"+strings.ReplaceAll(err.Error(), theNode.State(name).IP, "POD")+"`")
+		note(t, "refuses plain HTTP, serves mTLS", "with a client certificate 200; without: `"+strings.ReplaceAll(err.Error(), ip, "POD")+"`")
 	}
 	if err := theNode.Remove(name, 60*time.Second); err != nil {
 		t.Error(err)

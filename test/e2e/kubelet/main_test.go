@@ -66,6 +66,9 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "kubelet:", err)
 		return 1
 	}
+	if os.Getenv(node.IPv6) != "" { // the page is of the run with IPv4
+		return m.Run()
+	}
 	return testutil.RunAndProve(m, prove)
 }
 
@@ -84,10 +87,17 @@ func writeImages(dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	mesh, err := image.Program("/usr/sbin/iptables-nft-restore", "/usr/lib/*/xtables/*.so")
+	const iptables = "/usr/sbin/iptables-nft-restore"
+	mesh, err := image.Program(iptables, "/usr/lib/*/xtables/*.so")
 	if err != nil {
 		return nil, err
 	}
+	mesh["/usr/sbin/ip6tables-nft-restore"] = iptables // it looks at its own name
+	ip, err := image.Program("/bin/ip")
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(mesh, ip)
 	maps.Copy(mesh, haproxy)
 	mesh["/mesh"] = filepath.Join(bin, "mesh")
 	mesh["/haproxy.cfg"] = filepath.Join(root, "test/e2e/mesh/haproxy.cfg")

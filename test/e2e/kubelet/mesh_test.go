@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -74,6 +75,11 @@ func standIn(mesh redirection.Mesh, excluded string) (redirect, proxy map[string
 		},
 		"securityContext": map[string]any{"runAsUser": mesh.UID, "runAsGroup": mesh.UID},
 		"volumeMounts":    []any{map[string]any{"name": "mesh-certs", "mountPath": "/certs", "readOnly": true}},
+	}
+	if family := os.Getenv(node.IPv6); family != "" {
+		for _, c := range []map[string]any{redirect, proxy} {
+			c["env"] = append(c["env"].([]any), map[string]any{"name": node.IPv6, "value": family})
+		}
 	}
 	return redirect, proxy
 }
@@ -158,7 +164,7 @@ func certificate(name string, parent *x509.Certificate, parentKey *ecdsa.Private
 
 // throughMesh sends a request to a pod as another workload of the mesh does.
 func throughMesh(pod, path string) error {
-	r, err := meshClient.Get(fmt.Sprintf("https://%s:8080%s", theNode.State(pod).IP, path))
+	r, err := meshClient.Get("https://" + net.JoinHostPort(theNode.State(pod).IP, "8080") + path)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,6 @@
 // The command mesh runs in the images of the mesh stand-in: "redirect" puts the
 // redirection rules of the mesh that MESH names into the network namespace of its
-// pod, "proxy" runs HAProxy, "pause" holds the namespace open. "once FILE PROGRAM ARG..." fails if there
+// pod (for IPv6, if that is set), "proxy" runs HAProxy, "pause" holds the namespace open. "once FILE PROGRAM ARG..." fails if there
 // is no FILE, which it writes, and else runs the program: its first start fails.
 //
 // redirect is the only thing in these tests that touches packet filters. It
@@ -80,11 +80,23 @@ func redirect() error {
 	if err != nil {
 		return err
 	}
-	rules, err := mesh.Rules(excluded...)
+	if os.Getenv("IPV6") == "" {
+		return restore("/usr/sbin/iptables-nft-restore", mesh.Rules, excluded)
+	}
+	// From this address the proxy calls the app; all of 127.0.0.0/8 is there anyway.
+	if out, err := exec.Command("/bin/ip", "addr", "add", "::6/128", "dev", "lo").CombinedOutput(); err != nil {
+		return fmt.Errorf("ip: %w: %s", err, out)
+	}
+	return restore("/usr/sbin/ip6tables-nft-restore", mesh.IPv6Rules, excluded)
+}
+
+// restore has a program put the rules of a mesh into force.
+func restore(program string, rulesOf func(excluded ...string) (string, error), excluded []string) error {
+	rules, err := rulesOf(excluded...)
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command("/usr/sbin/iptables-nft-restore")
+	cmd := exec.Command(program)
 	cmd.Stdin = strings.NewReader(rules)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	return cmd.Run()

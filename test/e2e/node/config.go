@@ -13,6 +13,19 @@ var ProbeFeatures = []string{"GRPCContainerProbeTLS", "H2CContainerProbe"}
 // runs instead of the one that test/e2e/run has built.
 const EarlierKubelet = "EARLIER_KUBELET"
 
+// IPv6 is the env var with which pods and their node have IPv6 addresses alone.
+const IPv6 = "IPV6"
+
+// addresses are those that a node and its pods have.
+type addresses struct{ node, subnet, gateway, all string }
+
+func addressesOf() addresses {
+	if os.Getenv(IPv6) != "" {
+		return addresses{"::1", "fd00:88::/64", "fd00:88::1", "::/0"}
+	}
+	return addresses{"127.0.0.1", "10.88.0.0/16", "10.88.0.1", "0.0.0.0/0"}
+}
+
 // features returns the feature gates of the kubelet's configuration.
 func features() string {
 	if os.Getenv(EarlierKubelet) != "" {
@@ -32,6 +45,7 @@ type settings struct {
 // out what a machine without its full privileges cannot give, and nothing
 // that has to do with probes.
 func (s settings) files() map[string]string {
+	a := addressesOf()
 	return map[string]string{
 		Dir + "/containerd.toml": `
 version = 2
@@ -50,7 +64,7 @@ version = 2
   "cniVersion": "0.4.0", "name": "pods",
   "plugins": [
     {"type": "bridge", "bridge": "pods0", "isGateway": true, "hairpinMode": true,
-     "ipam": {"type": "host-local", "ranges": [[{"subnet": "10.88.0.0/16", "gateway": "10.88.0.1"}]], "routes": [{"dst": "0.0.0.0/0"}]}}
+     "ipam": {"type": "host-local", "ranges": [[{"subnet": "` + a.subnet + `", "gateway": "` + a.gateway + `"}]], "routes": [{"dst": "` + a.all + `"}]}}
   ]
 }
 `,

@@ -76,7 +76,7 @@ func Start(bin string, images ...string) (*Node, error) {
 	if err := n.StartContainerd(images...); err != nil {
 		return n, err
 	}
-	if err := n.startKubelet("--node-ip", "127.0.0.1"); err != nil {
+	if err := n.startKubelet("--node-ip", addressesOf().node); err != nil {
 		return n, err
 	}
 	go n.observe()

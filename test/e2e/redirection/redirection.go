@@ -51,3 +51,9 @@ func (m Mesh) Rules(excluded ...string) (string, error) {
 	err = t.Execute(&b, excluded)
 	return b.String(), err
 }
+
+// IPv6Rules returns the same rules in the form of ip6tables-restore.
+func (m Mesh) IPv6Rules(excluded ...string) (string, error) {
+	rules, err := m.Rules(excluded...)
+	return strings.NewReplacer("127.0.0.1/32", "::1/128", "127.0.0.6/32", "::6/128").Replace(rules), err
+}
