@@ -164,7 +164,7 @@ func TestWhatIstioIsInstalledWithStatesFacts(t *testing.T) {
 		return object("helm.cattle.io/v1", "HelmChart", "mesh", "{chart: oci://x/istiod"+spec+"}")
 	}
 	kustomize := func(chart string) string {
-		return "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nhelmCharts:\n- {name: base}\n- {name: istiod, version: 1.26.1" + chart + "}\n"
+		return "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nhelmCharts:\n- {name: base}\n- {name: istiod, repo: https://example.com, version: 1.26.1" + chart + "}\n"
 	}
 	istioctl := func(spec string) string {
 		return object("install.istio.io/v1alpha1", "IstioOperator", "mesh", "{"+spec+"}")

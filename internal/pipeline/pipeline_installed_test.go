@@ -28,6 +28,9 @@ func installations(rnd *rand.Rand) string {
 			pick("1.24.0", "1.31.0") + "\n        env: [{name: ENABLE_NATIVE_SIDECARS, value: '" + pick("true", "false", "auto") + "'}]\n",
 		"apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: istiod, namespace: istio-system}\nspec:\n  chart: {spec: {chart: istiod, version: " + pick("1.24.0", "1.31.0") + "}}\n" +
 			"  values: {sidecarInjectorWebhook: {rewriteAppHTTPProbe: " + pick("true", "false") + "}, revision: '" + strings.TrimPrefix(revision, "-") + "'}\n",
+		"apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: mesh}\nspec: {source: {chart: " + pick("kuma", "consul", "linkerd-control-plane", "osm") + ", targetRevision: " + pick("2.12.0", "2.14.3") + ", helm: {valuesObject: {" +
+			"controlPlane: {envVars: {KUMA_RUNTIME_KUBERNETES_APPLICATION_PROBE_PROXY_PORT: " + pick("0", "9001") + "}}, connectInject: {transparentProxy: {defaultOverwriteProbes: " + pick("true", "false") + "}}, " +
+			"proxy: {defaultInboundPolicy: " + pick("deny", "all-authenticated") + "}, osm: {inboundPortExclusionList: [8080]}}}}}\n",
 		"apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata: {name: hooks" + revision + ", labels: {istio.io/rev: " + label + "}}\nwebhooks:\n- name: x.sidecar-injector.istio.io\n  namespaceSelector: {" +
 			pick("", "matchLabels: {istio-injection: enabled}", "matchLabels: {a: b}") + "}\n",
 		"apiVersion: v1\nkind: Pod\nmetadata:\n  name: seen-0\n  namespace: " + pick("shop", "pay") + "\n  creationTimestamp: '2026-11-29T01:00:00Z'\n  annotations: {rewrite-probes.io/rewrite: 'false', sidecar.istio.io/status: '{\"revision\": \"" + label + "\"}'}\n" +
@@ -51,7 +54,7 @@ func TestAnInstallationChangesNothingThatIsWritten(t *testing.T) {
 		pick := drawer{rnd}.pick
 		c := config.Default()
 		c.Spec.AnsweredBy = pick("auto", "auto", "probe-proxy", "app")
-		c.Spec.Mesh = pick("auto", "auto", "istio")
+		c.Spec.Mesh = pick("auto", "auto", "istio", "istio", "kuma", "consul", "linkerd", "osm")
 		installed := installations(rnd)
 		if installed == "---\n" {
 			continue

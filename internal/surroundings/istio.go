@@ -191,13 +191,20 @@ func nativeByVersion(version string) (native certain.Certainty, auto bool) {
 // MinorOf returns the minor number of a version 1.MINOR, of Kubernetes or Istio, also if more follows as in the tag of an
 // image. A build of Istio's developers is 1.0.
 func MinorOf(version string) (minor int, known bool) {
-	rest, isOne := strings.CutPrefix(strings.TrimPrefix(version, "v"), "1.")
+	major, minor, known := releaseOf(version)
+	return minor, known && major == 1
+}
+
+// releaseOf returns the first two numbers of a version, also if more follows.
+func releaseOf(version string) (major, minor int, known bool) {
+	first, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
 	end := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
 	if end < 0 {
 		end = len(rest)
 	}
-	minor, err := strconv.Atoi(rest[:end])
-	return minor, isOne && err == nil
+	major, err := strconv.Atoi(first)
+	minor, inMinor := strconv.Atoi(rest[:end])
+	return major, minor, err == nil && inMinor == nil
 }
 
 // A node says whether native sidecars can run on it.
@@ -301,8 +308,14 @@ func planes(s *Surroundings, where lie) (all []*plane) {
 		all = append(all, &d.plane)
 	}
 	for _, d := range istioDesireds.in(s, where) {
-		d.plane.Object = &d.Object
+		d.plane.Object, d.plane.kind = &d.Object, d.Object.Kind
 		all = append(all, &d.plane)
+	}
+	for _, d := range releases.in(s, where) {
+		for _, p := range d.planes {
+			p.Object, p.kind = &d.Object, d.Object.Kind
+			all = append(all, &p)
+		}
 	}
 	return all
 }

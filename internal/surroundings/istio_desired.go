@@ -1,71 +1,52 @@
 package surroundings
 
 import (
-	"path"
 	"slices"
-	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
-	"github.com/rewrite-probes/rewrite-probes/internal/pod"
-	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
 )
 
-// An istioDesired is an object that makes another program install Istio's chart istiod with some values: Flux, Argo CD,
-// the Helm controller of k3s, kustomize, istioctl or the Sail operator.
+// An istioDesired is an object that makes istioctl or an operator install Istio: an IstioOperator, an Istio of the Sail
+// operator, or a ServiceMeshControlPlane.
 type istioDesired struct {
 	Object
-	Spec       field.Map   `json:"spec"`
-	HelmCharts []field.Map `json:"helmCharts"` // of a Kustomization
-	Status     field.Map   `json:"status"`
-	plane      plane
+	Spec   field.Map `json:"spec"`
+	Status field.Map `json:"status"`
+	plane  plane
 }
-
-// A chartUse is what an object says of the chart.
-type chartUse struct {
-	values   field.Map
-	version  string
-	revision string
-	// isOpen is set if other files may set what the values lack.
-	isOpen bool
-}
-
-const istiodChart = "istiod"
 
 func (d *istioDesired) complete() bool {
 	var u chartUse
-	ok := false
+	ok := true
 	switch d.Object.Kind {
-	case "HelmRelease":
-		u, ok = d.ofFlux()
-	case "Application":
-		u, ok = d.ofArgoCD()
-	case "ApplicationSet":
-		d.Spec, _ = dig(d.Spec, "template", "spec").(field.Map)
-		u, ok = d.ofArgoCD()
-	case "HelmChart":
-		u, ok = d.ofK3s()
-	case "HelmChartConfig":
-		u, _ = d.ofK3s()
-		u.isOpen, ok = true, strings.Contains(d.Name, istiodChart) && len(u.values) > 0
 	case "ServiceMeshControlPlane":
-		u, ok = d.ofMaistra(), true
-	case "Kustomization":
-		u, ok = d.ofKustomize()
+		u = d.ofMaistra()
 	case "IstioOperator":
-		u, ok = d.ofIstioctl(), true
+		u = d.ofIstioctl()
 	case "Istio":
 		u, ok = d.ofSail()
 	}
-	if !ok || textOf(dig(u.values, "profile")) == "remote" {
+	if !ok {
 		return false
 	}
-	d.plane = plane{Object: &d.Object, kind: d.Object.Kind, revision: revisionOf(u.revision)}
-	if u.revision == "" {
-		d.plane.revision = revisionOf(textOf(dig(u.values, "revision")))
+	u.chart = istiodChart
+	d.plane, ok = u.plane()
+	return ok
+}
+
+// plane returns what the values of the chart istiod state; ok is false for another chart, and if the control plane is
+// elsewhere.
+func (u *chartUse) plane() (p plane, ok bool) {
+	if u.chart != istiodChart || textOf(dig(u.values, "profile")) == "remote" {
+		return p, false
 	}
-	d.plane.readChart(&u)
-	return true
+	p.revision = revisionOf(u.revision)
+	if u.revision == "" {
+		p.revision = revisionOf(textOf(dig(u.values, "revision")))
+	}
+	p.readChart(u)
+	return p, true
 }
 
 // readChart reads values of the chart: what they lack has the chart's default, if nothing else may set it.
@@ -96,75 +77,6 @@ func (p *plane) readChart(u *chartUse) {
 		p.meshHold = certain.Maybe
 	}
 	p.uncaptured, p.sendsTo, p.root = 0, 0, ""
-}
-
-// isVersion reports whether a version is one, and no range.
-func isVersion(s string) bool { return strings.Trim(s, "v0123456789.x") == "" }
-
-// isIstiod reports whether a chart's name or address is that of istiod.
-func isIstiod(chart field.Value) bool { return path.Base(textOf(chart)) == istiodChart }
-
-// ofFlux reads a HelmRelease: spec.valuesFrom, and over it spec.values. One without a chart may be a patch of another.
-func (d *istioDesired) ofFlux() (u chartUse, ok bool) {
-	u.values, _ = dig(d.Spec, "values").(field.Map)
-	u.version = textOf(dig(d.Spec, "chart", "spec", "version"))
-	chart, ref := dig(d.Spec, "chart", "spec", "chart"), dig(d.Spec, "chartRef", "name")
-	u.isOpen = chart == nil || dig(d.Spec, "valuesFrom") != nil || dig(d.Spec, "postRenderers") != nil
-	isPatch := chart == nil && ref == nil && strings.Contains(d.Name, istiodChart) && len(u.values) > 0
-	return u, isIstiod(chart) || isIstiod(ref) || isPatch
-}
-
-// ofArgoCD reads an Application: valueFiles, values, valuesObject, parameters, of which the last counts.
-func (d *istioDesired) ofArgoCD() (u chartUse, ok bool) {
-	sources, _ := dig(d.Spec, "sources").(field.List)
-	for _, s := range append(field.List{dig(d.Spec, "source")}, sources...) {
-		source, _ := s.(field.Map)
-		if source == nil || !isIstiod(dig(source, "chart")) {
-			continue
-		}
-		u.version = textOf(dig(source, "targetRevision"))
-		u.isOpen = dig(source, "helm", "valueFiles") != nil || dig(source, "helm", "fileParameters") != nil
-		if u.values, ok = dig(source, "helm", "valuesObject").(field.Map); !ok {
-			u.values, ok = mappingOf(dig(source, "helm", "values"))
-			u.isOpen = u.isOpen || !ok
-		}
-		parameters, _ := dig(source, "helm", "parameters").(field.List)
-		for _, p := range parameters {
-			p, _ := p.(field.Map)
-			u.set(textOf(dig(p, "name")), dig(p, "value"))
-		}
-		return u, true
-	}
-	return u, false
-}
-
-// ofK3s reads a HelmChart: valuesContent, and over it set.
-func (d *istioDesired) ofK3s() (u chartUse, ok bool) {
-	u.version = textOf(dig(d.Spec, "version"))
-	u.values, ok = mappingOf(dig(d.Spec, "valuesContent"))
-	u.isOpen = !ok || dig(d.Spec, "valuesSecrets") != nil
-	set, _ := dig(d.Spec, "set").(field.Map)
-	for _, e := range set {
-		u.set(e.Key, e.Value)
-	}
-	return u, isIstiod(dig(d.Spec, "chart"))
-}
-
-// ofKustomize reads a Kustomization: files of values, and over them valuesInline, unless valuesMerge says otherwise.
-func (d *istioDesired) ofKustomize() (u chartUse, ok bool) {
-	for _, c := range d.HelmCharts {
-		if !isIstiod(dig(c, "name")) {
-			continue
-		}
-		u.version = textOf(dig(c, "version"))
-		u.values, _ = dig(c, "valuesInline").(field.Map)
-		u.isOpen = dig(c, "valuesFile") != nil || dig(c, "additionalValuesFiles") != nil
-		if merge := textOf(dig(c, "valuesMerge")); u.isOpen && merge != "" && merge != "override" {
-			u.values = nil
-		}
-		return u, true
-	}
-	return u, false
 }
 
 // ofIstioctl reads an IstioOperator.
@@ -209,36 +121,4 @@ func (d *istioDesired) ofMaistra() (u chartUse) {
 	}
 	u.set("sidecarInjectorWebhook.rewriteAppHTTPProbe", rewrites)
 	return u
-}
-
-// mappingOf returns the mapping in a text; ok is false if there is a text and it has none that is known.
-func mappingOf(v field.Value) (m field.Map, ok bool) {
-	text := textOf(v)
-	if pod.IsVariable(text) {
-		return nil, false
-	}
-	m, err := yaml.MappingIn(text)
-	return m, err == nil
-}
-
-// set sets a value by its path, as `helm --set` does.
-func (u *chartUse) set(name string, v field.Value) {
-	keys := strings.Split(name, ".")
-	for _, key := range slices.Backward(keys[1:]) {
-		v = field.Map{{Key: key, Value: v}}
-	}
-	u.values = withEntry(u.values, keys[0], v)
-}
-
-// withEntry returns a mapping with one more entry: of two mappings under the same key, both.
-func withEntry(m field.Map, key string, v field.Value) field.Map {
-	old, _ := last(m, key)
-	a, isMap := old.(field.Map)
-	if b, both := v.(field.Map); both && isMap {
-		for _, e := range b {
-			a = withEntry(a, e.Key, e.Value)
-		}
-		v = a
-	}
-	return append(slices.Clone(m), field.Entry{Key: key, Value: v})
 }

@@ -40,10 +40,10 @@ var (
 	istioConfigs           = kind[istioConfig](Anywhere, "ConfigMap").from("data").named("istio", "istio-*")
 	istiods                = kind[istiod](Anywhere, "Deployment.apps").named("istiod", "istiod-*")
 	istioHooks             = kind[istioWebhooks](Anywhere, "MutatingWebhookConfiguration.admissionregistration.k8s.io").from()
-	istioDesireds          = kind[istioDesired](Anywhere,
-		"HelmRelease.helm.toolkit.fluxcd.io", "Application.argoproj.io", "ApplicationSet.argoproj.io",
-		"HelmChart.helm.cattle.io", "HelmChartConfig.helm.cattle.io", "ServiceMeshControlPlane.maistra.io",
-		"Kustomization.kustomize.config.k8s.io", "IstioOperator.install.istio.io", "Istio.sailoperator.io").from().inFiles()
+	istioDesireds          = kind[istioDesired](Anywhere, "ServiceMeshControlPlane.maistra.io",
+		"IstioOperator.install.istio.io", "Istio.sailoperator.io").from().inFiles()
+	releases = kind[release](Anywhere, "HelmRelease.helm.toolkit.fluxcd.io", "Application.argoproj.io", "ApplicationSet.argoproj.io",
+		"HelmChart.helm.cattle.io", "HelmChartConfig.helm.cattle.io", "Kustomization.kustomize.config.k8s.io").from().inFiles()
 	istioWitnesses = kind[witness](OfNamespace, "Pod").from().mentioning(InjectedMark)
 	// The workloads that are no witnesses' makers: a cluster's are read anyhow, if there is to be something to say of them.
 	injectedTemplates = kind[injectedTemplate](Anywhere,

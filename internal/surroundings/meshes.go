@@ -3,7 +3,6 @@ package surroundings
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
@@ -131,16 +130,29 @@ func Linkerd(s *Surroundings, annotation string) Setting {
 	}
 	path := paths[annotation]
 	for _, c := range meshConfigMaps.near(s) {
-		v := dig(c.read, path...)
-		text := textOf(v)
-		if n, isNumber := v.(int); isNumber {
-			text = strconv.Itoa(n)
-		}
-		if c.Name == "linkerd-config" && v != nil && len(all) == 0 && !pod.IsVariable(text) {
+		if text, known := scalarOf(dig(c.read, path...)); c.Name == "linkerd-config" && known && len(all) == 0 {
 			all = append(all, Setting{text, c.words("ConfigMap")})
 		}
 	}
+	if isInstalled(s, "linkerd-destination", "linkerd-config") {
+		return settingOf(all)
+	}
+	for u, at := range chartsOf(s, linkerdChart) {
+		if text, known := scalarOf(dig(u.values, path...)); known {
+			all = append(all, Setting{text, at})
+		}
+	}
 	return settingOf(all)
+}
+
+// isInstalled reports whether an object is near that a mesh's chart makes, by the end of its name: it shows what the
+// values of a release have become.
+func isInstalled(s *Surroundings, names ...string) bool {
+	isOne := func(o *Object) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(o.Name, name) })
+	}
+	return slices.ContainsFunc(meshControls.near(s), func(d meshControl) bool { return isOne(&d.Object) }) ||
+		slices.ContainsFunc(meshConfigMaps.near(s), func(c meshConfigMap) bool { return isOne(&c.Object) })
 }
 
 // A Kuma is what the objects of Kuma's installation state.
@@ -150,18 +162,100 @@ type Kuma struct {
 	MTLS Stated
 }
 
+// Env vars of Kuma's control plane.
+const (
+	kumaPort    = "KUMA_RUNTIME_KUBERNETES_APPLICATION_PROBE_PROXY_PORT"
+	kumaVirtual = "KUMA_RUNTIME_KUBERNETES_VIRTUAL_PROBES_ENABLED"
+	kumaNative  = "KUMA_EXPERIMENTAL_SIDECAR_CONTAINERS"
+)
+
+// isPort reports whether a text is a port, and not the 0 that turns something off.
+func isPort(s string) certain.Certainty { return certain.Of(strings.Trim(s, "0") != "") }
+
+// A kumaValues has the values of Kuma's chart (deployments/charts/kuma).
+type kumaValues struct {
+	values, control field.Map // all, and those of the control plane
+	config          field.Map // its file
+	isOpen          bool      // other values may set an env var of the control plane
+}
+
+func kumaValuesOf(u *chartUse) (x kumaValues) {
+	x.values, x.isOpen = u.values, u.isOpen
+	if u.chart == kongChart {
+		x.values, x.isOpen = lastOf[field.Map](u.values, kumaChart), true
+	}
+	x.control = lastOf[field.Map](x.values, "controlPlane")
+	known := false
+	x.config, known = mappingOf(dig(x.control, "config"))
+	x.isOpen = x.isOpen || !known || dig(x.control, "envVarEntries") != nil || dig(x.control, "secrets") != nil
+	return x
+}
+
+// fact returns what an env var says, which wins, else what the other values do.
+func (x *kumaValues) fact(env string, of func(string) certain.Certainty, other certain.Certainty) certain.Certainty {
+	v, set := last(lastOf[field.Map](x.control, "envVars"), env)
+	text, known := scalarOf(v)
+	switch {
+	case known:
+		return of(text)
+	case set, x.isOpen:
+		return certain.Maybe
+	}
+	return other
+}
+
+// readChart reads what a release of Kuma's chart states. A control plane for other zones or for virtual machines injects
+// no pods.
+func (k *Kuma) readChart(u *chartUse, at string) {
+	x := kumaValuesOf(u)
+	if textOf(dig(x.control, "mode")) == "global" || textOf(dig(x.control, "environment")) == "universal" {
+		return
+	}
+	byDefault := kumaDefaults(u.version)
+	if port, isSet := dig(x.config, "runtime", "kubernetes", "applicationProbeProxyPort").(int); isSet {
+		byDefault.Rewrites.Is = certain.Of(port != 0)
+	}
+	sidecars := dig(x.values, "experimental", "sidecarContainers")
+	if len(x.config) > 0 || sidecars != nil {
+		byDefault.Virtual.Is, byDefault.Native.Is = certain.Maybe, certain.Maybe
+	}
+	if sidecars == true || sidecars == "true" {
+		byDefault.Native.Is = certain.Always
+	}
+	k.Rewrites.add(x.fact(kumaPort, isPort, byDefault.Rewrites.Is), at)
+	k.Virtual.add(x.fact(kumaVirtual, switchIn, byDefault.Virtual.Is), at)
+	k.Native.add(x.fact(kumaNative, switchIn, byDefault.Native.Is), at)
+}
+
+func switchIn(text string) certain.Certainty { return boolOf(text) }
+
+// kumaDefaults returns the defaults of a version of Kuma.
+func kumaDefaults(version string) (k Kuma) {
+	major, minor, known := releaseOf(version)
+	if !known || major != 2 || !isVersion(version) {
+		return k
+	}
+	if minor >= 9 {
+		k.Rewrites.Is = certain.Always
+	}
+	if minor < 13 {
+		k.Virtual.Is = certain.Always
+	}
+	k.Native.Is = certain.Of(minor >= 14)
+	return k
+}
+
 // KumaOf returns what is stated for the pods of a mesh.
 func KumaOf(s *Surroundings, mesh string) (k Kuma) {
-	const port, virtual = "KUMA_RUNTIME_KUBERNETES_APPLICATION_PROBE_PROXY_PORT", "KUMA_RUNTIME_KUBERNETES_VIRTUAL_PROBES_ENABLED"
 	for _, d := range meshControls.near(s) {
 		at := d.words("Deployment")
-		if v, set := d.env(port); set {
-			k.Rewrites.add(certain.Of(strings.Trim(v, "0") != ""), at)
+		if v, set := d.env(kumaPort); set {
+			k.Rewrites.add(isPort(v), at)
 		}
-		if v, set := d.env(virtual); set {
+		if v, set := d.env(kumaVirtual); set {
 			k.Virtual.add(boolOf(v), at)
 		}
-		if v, set := d.env("KUMA_EXPERIMENTAL_SIDECAR_CONTAINERS"); set {
+		if v, set := d.env(kumaNative); set {
 			k.Native.add(boolOf(v), at)
 		}
 	}
@@ -169,6 +263,11 @@ func KumaOf(s *Surroundings, mesh string) (k Kuma) {
 		v := dig(c.read, "runtime", "kubernetes", "applicationProbeProxyPort")
 		if n, isNumber := v.(int); isNumber && k.Rewrites.At == "" { // the env var wins
 			k.Rewrites.add(certain.Of(n != 0), c.words("ConfigMap"))
+		}
+	}
+	if !isInstalled(s, "kuma-control-plane", "kuma-control-plane-config") {
+		for u, at := range chartsOf(s, kumaChart, kongChart) {
+			k.readChart(u, at)
 		}
 	}
 	for _, m := range kumaMeshes.near(s) {
@@ -189,6 +288,20 @@ type Consul struct {
 	Permissive Stated
 }
 
+// readChart reads the values of Consul's chart (charts/consul), whose defaults are true.
+func (c *Consul) readChart(u *chartUse, at string) {
+	inject := lastOf[field.Map](u.values, "connectInject")
+	if on, isBool := dig(inject, "enabled").(bool); isBool && !on {
+		return
+	}
+	byDefault := certain.Always
+	if u.isOpen {
+		byDefault = certain.Maybe
+	}
+	c.Transparent.add(switchOf(dig(inject, "transparentProxy", "defaultEnabled"), byDefault), at)
+	c.Overwrites.add(switchOf(dig(inject, "transparentProxy", "defaultOverwriteProbes"), byDefault), at)
+}
+
 // ConsulOf returns what is stated for all pods.
 func ConsulOf(s *Surroundings) (c Consul) {
 	for _, d := range meshControls.near(s) {
@@ -198,6 +311,11 @@ func ConsulOf(s *Surroundings) (c Consul) {
 		}
 		if v, set := d.flag("default-enable-transparent-proxy"); set {
 			c.Transparent.add(boolOf(v), at)
+		}
+	}
+	if !isInstalled(s, consulInjector) {
+		for u, at := range chartsOf(s, consulChart) {
+			c.readChart(u, at)
 		}
 	}
 	for _, d := range consulDefaultses.near(s) {
@@ -211,11 +329,22 @@ func ConsulOf(s *Surroundings) (c Consul) {
 	return c
 }
 
-// OSMExcludes returns the ports that Open Service Mesh captures in no pod, and who says so.
+// OSMExcludes returns the ports that Open Service Mesh captures in no pod, and who says so. The values of its chart make
+// the MeshConfig once, so they count only where that is not known.
 func OSMExcludes(s *Surroundings, port int) (at string, excludes bool) {
-	for _, c := range osmConfigs.near(s) {
+	configs := osmConfigs.near(s)
+	for _, c := range configs {
 		if slices.Contains(c.Traffic.Excluded, port) {
 			return c.words("MeshConfig"), true
+		}
+	}
+	if len(configs) > 0 {
+		return "", false
+	}
+	for u, at := range chartsOf(s, osmChart) {
+		list, _ := dig(u.values, "osm", "inboundPortExclusionList").(field.List)
+		if slices.Contains(list, field.Value(port)) {
+			return at, true
 		}
 	}
 	return "", false
