@@ -90,10 +90,7 @@ func meet(all []Requirement, look func(string) (string, certain.Certainty)) cert
 
 // admits reports whether the rule lets in an address that no pod has, to a port of pods.
 func (r *NetworkRule) admits(from netip.Addr, pods *Pods, port int) bool {
-	within := func(cidr string) bool {
-		block, err := netip.ParsePrefix(cidr)
-		return err == nil && block.Contains(from)
-	}
+	within := func(cidr string) bool { return contains(cidr, from) }
 	isPeer := func(p NetworkPeer) bool {
 		return p.IPBlock != nil &&
 			within(p.IPBlock.CIDR) &&
@@ -119,6 +116,16 @@ func (p *NetworkPort) has(pods *Pods, port int) bool {
 	}
 	return p.Port.Int <= int64(port) &&
 		int64(port) <= max(p.Port.Int, p.EndPort)
+}
+
+// contains reports whether a network has an address. Cilium and Calico take a single address for one; for an ipBlock, the API
+// server refuses that.
+func contains(network string, a netip.Addr) bool {
+	if single, err := netip.ParseAddr(network); err == nil {
+		return single == a
+	}
+	prefix, err := netip.ParsePrefix(network)
+	return err == nil && prefix.Contains(a)
 }
 
 // gate returns what the policy does to connections from an address that no pod has.

@@ -208,12 +208,3 @@ func lookNamespace(s *Surroundings, pods *Pods, key string) (string, certain.Cer
 	}
 	return value, certain.Of(set)
 }
-
-// contains reports whether a network, or an address, has an address.
-func contains(network string, a netip.Addr) bool {
-	if single, err := netip.ParseAddr(network); err == nil {
-		return single == a
-	}
-	prefix, err := netip.ParsePrefix(network)
-	return err == nil && prefix.Contains(a)
-}
