@@ -70,7 +70,7 @@ func (o *Object) Apply(edits []field.Edit) error {
 
 // rewrite makes edits in the text of the object with a tree. The whole edited text is in the stream's scratch.
 func rewrite(o *Object, t *yaml.Tree, edits []field.Edit) ([]splice, []Notice, error) {
-	if err := canBeEdited(o); err != nil {
+	if err := canBeEdited(o, t); err != nil {
 		return nil, nil, err
 	}
 	s := o.stream
@@ -102,8 +102,8 @@ func (o *Object) Preview(edits []field.Edit) (field.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = oddlyBroken(o); err != nil && len(edits) > 0 {
-		return nil, err
+	if t.ReadOnly.Why == yaml.FoldedByYAML && len(edits) > 0 {
+		return nil, tooUnusual(o, t)
 	}
 	root, err := o.stream.scratch.original.overlay(t, edits)
 	if err != nil {
@@ -185,7 +185,7 @@ func tooUnusual(o *Object, t *yaml.Tree) error {
 }
 
 // canBeEdited returns an error if the object is written in a form that is only read.
-func canBeEdited(o *Object) error {
+func canBeEdited(o *Object, t *yaml.Tree) error {
 	switch s := o.stream; {
 	case s.shared[o] != "":
 		return o.error(
@@ -195,18 +195,10 @@ func canBeEdited(o *Object) error {
 		)
 	case o.isPair:
 		return o.error(nil, o.Line(), errors.New("cannot be edited: an item without braces in a list in brackets is only read; put it in braces"))
+	case t.ReadOnly.Why == yaml.FoldedByYAML:
+		return tooUnusual(o, t)
 	}
-	return oddlyBroken(o)
-}
-
-// oddlyBroken returns an error if the object has a line break that the tree of its text does not have.
-func oddlyBroken(o *Object) error {
-	at := o.stream.text.OddBreak(o.start, o.end)
-	if at < 0 {
-		return nil
-	}
-	return o.error(nil, o.stream.line(at),
-		errors.New("must be edited, and has a line break here that is neither LF nor CRLF: write it as \\n, \\N, \\L or \\P in double quotes"))
+	return nil
 }
 
 // lineBreak returns what the first line of a text ends with, CRLF or LF. If that is empty, or there

@@ -35,7 +35,7 @@ func lineOfComment(o *Object, prefix string, accept func(before, comment []byte)
 	if i, _ := slices.BinarySearchFunc(s.objects, o, byStart); i > 0 {
 		start = s.objects[i-1].end
 	}
-	text := s.in[start:o.end]
+	text := s.text.Bytes[start:o.end]
 	if !bytes.Contains(text, []byte(prefix)) {
 		return 0
 	}

@@ -84,10 +84,19 @@ func withoutAddedEnd(s *Stream, text []byte) []byte {
 	return shorter
 }
 
+// lastFeed returns the line feed that the stream needs behind its last line so that all tools see the document behind it:
+// kubectl takes documents apart at no other line break.
+func lastFeed(s *Stream) string {
+	if bytes.HasSuffix(s.in, []byte("\n")) {
+		return ""
+	}
+	return s.eol
+}
+
 // separator returns what ends the document before the stream.
 func (s *Stream) separator() string {
 	switch start, ok := s.text.NextDocument(s.text.Start); {
-	case yaml.IsMarker(s.in, s.text.Start):
+	case yaml.IsMarker(s.text.Bytes, s.text.Start):
 		return ""
 	case ok && s.in[start] == '%':
 		return "..." + s.eol // or the directive would be text of that document
@@ -98,7 +107,7 @@ func (s *Stream) separator() string {
 // composedSize returns an upper bound of the size of the stream with its
 // changes made.
 func (s *Stream) composedSize() int {
-	size := len(s.in) + len("---\r\n")
+	size := len(s.in) + len("\r\n---\r\n")
 	for _, c := range s.changes {
 		size += len(c.text)
 	}
@@ -121,7 +130,7 @@ func send(to sink, streams []*Stream) error {
 		start := 0
 		if i > 0 {
 			start = s.text.Start
-			to.between(s, s.separator(), nil)
+			to.between(s, lastFeed(streams[i-1])+s.separator(), nil)
 		}
 		if err := s.send(to, start); err != nil {
 			return err

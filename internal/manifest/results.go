@@ -155,8 +155,8 @@ func (s *Stream) resultsObject() *Object {
 		o.replaceWith([]byte(text))
 	case r.root.Style == yaml.Flow:
 		o.replaceWith([]byte("{" + string(s.in[r.key:r.end]) + " }"))
-	case s.in[r.end-1] != '\n':
-		o.end = yaml.LineEnd(s.in, r.end) + 1
+	case s.text.Bytes[r.end-1] != '\n':
+		o.end = yaml.LineEnd(s.text.Bytes, r.end) + 1
 	}
 	return o
 }

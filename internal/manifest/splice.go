@@ -50,12 +50,12 @@ func (s *splicer) rewrite(root *editNode, check *yaml.Parser) (changes []splice,
 	}
 	for n, text := range why {
 		v := &s.t.Nodes[n]
-		first := lineIn(s.t.Text, int(v.Start))
-		last := lineIn(s.t.Text, int(v.End))
+		first := lineIn(s.t.In, int(v.Start))
+		last := lineIn(s.t.In, int(v.End))
 		notices = append(notices, Notice{first, last, text})
 	}
 	slices.SortFunc(notices, Notice.compare)
-	s.mem.text = applySplices(s.mem.text[:0], s.t.Text, s.mem.out)
+	s.mem.text = applySplices(s.mem.text[:0], s.t.In, s.mem.out)
 	ok = check.Parse(s.mem.text, s.t.Col) &&
 		check.ReadOnly.Why != yaml.NotKey
 	return s.mem.out, notices, ok && root.isIn(&check.Tree, 1, s.t)
@@ -128,13 +128,9 @@ func (s *splicer) lineStart(at int) int {
 }
 
 // eol returns the end of the line that contains the offset: the offset of its
-// CRLF or LF.
+// line break.
 func (s *splicer) eol(at int) int {
-	end := yaml.LineEnd(s.t.Text, at)
-	if end > at && s.t.Text[end-1] == '\r' {
-		return end - 1
-	}
-	return end
+	return max(at, yaml.BreakBefore(s.t.Text, yaml.LineEnd(s.t.Text, at)))
 }
 
 // next returns the start of the line behind the one that contains the offset.

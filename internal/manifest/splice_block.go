@@ -117,7 +117,7 @@ func keepsLines(t *yaml.Tree, v *yaml.Node, val field.Value) (have string, ok bo
 	if !isString || !isLiteral(strings.TrimSuffix(want, "\n")+"\n") {
 		return have, false
 	}
-	have = yaml.ScalarText(t.Text[v.Start:v.End], int(v.Col))
+	have = yaml.ScalarOf(t, v)
 	return have, strings.HasSuffix(have, "\n") == strings.HasSuffix(want, "\n")
 }
 

@@ -144,7 +144,7 @@ func (s *Stream) documents() error {
 // put behind any line.
 func (s *Stream) endLastLine() {
 	s.eol = lineBreak(s.in, "\n")
-	if n := len(s.in); !bytes.HasSuffix(s.in, []byte("\n")) {
+	if n := len(s.in); !yaml.EndsLine(s.in) {
 		s.in = append(s.in[:n:n], s.eol...)
 		s.addedEnd = len(s.eol)
 	}

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"iter"
 	"slices"
 	"strings"
 
@@ -156,12 +157,12 @@ func (p *entryText) entry(gone bool) (text, above, below string) {
 		between := p.t.Text[p.t.EndBefore(p.parent, p.n):key]
 		lines := bytes.Count(between, []byte("\n"))
 		above = strings.Repeat("\n", max(lines-1, 0))
-		lineBreak := string(p.t.Text[end:p.splicer.next(end)])
-		if lineBreak != "" && lineBreak != p.splicer.l.eol {
-			below = "\r"
-		}
+		below = markOf(string(p.t.In[end:p.splicer.next(end)]), p.splicer.l.eol)
 	}
-	return outdented(p.t.Text[key:end], key-p.lineStart(key)), above, below
+	if text = string(p.t.In[key:end]); p.inFlow { // one of several lines is not kept
+		return text, "", ""
+	}
+	return outdented(text, key-p.lineStart(key)), above, below
 }
 
 // isUsual reports whether the text of an entry is what a new entry gets.
@@ -186,7 +187,7 @@ func (p *entryText) comesBack(instead field.Value) bool {
 		return false
 	}
 	if have, ok := keepsLines(p.t, &p.Node, instead); ok {
-		lines := p.t.Text[p.eol(int(p.Start)):p.End]
+		lines := p.t.In[p.eol(int(p.Start)):p.End]
 		return p.linesOf(&p.Node, have) == string(lines)
 	}
 	text := ""
@@ -199,28 +200,68 @@ func (p *entryText) comesBack(instead field.Value) bool {
 		}
 		old = yaml.StyleOf(text)
 	}
-	return text == string(p.t.Text[p.Start:p.End])
+	return text == string(p.t.In[p.Start:p.End])
 }
 
-// outdented returns a text with its lines after the first col columns further left.
-func outdented(text []byte, col int) string {
-	lines := strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
-	for i, line := range lines[1:] {
-		rest := strings.TrimLeft(line, " ")
-		lines[1+i] = line[min(col, len(line)-len(rest)):]
+// outdented returns a text with its lines after the first col columns further left. Its CRLF become LF.
+func outdented(text string, col int) string {
+	var out strings.Builder
+	for line, end := range textLines(text) {
+		if out.Len() > 0 {
+			rest := strings.TrimLeft(line, " ")
+			line = line[min(col, len(line)-len(rest)):]
+		}
+		out.WriteString(line)
+		out.WriteString(end)
 	}
-	return strings.Join(lines, "\n")
+	return out.String()
 }
 
 // indented is the opposite of outdented.
 func (l *layout) indented(text string, col int) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines[1:] {
-		if line != "" {
-			lines[1+i] = spaces(col) + line
+	var out strings.Builder
+	for line, end := range textLines(text) {
+		if out.Len() > 0 && line != "" {
+			out.WriteString(spaces(col))
+		}
+		out.WriteString(line)
+		if end == "\n" {
+			end = l.eol
+		}
+		out.WriteString(end)
+	}
+	return out.String()
+}
+
+// textLines returns the lines of the text of an entry or a value, each with its line break. CRLF is LF. All other line breaks end the
+// lines of a block scalar alone: texts in quotes often have them in the middle of a line.
+func textLines(text string) iter.Seq2[string, string] {
+	return func(yield func(line, end string) bool) {
+		whole := ""
+		isBlock := false
+		for line, end := range yaml.Lines(text) {
+			if end == "\r\n" {
+				end = "\n"
+			}
+			whole += line
+			isBlock = isBlock || startsBlock(whole)
+			if !isBlock && end != "" && end != "\n" {
+				whole += end
+				continue
+			}
+			if !yield(whole, end) {
+				return
+			}
+			whole = ""
 		}
 	}
-	return strings.Join(lines, l.eol)
+}
+
+// startsBlock reports whether a line ends with the header of a block scalar.
+func startsBlock(line string) bool {
+	line, _, _ = strings.Cut(line, " #")
+	line = strings.TrimRight(strings.TrimRight(line, " \t"), "+-0123456789")
+	return strings.HasSuffix(line, " |") || strings.HasSuffix(line, " >")
 }
 
 // linesAbove returns how many lines that are empty or comments were above the entry
@@ -229,16 +270,28 @@ func (k *editNode) linesAbove() int {
 	return len(k.text) - len(strings.TrimLeft(k.text, "\n"))
 }
 
+// markOf returns what the text of an entry ends with if its line ended with a line break, and the object's lines end with eol.
+func markOf(lineBreak, eol string) string {
+	switch lineBreak {
+	case "", eol:
+		return ""
+	case "\n", "\r\n":
+		return "\r"
+	case "\r":
+		return "\r\r"
+	}
+	return lineBreak
+}
+
 // lineBreak returns what the entry's line ended with when its author wrote it, if the
 // object's lines end with eol.
 func (k *editNode) lineBreak(eol string) string {
-	switch {
-	case !strings.HasSuffix(k.text, "\r"):
-		return eol
-	case eol == "\n":
-		return "\r\n"
+	for _, end := range []string{"\r", "\n", "\r\n", "\u0085", "\u2028", "\u2029"} {
+		if mark := markOf(end, eol); mark != "" && strings.HasSuffix(k.text, mark) {
+			return end
+		}
 	}
-	return "\n"
+	return eol
 }
 
 // skipBlankAndComments returns the start of the line below as many lines as given at most, from the
@@ -258,7 +311,7 @@ func skipBlankAndComments(text []byte, at, lines int) int {
 // with the spaces in front; ok is false if that text is not known, or reads as something
 // else. A text with aliases is taken on trust: the result is read.
 func (k *editNode) asWritten(inFlow bool) (entry, value string, ok bool) {
-	entry = strings.TrimSuffix(strings.TrimLeft(k.text, "\n"), "\r")
+	entry = strings.TrimRight(strings.TrimLeft(k.text, "\n"), "\r\u0085\u2028\u2029")
 	if entry == "" || inFlow && strings.Contains(entry, "\n") {
 		return "", "", false
 	}

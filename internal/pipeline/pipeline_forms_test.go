@@ -2,8 +2,14 @@ package pipeline_test
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiserver "go.yaml.in/yaml/v2" // by way of sigs.k8s.io/yaml
 
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
@@ -166,5 +172,81 @@ func TestEveryCharacterComesBack(t *testing.T) {
 				t.Errorf("%U: restored it is\n%s\nit was\n%s", r, back, in)
 			}
 		}
+	}
+}
+
+// Line breaks of all kinds, at drawn places of a manifest, are read as the API server's parser reads them, and come back.
+func TestEveryLineBreakComesBack(t *testing.T) {
+	const form = `apiVersion: v1
+kind: Pod
+metadata:
+  name: p
+  annotations:
+    a: "note"
+spec:
+  containers:
+  - name: a
+    livenessProbe:
+      httpGet:
+        path: "/live"
+        port: 8080
+        httpHeaders:
+        - {name: X, value: 'head'}
+      periodSeconds: 5
+    readinessProbe: {httpGet: {path: /ready, port: 8080}, periodSeconds: 5}
+    startupProbe:
+      httpGet:
+        # comment
+        path: |-
+          /start
+          up
+        port: 8080
+      initialDelaySeconds: 2 # last
+    lifecycle:
+      preStop: {httpGet: {path: /stop, port: 8080}}
+`
+	kinds := []string{"\u2028", "\u2029", "\u0085", "\r", "\u2028 ", "\u2028\u2029", "\u2028        ", "\u2028          "}
+	places := regexp.MustCompile(`\n|[a-z]{2}["']|(/live|/start|/ready|/stop)`).FindAllStringIndex(form, -1)
+	lost := 0
+	for seed := range uint64(3000) {
+		r := rand.New(rand.NewPCG(seed, 2028))
+		in := form
+		for range 1 + r.IntN(3) {
+			at := places[r.IntN(len(places))]
+			if in[:at[1]] != form[:at[1]] {
+				continue // behind another one
+			}
+			end := kinds[r.IntN(len(kinds))]
+			if form[at[0]] != '\n' {
+				end = form[at[0]:at[0]+2] + end + strings.Repeat(" ", r.IntN(11)) + form[at[0]+2:at[1]]
+			}
+			in = form[:at[0]] + end + in[at[1]:]
+		}
+		var want any
+		if apiserver.Unmarshal([]byte(in), &want) != nil {
+			continue
+		}
+		s, rep := run(t, "in", []byte(in), pipeline.Rewrite)
+		if rep.Changed != 1 {
+			if !rep.Failed() {
+				continue
+			}
+			t.Fatalf("%q: %v", in, rep.Messages)
+		}
+		out := written(t, s)
+		s, _ = run(t, "in", out, pipeline.Restore)
+		back := string(written(t, s))
+		var got any
+		if err := apiserver.Unmarshal([]byte(back), &got); err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("%q\nis restored as\n%q\n%v\nby\n%q", in, back, err, out)
+		}
+		if back != in {
+			if lost++; lost < 5 {
+				t.Logf("%s", cmp.Diff(strings.SplitAfter(in, "\n"), strings.SplitAfter(back, "\n")))
+			}
+		}
+	}
+	if lost > 0 {
+		t.Errorf("%d texts are other bytes", lost)
 	}
 }

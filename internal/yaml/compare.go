@@ -65,9 +65,14 @@ func (t *Tree) Equal(n int32, u *Tree, m int32) bool {
 	return aPlain == bPlain && t.Str(n) == u.Str(m)
 }
 
-// textOf returns the text of a node's value.
+// textOf returns the text of a node's value, with what comes before a line feed behind it: the value of a block scalar may
+// end with that line break.
 func (t *Tree) textOf(v *Node) []byte {
-	return t.Text[v.Start:v.End]
+	end := int(v.End)
+	for end < len(t.Text) && isBreakMark(t.Text[end]) {
+		end++
+	}
+	return t.Text[v.Start:end]
 }
 
 func (v *Node) hasStyleOf(w *Node) bool {

@@ -136,7 +136,7 @@ func (x *Checked) rootStart(p int) (r rootStart, err error) {
 func (d *Documents) Read() (empty bool, err error) {
 	in := d.text.Bytes
 	t := &d.parser
-	t.reset(in, 0)
+	t.reset(in, d.text.in, 0)
 	root, err := d.text.rootStart(d.Start)
 	if err != nil {
 		return false, err
@@ -213,7 +213,7 @@ func (d *Documents) scalar(p, content int) (empty bool, err error) {
 // then starts at the offset at. If it has an alias of an anchor that is elsewhere, all of
 // its document is read.
 func (x *Checked) Parse(t *Parser, start, end, col int) (at int, ok bool) {
-	if t.Parse(x.Bytes[start:end], col) {
+	if parse(t, x.Bytes[start:end], x.in[start:end], col) {
 		return start, true
 	}
 	refused := t.Refused
@@ -222,7 +222,7 @@ func (x *Checked) Parse(t *Parser, start, end, col int) (at int, ok bool) {
 	if root, err := x.rootStart(at); err == nil {
 		at = root.at
 		if at < end &&
-			t.Parse(x.Bytes[at:end], at-root.line) {
+			parse(t, x.Bytes[at:end], x.in[at:end], at-root.line) {
 			for n := range t.Nodes {
 				if v := &t.Nodes[n]; n > 1 && at+int(v.Start) == start && v.Marks&IsMerged == 0 {
 					t.Nodes[1] = *v

@@ -199,7 +199,26 @@ func flowQuoted(t *Parser, p int) (end int, ok bool) {
 	if !t.isJSON && hasJSONEscape(t.Text[p:end]) {
 		return t.invalid(p, ofJSON)
 	}
+	if t.isJSON && isFoldedByYAML(t, p, end) {
+		t.readOnly(p, FoldedByYAML)
+	}
 	return end, true
+}
+
+// FoldedByYAML is the form of a text that two parsers read as two texts.
+const FoldedByYAML = "a line break in quotes that parsers of JSON keep and those of YAML fold"
+
+// isFoldedByYAML reports whether a text in quotes may be JSON, and has a line break that YAML reads as another text.
+// JSON has no LF and CR in texts, and no other line breaks.
+func isFoldedByYAML(t *Parser, start, end int) bool {
+	in := t.In[start:end]
+	text := t.Text[start:end]
+	key := t.Nodes[t.Nodes[1].Child].Key // the first of the root
+	return in[0] == '"' &&
+		t.Text[key] == '"' &&
+		hasBreak(text) &&
+		!bytes.ContainsAny(in, "\n\r") &&
+		!bytes.Equal(foldLines(text, Double), in)
 }
 
 // flowProperties reads the anchor and the tag at p, if there are any, of the node me, and
@@ -224,7 +243,7 @@ func hasBreak(b []byte) bool {
 func flowSpace(in []byte, p int) (int, bool) {
 	for p < len(in) {
 		switch in[p] {
-		case ' ', '\t', '\r':
+		case ' ', '\t', '\r', lineSeparator[0], paragraphSeparator[0]:
 			p++
 		case '\n':
 			p++

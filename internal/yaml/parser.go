@@ -19,12 +19,23 @@ type Parser struct {
 
 // Parse parses a text that starts in column col and reports whether the scanner
 // accepts it. The tree before is gone: its memory is used again.
-func (t *Parser) Parse(text []byte, col int) bool {
+func (t *Parser) Parse(in []byte, col int) bool {
+	checked, err := Check(in, nil)
+	if wrong, ok := err.(*Error); ok {
+		t.reset(nil, nil, col)
+		_, _ = t.invalid(wrong.At, wrong.Error())
+		return false
+	}
+	return parse(t, checked.Bytes, in, col)
+}
+
+// parse is Parse for a text that has been checked, and the same as it is in the input.
+func parse(t *Parser, text, in []byte, col int) bool {
 	if t.stack == nil {
 		t.Nodes = make([]Node, 0, 512)
 		t.stack = newStack()
 	}
-	t.reset(text, col)
+	t.reset(text, in, col)
 	end, ok := t.root(0, col)
 	if ok && end != len(text) {
 		_, ok = t.invalid(end, "nothing must come here")
@@ -33,8 +44,8 @@ func (t *Parser) Parse(text []byte, col int) bool {
 }
 
 // reset empties the tree, whose memory stays.
-func (t *Parser) reset(text []byte, col int) {
-	tree := Tree{Text: text, Col: col, Nodes: append(t.Nodes[:0], Node{})}
+func (t *Parser) reset(text, in []byte, col int) {
+	tree := Tree{Text: text, In: in, Col: col, Nodes: append(t.Nodes[:0], Node{})}
 	*t = Parser{
 		Tree:     tree,
 		Lenient:  t.Lenient,
@@ -89,9 +100,5 @@ func (t *Parser) rootProperties(start, end int) bool {
 
 // ParseUsual parses a text; ok is false if it has a form that is not edited.
 func (t *Parser) ParseUsual(text []byte) (ok bool) {
-	checked, err := Check(text, nil)
-	return err == nil &&
-		checked.OddBreak(0, len(text)) < 0 &&
-		t.Parse(text, 0) &&
-		t.ReadOnly.Why == ""
+	return t.Parse(text, 0) && t.ReadOnly.Why == ""
 }

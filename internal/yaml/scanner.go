@@ -86,16 +86,16 @@ func LineStart(in []byte, p int) int {
 // trimEnd returns the end of the content in front of e.
 func trimEnd(in []byte, e int) int {
 	for in[e-1] == ' ' ||
-		in[e-1] == '\r' ||
-		in[e-1] == '\t' {
+		in[e-1] == '\t' ||
+		isBreakMark(in[e-1]) {
 		e--
 	}
 	return e
 }
 
 func atBreak(in []byte, p int) bool {
-	if p < len(in) && in[p] == '\r' {
-		return p+1 < len(in) && in[p+1] == '\n'
+	for p < len(in) && isBreakMark(in[p]) {
+		p++
 	}
 	return p >= len(in) || in[p] == '\n'
 }
@@ -106,7 +106,7 @@ func IsBlank(in []byte, p int) bool {
 		in[p] == ' ' ||
 		in[p] == '\n' ||
 		in[p] == '\t' ||
-		in[p] == '\r'
+		isBreakMark(in[p])
 }
 
 // IsMarker reports whether a line that starts at p starts or ends a document.
@@ -162,7 +162,7 @@ func (b *blockScan) lines() bool {
 	for b.p < len(b.in) {
 		ok := true
 		switch c := b.in[b.p]; {
-		case c == '\n' || c == '\r' || c == '\t':
+		case c == '\n' || c == '\t' || isBreakMark(c):
 			if ok = atBreak(b.in, b.p); !ok {
 				return b.refuse("a tab must not be indentation")
 			}
@@ -825,13 +825,13 @@ func escapeLen(in []byte, p int) int {
 	if p >= len(in) {
 		return 0
 	}
-	if escapes[in[p]] != "" || in[p] == '\n' {
+	if escapes[in[p]] != "" {
 		return 1
 	}
-	if in[p] == '\r' &&
-		p+1 < len(in) &&
-		in[p+1] == '\n' {
-		return 2
+	if in[p] == '\n' || isBreakMark(in[p]) {
+		if end := LineEnd(in, p); end < len(in) && atBreak(in, p) {
+			return end + 1 - p
+		}
 	}
 	digits := hexDigits[in[p]]
 	if digits == 0 || p+1+digits > len(in) {
@@ -894,7 +894,7 @@ func blockLines(in []byte, p, parent, indent int, keep bool) (next, end int, has
 		switch {
 		case atBreak(in, q) && (indent < 0 || col <= indent): // a blank line
 			if keep {
-				end = eol
+				end = BreakBefore(in, eol)
 			}
 		case indent < 0:
 			return p, end, hasText, true
@@ -902,9 +902,7 @@ func blockLines(in []byte, p, parent, indent int, keep bool) (next, end int, has
 			return p, end, hasText, in[q] != '\t' && (col <= parent || in[q] == '#')
 		default:
 			hasText = true
-			if end = eol; in[end-1] == '\r' {
-				end--
-			}
+			end = BreakBefore(in, eol)
 		}
 	}
 	return p, end, hasText, true

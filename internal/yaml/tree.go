@@ -14,8 +14,9 @@ import (
 // A Tree is a parsed text. Node 1 is the root, a mapping; 0 is no node. Values
 // are read from the text on demand.
 type Tree struct {
-	Text     []byte
-	Col      int // the column in which the text starts
+	Text     []byte // as [Checked] has it
+	In       []byte // the same as in the input, where line breaks may be others
+	Col      int    // the column in which the text starts
 	Nodes    []Node
 	ReadOnly Refusal    // why the text cannot be edited; its reason is "" if it can
 	Uses     []AliasUse // the aliases of the text
@@ -150,17 +151,18 @@ func (t *Tree) Str(n int32) string {
 	if v.Marks&IsAlias != 0 {
 		v = &t.Nodes[t.Source[n]]
 	}
-	b := t.Text[v.Start:v.End]
-	return ScalarText(b[ContentStart(b):], int(v.Col))
+	return ScalarOf(t, v)
 }
 
-// ScalarText returns the value of a scalar in any style; the lines of a block scalar are in a
-// column.
-func ScalarText(b []byte, col int) string {
+// ScalarOf returns the text of a scalar of any type and style, which is written at a node.
+func ScalarOf(t *Tree, v *Node) string {
+	b := t.Text[v.Start:v.End]
+	b = b[ContentStart(b):]
 	style := StyleOf(View(b))
 	switch {
 	case style == Literal || style == Folded:
-		return blockText(b, col)
+		b = t.textOf(v)
+		return blockText(b[ContentStart(b):], int(v.Col))
 	case bytes.IndexByte(b, '\n') >= 0:
 		b = foldLines(b, style)
 	}
@@ -239,16 +241,18 @@ func hexRune(digits []byte) (r rune, ok bool) {
 	return rune(code), err == nil
 }
 
-// foldLines returns a plain scalar of several lines, or a quoted one with its quotes, on one.
+// foldLines returns a plain scalar of several lines, or a quoted one with its quotes, on one. A line separator is not
+// folded: it stays, as all line breaks behind it do.
 func foldLines(b []byte, style Style) []byte {
 	lines := bytes.Split(b, []byte("\n"))
 	var out []byte
-	breaks, joined := 0, true // joined: no space comes before the next line
+	var breaks []byte // that wait
+	joined := true    // no space comes before the next line
 	for i, line := range lines {
 		if i > 0 {
 			line = bytes.TrimLeft(line, " \t")
 		}
-		whole := bytes.TrimSuffix(line, []byte("\r"))
+		whole, end := cutBreak(line)
 		escaped := false
 		if line = bytes.TrimRight(whole, " \t"); style == Double && endsWithEscape(line) {
 			if len(whole) > len(line) { // what is escaped is a blank
@@ -262,18 +266,18 @@ func foldLines(b []byte, style Style) []byte {
 		case len(line) == 0 &&
 			i < len(lines)-1 &&
 			!escaped:
-			breaks++
+			breaks = append(breaks, end...)
 			continue
-		case breaks > 0:
-			for range breaks {
-				out = append(out, '\n')
-			}
+		case len(breaks) > 0:
+			out = append(out, breaks...)
 		case !joined:
 			out = append(out, ' ')
 		}
 		out = append(out, line...)
-		breaks = 0
-		joined = escaped
+		breaks = breaks[:0]
+		if joined = escaped; !escaped && end != "\n" {
+			breaks = append(breaks, end...)
+		}
 	}
 	return out
 }
@@ -298,30 +302,33 @@ func blockText(b []byte, col int) string {
 	}
 	var out strings.Builder
 	out.Grow(len(b))
-	breaks, more, first := 0, false, true // line feeds that wait; the last line was indented by more
+	last, more := "", false // the line break of the last line with a text, which was indented by more
+	var blank []byte        // those of the blank lines since
 	for line := range bytes.SplitSeq(rest, []byte("\n")) {
-		line = bytes.TrimSuffix(line, []byte("\r"))
+		line, end := cutBreak(line)
 		if line = line[min(col, len(line)):]; len(line) == 0 {
-			breaks++
+			blank = append(blank, end...)
 			continue
 		}
 		isMore := line[0] == ' ' || line[0] == '\t'
-		if b[0] == '>' && !first && !more && !isMore {
-			if breaks--; breaks == 0 {
+		if b[0] == '>' && last == "\n" && !more && !isMore {
+			if last = ""; len(blank) == 0 {
 				out.WriteByte(' ')
 			}
 		}
-		out.WriteString(strings.Repeat("\n", breaks))
+		out.WriteString(last)
+		out.Write(blank)
 		out.Write(line)
-		breaks = 1
+		last = end
+		blank = blank[:0]
 		more = isMore
-		first = false
 	}
 	switch {
 	case keep:
-		out.WriteString(strings.Repeat("\n", breaks))
-	case !strip && !first:
-		out.WriteByte('\n')
+		out.WriteString(last)
+		out.Write(blank)
+	case !strip:
+		out.WriteString(last)
 	}
 	return out.String()
 }

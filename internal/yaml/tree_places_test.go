@@ -186,7 +186,7 @@ func TestAListOfMappingsHasNothingElse(t *testing.T) {
 func TestParseUsual(t *testing.T) {
 	for text, want := range map[string]bool{
 		"a: b\n": true, "a: b": true, "{a: b}": true, "a: &x b\nc: *x\n": true, "a: {<<: {b: c}}\n": true, "a: !!str b\n": true, "# c\na: b\n": true,
-		"": false, "a": false, "a: b\n---\nc: d\n": false, "? a\n: b\n": false, "[a]": false, "a: [b: c]\n": false, "{a}": false, "&x a: b\n": false, "a: *x\n": false, "a: b\x00": false, "a: '\u2028'\n": false, "a: b\rc: d\n": false, "a: b\r\n": true, "a: \xff\n": false,
+		"": false, "a": false, "a: b\n---\nc: d\n": false, "? a\n: b\n": false, "[a]": false, "a: [b: c]\n": false, "{a}": false, "&x a: b\n": false, "a: *x\n": false, "a: b\x00": false, "a: '\u2028'\n": true, "a: b\rc: d\n": true, "{\"a\": \"b\u0085c\"}": false, "{a: \"b\u0085c\"}": true, "{\"a\": \"b\u2028c\"}": true, "a: b\r\n": true, "a: \xff\n": false,
 	} {
 		for _, lenient := range []bool{false, true} {
 			p := Parser{Lenient: lenient}
