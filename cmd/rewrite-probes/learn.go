@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -151,12 +152,14 @@ func configText(facts []pipeline.Fact) []byte {
 }
 
 // lineNumber is what of a place would be wrong soon in a file that is committed.
-var lineNumber = regexp.MustCompile(`:[0-9]+(,| and |$)`)
+var lineNumber = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`:[0-9]+(,| and |$)`)
+})
 
 // sourceOf names the objects that tell a fact.
 func sourceOf(f pipeline.Fact) string {
 	at := strings.ReplaceAll(f.At, " at the API server", "")
-	return field.Printable(lineNumber.ReplaceAllString(at, "$1"))
+	return field.Printable(lineNumber().ReplaceAllString(at, "$1"))
 }
 
 // writeConfig writes a functionConfig, or sets the facts that differ in one that is there.

@@ -5,12 +5,15 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sync"
 )
 
 // besidePattern is the name of a temporary file, with a number for the star, and besideName what it matches.
 const besidePattern = ".rewrite-probes-*"
 
-var besideName = regexp.MustCompile(`^\.rewrite-probes-[0-9]+$`)
+var besideName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\.rewrite-probes-[0-9]+$`)
+})
 
 // createBeside creates a temporary file in a folder. The file has its lock until it is closed, so that
 // other runs do not take it for a stale one.
@@ -33,7 +36,7 @@ func createBeside(dir string) (*os.File, error) {
 func deleteStale(dir string) {
 	entries, _ := os.ReadDir(dir) // what cannot be read has none to delete
 	for _, e := range entries {
-		if !e.Type().IsRegular() || !besideName.MatchString(e.Name()) {
+		if !e.Type().IsRegular() || !besideName().MatchString(e.Name()) {
 			continue
 		}
 		name := filepath.Join(dir, e.Name())

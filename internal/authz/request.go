@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -29,7 +30,9 @@ type Request struct {
 
 // addedByEnvoy are the headers that Envoy itself may add to a request before it evaluates
 // policies.
-var addedByEnvoy = regexp.MustCompile(`^(:|x-forwarded-|x-request-id$|x-envoy-|x-b3-|traceparent$|tracestate$|b3$|x-client-trace-id$)`)
+var addedByEnvoy = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(:|x-forwarded-|x-request-id$|x-envoy-|x-b3-|traceparent$|tracestate$|b3$|x-client-trace-id$)`)
+})
 
 // header returns whether a header of the request matches a pattern. Envoy compares each value as
 // it is sent, and does not find a header that is absent. "*" asks for the header alone, which may be empty.
@@ -50,7 +53,7 @@ func (q *Request) header(name, pattern string) certain.Certainty {
 		}
 		return c
 	}
-	return atMost(addedByEnvoy.MatchString(name) && name != "x-forwarded-for" && name != "x-forwarded-client-cert")
+	return atMost(addedByEnvoy().MatchString(name) && name != "x-forwarded-for" && name != "x-forwarded-client-cert")
 }
 
 // path returns whether the path matches a pattern or template.

@@ -4,7 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
+	"go/types"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,31 +18,13 @@ var oneMeaning = map[string]string{"Text": "internal/reason", "Template": "inter
 // A name of an exported type with many meanings has one: it stands in one package.
 func TestATypeNameHasOneMeaning(t *testing.T) {
 	packages := make(map[string][]string) // by the names of types
-	for _, folder := range []string{"cmd", "fn", "internal", "transformer"} {
-		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			if d.IsDir() && slices.Contains([]string{"testdata", "testutil"}, d.Name()) {
-				return filepath.SkipDir
-			}
-			if filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
-				return nil
-			}
-			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-			if err != nil {
-				return err
-			}
-			pkg, err := filepath.Rel(root, filepath.Dir(path))
+	for pkg, files := range shippedFiles(t) {
+		for _, file := range files {
 			for _, name := range exportedTypes(file) {
-				if in := packages[name]; !slices.Contains(in, filepath.ToSlash(pkg)) { // it may be there once for each platform
-					packages[name] = append(in, filepath.ToSlash(pkg))
+				if in := packages[name]; !slices.Contains(in, pkg) { // it may be there once for each platform
+					packages[name] = append(in, pkg)
 				}
 			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
 		}
 	}
 	for name, only := range oneMeaning {
@@ -66,4 +48,52 @@ func exportedTypes(file *ast.File) (names []string) {
 		}
 	}
 	return names
+}
+
+// Every run pays for what is made before it begins, of which most runs need nothing.
+func TestNoExpressionIsCompiledBeforeItIsNeeded(t *testing.T) {
+	for pkg, files := range shippedFiles(t) {
+		for _, file := range files {
+			for _, name := range compiledAtStart(file) {
+				t.Errorf("%s: %s compiles its expression whenever the program starts: make it a sync.OnceValue", pkg, name)
+			}
+		}
+	}
+}
+
+// compiledAtStart returns the variables of a file whose values regexp compiles.
+func compiledAtStart(file *ast.File) (names []string) {
+	for _, d := range file.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok || g.Tok != token.VAR {
+			continue
+		}
+		for _, s := range g.Specs {
+			v := s.(*ast.ValueSpec)
+			for i, value := range v.Values {
+				if call, isCall := value.(*ast.CallExpr); isCall && types.ExprString(call.Fun) == "regexp.MustCompile" {
+					names = append(names, v.Names[i].Name)
+				}
+			}
+		}
+	}
+	return names
+}
+
+// shippedFiles returns the files of each package that are no tests.
+func shippedFiles(t *testing.T) map[string][]*ast.File {
+	packages := make(map[string][]*ast.File)
+	for pkg, names := range goFiles(t) {
+		for _, name := range names {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, pkg, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			packages[pkg] = append(packages[pkg], file)
+		}
+	}
+	return packages
 }

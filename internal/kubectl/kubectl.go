@@ -146,7 +146,9 @@ func IsOfType(err error) bool {
 }
 
 // fromServer finds the reason in "Error from server (Forbidden): ...".
-var fromServer = regexp.MustCompile(`^Error from server(?: \((\w+)\))?: (.*)`)
+var fromServer = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^Error from server(?: \((\w+)\))?: (.*)`)
+})
 
 // failure makes an error of what kubectl wrote to stderr. Its own log and warnings come before the
 // error.
@@ -154,7 +156,7 @@ func failure(stderr string, err error) error {
 	last := ""
 	for line := range strings.Lines(stderr) {
 		line = strings.TrimSpace(line)
-		if m := fromServer.FindStringSubmatch(line); m != nil {
+		if m := fromServer().FindStringSubmatch(line); m != nil {
 			return &Error{Reason: m[1], Text: m[2]}
 		}
 		if line != "" && !strings.HasPrefix(line, "Warning: ") {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
@@ -150,7 +151,9 @@ func (e *Evidence) isKilled(container string) bool {
 }
 
 // probeFails finds the type and the text of an event of a probe.
-var probeFails = regexp.MustCompile(`(?s)^(Liveness|Readiness|Startup) probe (?:failed|errored)[^:]*: (.*)`)
+var probeFails = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)^(Liveness|Readiness|Startup) probe (?:failed|errored)[^:]*: (.*)`)
+})
 
 // lastFirst returns the events, the last one first.
 func (e *Evidence) lastFirst() []Event {
@@ -191,7 +194,7 @@ func (e *Evidence) probesThatFail() (all []Cause) {
 		}
 		what, text := "", v.Message
 		var probe *Probe
-		m := probeFails.FindStringSubmatch(v.Message)
+		m := probeFails().FindStringSubmatch(v.Message)
 		switch {
 		case v.Reason == "FailedPostStartHook":
 			what, probe = "the postStart hook", c.Lifecycle.PostStart
