@@ -15,7 +15,8 @@ import (
 type decision struct {
 	answering
 	rulings   []ruling       // one for each site
-	toRewrite []*site        // those whose rulings have a target
+	toRewrite []*site        // those that are rewritten
+	staying   []*site        // those that stay as Istio's injector rewrote them
 	excluded  []int          // the ports on which the app itself answers
 	resources *resources.Pod // of the template's own containers; nil unless probe-proxy is to answer
 	findings  []Finding
@@ -28,6 +29,7 @@ type ruling struct {
 	*site
 	reason reason.Key   // why it is left alone; "" if it is rewritten
 	target *pod.Handler // what it is rewritten to; nil if it is left alone
+	stays  bool         // as Istio's injector rewrote it
 }
 
 // A siteRule says why a probe or hook is left alone; the zero value if the rule does not apply.
@@ -145,7 +147,6 @@ func (d *decision) ask(rules ...podRule) {
 	}
 }
 
-// finish refuses what would lose an original, and puts the findings in their order.
 // isDone reports whether Istio's injector has done all that there is to do. What has opted out stays too: its original would fail
 // beside Istio's container.
 func (d *decision) isDone() bool {
@@ -155,6 +156,7 @@ func (d *decision) isDone() bool {
 	return d.isInjectorsWork() && !slices.ContainsFunc(d.rulings, isOpen)
 }
 
+// finish refuses what would lose an original, and puts the findings in their order.
 func (d *decision) finish() *decision {
 	d.ask(keepReplaced)
 	bySeverity := func(x, y Finding) int {

@@ -27,7 +27,7 @@ const (
 
 // sections is the order in which sections are written; a WorkloadGroup's "probe" comes before.
 var sections = []string{
-	"config", "derived", recordEnvoy, recordHandlers, recordAnnotations, recordInherited, recordExcluded, recordDeclared,
+	"config", "derived", recordEnvoy, recordHandlers, recordAnnotations, recordInherited, recordExcluded, recordDeclared, recordInjected,
 	RecordEmpty, RecordTexts,
 }
 
@@ -130,6 +130,8 @@ const (
 	// recordDeclared is true if we declared the mesh's proxy with an image or resources of
 	// the user's, by which we could not recognise it, and false if its author declared it in our words.
 	recordDeclared = "declared"
+	// recordInjected has what Istio's injector had rewritten before the first run: see [template.injected].
+	recordInjected = "injected"
 )
 
 func isEmpty(v field.Value) bool {

@@ -63,16 +63,6 @@ func notRewritten(a *answering, s *site) leave {
 	return because(!s.alreadyRewritten, reason.NotRewritten)
 }
 
-// byInjector asks whether Istio's injector rewrote the probe. Its container, which stays, answers it.
-func byInjector(a *answering, s *site) leave {
-	if !a.isInjectorsWork() {
-		return leave{}
-	}
-	return skip(s, reason.NotRewritten, s.path, "not restored: Istio's injector rewrote it, whose container stays").
-		why("Under mTLS the original would fail").
-		fix("Use the manifest from before the injection, since istioctl cannot undo it")
-}
-
 // notSelected asks whether [Options].Rewrite names the handler. A hook that never works is left
 // alone for that reason, which is the better one.
 func notSelected(a *answering, s *site) leave {

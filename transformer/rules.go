@@ -14,7 +14,7 @@ var siteRules = []siteRule{
 var answererRules = []siteRule{newerThanProxy, localOnly, twoAddresses}
 
 // restoreRules are those of a template that is restored.
-var restoreRules = []siteRule{isLost, notRewritten, byInjector}
+var restoreRules = []siteRule{isLost, notRewritten}
 
 // podRules are asked if there is something to rewrite.
 var podRules = []podRule{
@@ -44,6 +44,7 @@ func decide(k *knowledge) *decision {
 		d.in.Notes.aside(func() { d.ask(podWarnings...) })
 	}
 	d.refuseOwnPort()
+	d.keepInjected()
 	d.kept = d.isDone()
 	if !d.in.OnlyEdits {
 		d.ask(findExecWorkarounds, findDropped, findUnexpanded)
@@ -56,5 +57,6 @@ func decide(k *knowledge) *decision {
 func decideToRestore(k *knowledge) *decision {
 	d := &decision{answering: answer(k), findings: slices.Clone(k.mistakes), kept: k.isInjectorsWork()}
 	d.rule(restoreRules)
+	d.keepInjected()
 	return d.finish()
 }

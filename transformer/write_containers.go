@@ -14,6 +14,8 @@ func (w *draft) editContainers(env string) {
 	var keep, added *pod.Ref // what stays of the holders, and where a container is inserted
 	var container field.Map
 	switch {
+	case len(w.staying) > 0 && len(w.toRewrite) == 0:
+		keep = w.editProxy(env)
 	case w.isAnsweredBy(AnsweredByEnvoy): // the annotation has the originals
 	case env != "" && w.answeredByUs():
 		container = w.withKeptImage(w.probeProxy(env, w.toRewrite))

@@ -15,13 +15,13 @@ func (w *draft) editAll() {
 		return
 	}
 	w.editAnnotations()
-	w.editContainers(encode(w.toRewrite))
+	w.editContainers(w.originals())
 	for i, s := range w.rulings {
 		switch {
 		case s.target != nil:
 			w.changes[i] = s.edits(s.target)
 			w.edit(w.changes[i]...)
-		case s.alreadyRewritten:
+		case s.alreadyRewritten && !s.stays:
 			w.edit(s.edits(s.original)...)
 		}
 	}
@@ -72,6 +72,20 @@ func (s *site) withTexts(edits []field.Edit) []field.Edit {
 		}
 	}
 	return edits
+}
+
+// originals returns the env var's value for what is rewritten and for what stays: as the injector wrote it, if it is all that it
+// wrote.
+func (w *draft) originals() string {
+	if len(w.staying) == 0 {
+		return encode(w.toRewrite)
+	}
+	all := slices.Concat(w.staying, w.toRewrite)
+	m := w.injected()
+	if prober.Encode(originalsOf(all)) == prober.Encode(injectedOriginals(m)) {
+		return field.As[string](m, injectedEnv)
+	}
+	return encode(all)
 }
 
 // encode returns the env var's value for the originals of probes; "" if there are none. The

@@ -66,7 +66,7 @@ func (d *decision) verdict(s *ruling, failed, changes bool) Verdict {
 		if !changes {
 			v.State = Rewritten
 		}
-	case s.alreadyRewritten && !d.kept:
+	case s.alreadyRewritten && !d.kept && !s.stays:
 		v.Before = s.current.String()
 		v.After = s.original.String()
 		v.State = WouldRestore

@@ -86,10 +86,18 @@ func (w *draft) recordFor(toRewrite []*site, user, written field.KeyValues) Reco
 			r.Set(recordDeclared, true)
 		}
 	}
+	noteInjected(w, &r)
 	if len(written)+len(r) > 0 {
 		w.noteEmptyMetadata(&r)
 	}
 	return r
+}
+
+// noteInjected notes what Istio's injector had rewritten, if it had.
+func noteInjected(w *draft, r *Record) {
+	if m := w.injected(); m != nil {
+		r.Set(recordInjected, m)
+	}
 }
 
 // annotationTexts returns the texts of the user's annotations that get another value, such as a list of ports, if
