@@ -211,6 +211,7 @@ func TestWhatIstioIsInstalledWithStatesFacts(t *testing.T) {
 		{"istioctl, overlays", istioctl("components: {pilot: {k8s: {overlays: []}}}"), "r? n? h?"},
 		{"Sail", sail("default", ", values: "+leaves), "r- n- h-"},
 		{"Sail, another revision", sail("canary", ", values: "+leaves), "r? n? h?"},
+		{"Sail, the object of a revision", object("sailoperator.io/v1", "IstioRevision", "default", "{version: v1.26.1, values: "+leaves+"}"), "r- n- h-"},
 		{"Sail, a revision of each version", sail("default", ", updateStrategy: {type: RevisionBased}, values: "+leaves), "r? n? h?"},
 		{"a revision in the values", flux("istiod", ", values: {revision: canary, sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}}"), "r? n? h?"},
 	} {
@@ -233,6 +234,66 @@ func TestWhatIstioIsInstalledWithStatesFacts(t *testing.T) {
 		if got = got[1:]; got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
+	}
+}
+
+// A tag of the Sail operator's leads to a revision, which the object that it names may show.
+func TestATagOfSailMeansARevision(t *testing.T) {
+	object := func(kind, name, spec string) string {
+		return "apiVersion: sailoperator.io/v1\nkind: " + kind + "\nmetadata: {name: " + name + "}\nspec: {" + spec + "}\n"
+	}
+	const off = "values: {sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}}"
+	tag := func(name, kind, target string) string {
+		return object("IstioRevisionTag", name, "targetRef: {kind: "+kind+", name: "+target+"}")
+	}
+	blue := object("Istio", "blue", "version: v1.30.3, "+off)
+	versioned := object("Istio", "blue", "updateStrategy: {type: RevisionBased}, version: v1.30.3, "+off)
+	other := object("Istio", "green", "version: v1.30.3")
+	for _, c := range []struct {
+		name, label string // of the Namespace
+		objects     []string
+		want        string // whether the injector rewrites
+	}{
+		{"a tag of an Istio", "istio.io/rev: prod", []string{tag("prod", "Istio", "blue"), blue, other}, "-"},
+		{"the default tag", "istio-injection: enabled", []string{tag("default", "Istio", "blue"), blue, other}, "-"},
+		{"a tag of a revision", "istio.io/rev: prod", []string{tag("prod", "IstioRevision", "blue"), blue, other}, "-"},
+		{"a revision of each version", "istio.io/rev: prod", []string{tag("prod", "Istio", "blue"), versioned, other}, "-"},
+		{"the revision of a version", "istio.io/rev: blue-v1-30-3", []string{versioned, other}, "-"},
+		{"a version that stands for another", "istio.io/rev: prod", []string{tag("prod", "Istio", "blue"), strings.Replace(versioned, "v1.30.3", "v1.30-latest", 1), other}, "+"},
+		{"what the operator has found", "istio.io/rev: prod", []string{tag("prod", "Istio", "blue") + "status: {istioRevision: green}\n", blue, other}, "+"},
+		{"a tag of an Istio that is elsewhere", "istio.io/rev: prod", []string{tag("prod", "Istio", "red"), blue, other}, ""},
+		{"no such tag", "istio.io/rev: prod", []string{tag("test", "Istio", "blue"), blue, other}, ""},
+		{"two tags of one name", "istio.io/rev: prod", []string{tag("prod", "Istio", "blue"), tag("prod", "Istio", "green"), blue, other}, ""},
+	} {
+		s := of(t, "shop", "a.yaml", documents(append([]string{web}, c.objects...)...))
+		key, value, _ := strings.Cut(c.label, ": ")
+		pods := &surroundings.Pods{Namespace: "shop", Kind: "Deployment", Name: "web", Labels: field.KeyValues{}, Spec: &pod.Spec{}}
+		x := s.Istio(pods, "", field.KeyValues{{Key: key, Value: value}}, true)
+		if got := stated(x.Rewrites); got != c.want {
+			t.Errorf("%s: %q, want %q (%s)", c.name, got, c.want, x.Rewrites.At)
+		}
+	}
+	s := of(t, "shop", "a.yaml", documents(web, tag("prod", "Istio", "blue"), tag("test", "IstioRevision", "test"), blue))
+	if tags := surroundings.Tags(&s.Surroundings); len(tags) != 1 || tags[0].Name != "prod" || tags[0].Revision != "blue" {
+		t.Errorf("the tags are %+v", tags)
+	}
+}
+
+// Far tags count only where no control plane is near.
+func TestAFarTagOfSailDecidesNothingNear(t *testing.T) {
+	tag := "apiVersion: sailoperator.io/v1\nkind: IstioRevisionTag\nmetadata: {name: default}\nspec: {targetRef: {kind: IstioRevision, name: canary}}\n"
+	pods := &surroundings.Pods{Namespace: "shop", Kind: "Deployment", Name: "web", Labels: field.KeyValues{}, Spec: &pod.Spec{}}
+	ask := func(files ...string) surroundings.Istio {
+		s := of(t, "shop", files...)
+		return s.Istio(pods, "", field.KeyValues{{Key: "istio-injection", Value: "enabled"}}, true)
+	}
+	near := ask("apps/a.yaml", documents(web, injectorOf("", rewrites), injectorOf("canary", leaves)), "infra/tag.yaml", tag)
+	if stated(near.Rewrites) != "+" {
+		t.Errorf("near: %+v", near.Rewrites)
+	}
+	far := ask("apps/a.yaml", web, "infra/a.yaml", documents(tag, injectorOf("", leaves), injectorOf("canary", rewrites)))
+	if !strings.Contains(far.FarRewrites, "istio-sidecar-injector-canary") {
+		t.Errorf("far: %q", far.FarRewrites)
 	}
 }
 

@@ -1,9 +1,11 @@
 package nearby_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 )
 
@@ -165,6 +167,36 @@ func TestAChartAroundIstiodStatesOnlyWhatItSets(t *testing.T) {
 		}
 		if word := map[certain.Certainty]string{certain.Always: "+", certain.Never: "-", certain.Maybe: "?"}[got]; word != c.want {
 			t.Errorf("%s: %s, want %s", c.name, word, c.want)
+		}
+	}
+}
+
+// A ServiceMeshControlPlane makes a PeerAuthentication of its namespace, if it demands mTLS.
+func TestAServiceMeshControlPlaneDemandsMTLS(t *testing.T) {
+	plane := func(spec string) string {
+		return "apiVersion: maistra.io/v2\nkind: ServiceMeshControlPlane\nmetadata: {name: basic, namespace: istio-system}\nspec: {" + spec + "}\n"
+	}
+	const demands = "security: {dataPlane: {mtls: true}}"
+	open := "apiVersion: security.istio.io/v1\nkind: PeerAuthentication\nmetadata: {name: default, namespace: shop}\nspec: {mtls: {mode: PERMISSIVE}}\n"
+	for _, c := range []struct {
+		name, objects string
+		want          string // modes where the mesh's is said to be PERMISSIVE
+	}{
+		{"it demands mTLS", plane(demands), "STRICT ServiceMeshControlPlane istio-system/basic at a.yaml:6"},
+		{"it does not", plane("security: {dataPlane: {mtls: false}}"), "PERMISSIVE "},
+		{"it says nothing", plane("version: v2.6"), "PERMISSIVE "},
+		{"only the control plane", plane("security: {controlPlane: {mtls: true}}"), "PERMISSIVE "},
+		{"in another namespace", strings.Replace(plane(demands), "istio-system", "mesh", 1), "PERMISSIVE "},
+		{"the namespace of the pods wins", documents(plane(demands), open), "PERMISSIVE PeerAuthentication shop/default at a.yaml:11"},
+	} {
+		s := of(t, "shop", "a.yaml", documents(web, c.objects))
+		pods := &surroundings.Pods{Namespace: "shop", Kind: "Deployment", Name: "web", Labels: field.KeyValues{}}
+		got := ""
+		for _, m := range s.MTLS(root, pods, 8080, surroundings.MTLSPermissive) {
+			got += m.Mode + " " + m.At
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
 }

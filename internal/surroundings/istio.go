@@ -20,6 +20,9 @@ const (
 	istioInject    = "sidecar.istio.io/inject"
 )
 
+// defaultTag is the name of the revision without one, and of the tag that `istio-injection: enabled` stands for.
+const defaultTag = "default"
+
 // A plane is what one object states of a control plane of Istio.
 type plane struct {
 	*Object
@@ -79,7 +82,7 @@ func (c *istioConfig) complete() bool {
 
 // revisionOf returns "" for the default revision, whose label is "default".
 func revisionOf(label string) string {
-	if label == "default" {
+	if label == defaultTag {
 		return ""
 	}
 	return label

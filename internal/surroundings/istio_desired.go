@@ -1,14 +1,16 @@
 package surroundings
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/certain"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// An istioDesired is an object that makes istioctl or an operator install Istio: an IstioOperator, an Istio of the Sail
-// operator, or a ServiceMeshControlPlane.
+// An istioDesired is an object that makes istioctl or an operator install Istio: an IstioOperator, an Istio or an
+// IstioRevision of the Sail operator, or a ServiceMeshControlPlane.
 type istioDesired struct {
 	Object
 	Spec   field.Map `json:"spec"`
@@ -24,7 +26,7 @@ func (d *istioDesired) complete() bool {
 		u = d.ofMaistra()
 	case "IstioOperator":
 		u = d.ofIstioctl()
-	case "Istio":
+	case "Istio", "IstioRevision":
 		u, ok = d.ofSail()
 	}
 	if !ok {
@@ -96,14 +98,67 @@ func (d *istioDesired) ofIstioctl() (u chartUse) {
 	return u
 }
 
-// ofSail reads an Istio of the Sail operator, whose revision has its name, or is in its status if each version has one.
+// ofSail reads an Istio or an IstioRevision of the Sail operator. The revision has the name of the object. If each version
+// has one, it is that of the Istio and the version, which may stand for another until the operator has resolved it
+// (getActiveRevisionName in its controllers/istio/istio_controller.go).
 func (d *istioDesired) ofSail() (u chartUse, ok bool) {
 	u.values, _ = dig(d.Spec, "values").(field.Map)
 	u.version, u.revision = textOf(dig(d.Spec, "version")), d.Name
 	if textOf(dig(d.Spec, "updateStrategy", "type")) == "RevisionBased" {
 		u.revision = textOf(dig(d.Status, "activeRevisionName"))
+		if u.revision == "" && u.version != "" && isVersion(u.version) {
+			u.revision = d.Name + "-" + strings.ReplaceAll(u.version, ".", "-")
+		}
 	}
 	return u, u.revision != ""
+}
+
+// An istioTag is an IstioRevisionTag of the Sail operator: its name is a tag for an IstioRevision, or for that of an Istio.
+type istioTag struct {
+	Object
+	Spec struct {
+		Target struct {
+			Kind string `json:"kind"`
+			Name string `json:"name"`
+		} `json:"targetRef"`
+	} `json:"spec"`
+	Status struct {
+		Revision string `json:"istioRevision"`
+	} `json:"status"`
+}
+
+// of returns the revision that the tag means; "" if that is not known.
+func (t *istioTag) of(s *Surroundings) string {
+	target := t.Spec.Target
+	if t.Status.Revision != "" || target.Kind == "IstioRevision" {
+		return cmp.Or(t.Status.Revision, target.Name)
+	}
+	for _, d := range istioDesireds.all(s) {
+		if d.Object.Kind == target.Kind && d.Name == target.Name {
+			return cmp.Or(d.plane.revision, defaultTag)
+		}
+	}
+	return ""
+}
+
+// tagged returns the revision that a tag of the Sail operator's means; isTag is false if no object has that name. What is
+// far counts only where no control plane is near.
+func tagged(s *Surroundings, name string) (c choice, isTag bool) {
+	tags := istioTags.near(s)
+	if len(tags) == 0 && len(planes(s, near)) == 0 {
+		tags = istioTags.far(s)
+	}
+	for i := range tags {
+		if tags[i].Name != cmp.Or(name, defaultTag) {
+			continue
+		}
+		revision := tags[i].of(s)
+		if revision == "" {
+			return choice{}, true
+		}
+		c.revisions = append(c.revisions, revisionOf(revision))
+	}
+	return c, len(c.revisions) > 0
 }
 
 // ofMaistra reads a ServiceMeshControlPlane of OpenShift Service Mesh 2, whose revision has its name. `readiness` without

@@ -40,12 +40,17 @@ func (w *istioWebhooks) complete() bool {
 // A Tag is a name for a revision of Istio.
 type Tag struct{ Name, Revision, At string }
 
-// Tags returns the tags that webhooks make, by name, but for those with the name of their revision.
+// Tags returns the tags that webhooks or the Sail operator make, by name, but for those with the name of their revision.
 func Tags(s *Surroundings) (all []Tag) {
 	for _, w := range istioHooks.all(s) {
 		name, revision := w.Labels.Get("istio.io/tag"), w.Labels.Get(istioRev)
 		if name != "" && revision != "" && name != revision {
 			all = append(all, Tag{name, revision, w.words("MutatingWebhookConfiguration")})
+		}
+	}
+	for _, t := range istioTags.all(s) {
+		if revision := t.of(s); revision != "" && revision != t.Name {
+			all = append(all, Tag{t.Name, revision, t.words("IstioRevisionTag")})
 		}
 	}
 	slices.SortFunc(all, func(a, b Tag) int { return strings.Compare(a.Name, b.Name) })
@@ -202,6 +207,9 @@ func (s *Surroundings) injecting(a *asked, injected *Stated) choice {
 		return choice{}
 	case a.pods.RevisionOf != nil:
 		wanted = a.pods.RevisionOf(wanted)
+	}
+	if c, isTag := tagged(s, wanted); isTag {
+		return c
 	}
 	if wanted = revisionOf(wanted); wanted != "" {
 		return choice{[]string{wanted}}

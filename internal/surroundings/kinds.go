@@ -41,8 +41,10 @@ var (
 	istiods                = kind[istiod](Anywhere, "Deployment.apps").named("istiod", "istiod-*")
 	istioHooks             = kind[istioWebhooks](Anywhere, "MutatingWebhookConfiguration.admissionregistration.k8s.io").from()
 	istioDesireds          = kind[istioDesired](Anywhere, "ServiceMeshControlPlane.maistra.io",
-		"IstioOperator.install.istio.io", "Istio.sailoperator.io").from().inFiles()
-	releases = kind[release](Anywhere, "HelmRelease.helm.toolkit.fluxcd.io", "Application.argoproj.io", "ApplicationSet.argoproj.io",
+		"IstioOperator.install.istio.io", "Istio.sailoperator.io", "IstioRevision.sailoperator.io").from().inFiles()
+	istioTags    = kind[istioTag](Anywhere, "IstioRevisionTag.sailoperator.io").from().inFiles()
+	maistraPeers = kind[maistraPeer](OfNamespaceAndRoot, "ServiceMeshControlPlane.maistra.io").inFiles()
+	releases     = kind[release](Anywhere, "HelmRelease.helm.toolkit.fluxcd.io", "Application.argoproj.io", "ApplicationSet.argoproj.io",
 		"HelmChart.helm.cattle.io", "HelmChartConfig.helm.cattle.io", "Kustomization.kustomize.config.k8s.io").from().inFiles()
 	istioWitnesses = kind[witness](OfNamespace, "Pod").from().mentioning(InjectedMark)
 	// The workloads that are no witnesses' makers: a cluster's are read anyhow, if there is to be something to say of them.

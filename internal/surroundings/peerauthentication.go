@@ -31,6 +31,18 @@ type PeerAuthentication struct {
 	ports    map[int]string      // the modes of ByPort
 }
 
+// A maistraPeer is a ServiceMeshControlPlane of OpenShift Service Mesh 2 that makes a PeerAuthentication of its namespace.
+type maistraPeer struct {
+	Object
+	Security struct {
+		DataPlane struct {
+			MTLS bool `json:"mtls"`
+		} `json:"dataPlane"`
+	} `json:"security"`
+}
+
+func (p *maistraPeer) complete() bool { return p.Security.DataPlane.MTLS }
+
 // A PeerMTLS has a mode; "" and "UNSET" inherit.
 type PeerMTLS struct {
 	Mode string `json:"mode"`
@@ -82,7 +94,7 @@ type MTLSMode struct {
 // pilot/pkg/security/authn/policy_applier.go.
 func (s *Surroundings) MTLS(rootNamespace string, pods *Pods, port int, byDefault string) []MTLSMode {
 	modes := s.modes(false, rootNamespace, pods, port, byDefault)
-	if len(PeerAuthentications.far(s)) == 0 {
+	if len(PeerAuthentications.far(s))+len(maistraPeers.far(s)) == 0 {
 		return modes
 	}
 	for _, m := range s.modes(true, rootNamespace, pods, port, byDefault) {
@@ -97,9 +109,14 @@ func (s *Surroundings) MTLS(rootNamespace string, pods *Pods, port int, byDefaul
 // modes returns the modes that may hold for a port by what is near, and also by what is far.
 func (s *Surroundings) modes(far bool, rootNamespace string, pods *Pods, port int, byDefault string) []MTLSMode {
 	var mesh, wide, workload []AboutPods[PeerAuthentication]
-	policies := PeerAuthentications.near(s)
+	where := near
 	if far {
-		policies = PeerAuthentications.all(s)
+		where = anyhow
+	}
+	policies := PeerAuthentications.in(s, where)
+	for _, p := range maistraPeers.in(s, where) {
+		made := PeerAuthentication{Object: p.Object, MTLS: PeerMTLS{MTLSStrict}}
+		policies = append(slices.Clip(policies), made)
 	}
 	for i := range policies {
 		p := &policies[i]
@@ -147,7 +164,7 @@ func narrow(wider []MTLSMode, scope []AboutPods[PeerAuthentication], root string
 		if inherits {
 			modes = append(modes, wider...)
 		} else {
-			modes = append(modes, MTLSMode{Mode: mode, At: p.words("PeerAuthentication")})
+			modes = append(modes, MTLSMode{Mode: mode, At: p.words(p.Object.Kind)})
 		}
 	}
 	return modes
