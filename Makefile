@@ -224,9 +224,14 @@ conformance: $(if $(filter Linux,$(shell uname -s)),$(ENVOY)) ## compare with th
 	$(GO) -C test/conformance/harmless/openshift test -vet=off -count=1 -v ./...
 	$(GO) -C test/conformance/patches test -count=1 -v ./...
 
+.PHONY: patches-drawn
+patches-drawn: ## change real-world manifests at 10,000 places, and compare what old patches do with docs/proof/patches.md
+	$(GO) test ./internal/pipeline -count=1 -v -timeout 60m -run TestARealBaseThatChangesAnywhere -args -changes 10000
+
 .PHONY: proof
 proof: ## write what conformance, e2e and meshes find into docs/proof, with which they compare it otherwise
 	REWRITE_PROBES_PROOF=1 $(MAKE) conformance
+	REWRITE_PROBES_PROOF=1 $(MAKE) patches-drawn
 	REWRITE_PROBES_PROOF=1 $(MAKE) e2e
 	REWRITE_PROBES_PROOF=1 $(MAKE) meshes
 

@@ -59,29 +59,38 @@ func (r *reads) containers() {
 		if at.Init {
 			r.add(path.Key("restartPolicy"))
 		}
-		switch {
-		case r.isSpecial(c):
+		if r.isSpecial(c) {
 			r.add(path)
 			r.dials = true
-		case !at.Init || pod.IsSidecar(at, c):
+			continue
+		}
+		if isMeshProxy(c) {
+			r.add(path.Key("image"))
+			r.Names = append(r.Names, path.Key("env"))
+			r.dials = true
+		}
+		if !at.Init || pod.IsSidecar(at, c) {
 			r.probes(path, c)
 		}
 	}
 }
 
-// isSpecial reports whether a container is, or may be, a mesh's own or one of ours, of which any
-// field may matter.
+// isSpecial reports whether a container is, or may be, one of which any field may matter: one of ours, one that an
+// injector completes, or Istio's for the pod's network.
 func (r *reads) isSpecial(c *pod.Container) bool {
-	if c.Name == istioInitName ||
+	return c.Name == istioInitName ||
 		c.Name == r.opts.ProbeProxy.Name ||
-		c.Image == autoImage {
-		return true
-	}
+		c.Image == autoImage ||
+		len(c.EnvVars(prober.EnvName)) > 0
+}
+
+// isMeshProxy reports whether a container is a mesh's proxy, such as a gateway's. Its image shows that, and the version. It has
+// originals of probes as soon as it has their env var.
+func isMeshProxy(c *pod.Container) bool {
 	return slices.ContainsFunc(
 		serviceMeshes,
 		func(d *serviceMesh) bool { return d.proxy == c.Name },
-	) ||
-		len(c.EnvVars(prober.EnvName)) > 0
+	)
 }
 
 // probes adds the probes and hooks of a container that is not special.
@@ -93,7 +102,7 @@ func (r *reads) probes(path field.Path, c *pod.Container) {
 		at := path.Key(x.name.Field())
 		if x.probe == nil {
 			r.add(at)
-		} else if r.handler(at, &x.probe.Handler) {
+		} else if r.handler(at, &x.probe.Handler, pod.KindSleep) {
 			r.add(at.Key("timeoutSeconds"))
 		}
 	}
@@ -109,20 +118,20 @@ func (r *reads) probes(path field.Path, c *pod.Container) {
 		if x.hook == nil {
 			r.add(at)
 		} else {
-			r.handler(at, x.hook)
+			r.handler(at, x.hook, pod.KindGRPC)
 		}
 	}
 }
 
-// handler adds the handlers of a probe or hook, and reports whether one opens a connection. If
-// none does, it only matters that none comes.
-func (r *reads) handler(path field.Path, h *pod.Handler) (dials bool) {
+// handler adds the handlers of a probe or hook, but the kind that Kubernetes does not have there, and reports whether one
+// opens a connection. If none does, it only matters that none comes.
+func (r *reads) handler(path field.Path, h *pod.Handler, never string) (dials bool) {
 	dials = h.HTTPGet != nil ||
 		h.TCPSocket != nil ||
 		h.GRPC != nil
 	r.dials = r.dials || dials
 	for _, kind := range pod.HandlerKinds() {
-		if dials || slices.Contains(pod.DialingHandlers(), kind) {
+		if kind != never && (dials || slices.Contains(pod.DialingHandlers(), kind)) {
 			r.add(path.Key(kind))
 		}
 	}
@@ -168,7 +177,7 @@ func (r *reads) podSpec() {
 	r.add(r.spec.Key("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"))
 	for at, c := range r.in.Template.Spec.All() {
 		if !r.isSpecial(c) {
-			r.add(r.spec.Item(at.List(), at.Index).Key("ports"))
+			r.ports(r.spec.Item(at.List(), at.Index).Key("ports"), c)
 		}
 		if r.in.Shape.Declared { // without an image it may be a patch
 			r.add(r.spec.Item(at.List(), at.Index).Key("image"))
@@ -176,14 +185,40 @@ func (r *reads) podSpec() {
 	}
 }
 
+// portNamers are the kinds of which an object may lead to a port by its name.
+var portNamers = surroundings.Services.Set() | surroundings.LinkerdServers.Set() | surroundings.NetworkPolicies.Set() |
+	surroundings.CalicoPolicies.Set() | surroundings.CalicoGlobalPolicies.Set()
+
+// ports adds the numbers of a container's ports, of which another one may be the answerer's, and the names that its own probes
+// use. The last name shows that there are no more ports, since no container has a name twice. Any other list is added as a whole.
+func (r *reads) ports(path field.Path, c *pod.Container) {
+	used := c.PortNames()
+	isUsed := func(p pod.ContainerPort) bool { return slices.Contains(used, p.Name) }
+	isUnknown := func(name string) bool {
+		return !slices.ContainsFunc(c.Ports, func(p pod.ContainerPort) bool { return p.Name == name })
+	}
+	isOther := func(p pod.ContainerPort) bool { return p.Protocol != "" && p.Protocol != "TCP" }
+	n := len(c.Ports)
+	if n == 0 || c.Ports[n-1].Name == "" || slices.ContainsFunc(c.Ports, isOther) || r.Kinds&portNamers != 0 ||
+		r.in.Shape.ProbesMadeBy != "" || slices.ContainsFunc(used, isUnknown) {
+		r.add(path)
+		return
+	}
+	for i, p := range c.Ports {
+		r.add(path.Index(i).Key("containerPort"))
+		if isUsed(p) {
+			r.add(path.Index(i).Key("name"))
+		}
+	}
+	r.add(path.Join(field.Path{field.LastItem, {Key: "name"}}))
+}
+
 // answerer adds what decides how the container looks that answers, and whether one may.
 func (r *reads) answerer() {
 	context := r.spec.Key("securityContext")
 	switch r.plan.Answer.By {
 	case AnsweredByProbeProxy:
-		for _, key := range []string{"runAsUser", "runAsGroup", appArmorField} {
-			r.add(context.Key(key))
-		}
+		r.add(context.Key(appArmorField))
 		containers := r.in.Template.Spec.All()
 		r.add(resources.Deciding(r.spec, containers, r.in.Around.Ranges(), r.source)...)
 	case AnsweredByIstioProxy:

@@ -9,7 +9,8 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// Of a container that is a mesh's or ours any field may matter, so a plan reads it whole.
+// Of a container that is ours, or that an injector completes, any field may matter, so a plan reads it whole. Of a mesh's proxy it
+// reads the image, and the names of the env vars.
 func TestASpecialContainerIsReadWhole(t *testing.T) {
 	const ours = "our-proxy"
 	env := func(name string) []pod.EnvVar { return []pod.EnvVar{{Name: name}} }
@@ -23,11 +24,13 @@ func TestASpecialContainerIsReadWhole(t *testing.T) {
 		"one with originals":     {pod.Container{Name: "web", Env: env(prober.EnvName)}, true},
 		"an app":                 {pod.Container{Name: "web", Env: env("OTHER")}, false},
 	}
+	proxies := make(map[string]bool)
 	for _, d := range serviceMeshes {
 		if d.proxy != "" {
 			c := cases[d.proxy]
-			c.container.Name, c.whole = d.proxy, true
+			c.container.Name = d.proxy
 			cases[d.proxy] = c
+			proxies[d.proxy] = true
 		}
 	}
 	o := Defaults()
@@ -42,8 +45,14 @@ func TestASpecialContainerIsReadWhole(t *testing.T) {
 		in.Note(new(Notes))
 		in.Template.Spec.Containers = []pod.Container{{Name: "app"}, c.container}
 		isWhole := func(f field.Path) bool { return f.String() == whole.String() }
-		if got := slices.ContainsFunc(p.Reads(&in, new(Plan)).Fields, isWhole); got != c.whole {
+		reads := p.Reads(&in, new(Plan))
+		if got := slices.ContainsFunc(reads.Fields, isWhole); got != c.whole {
 			t.Errorf("%s: read whole: %t", name, got)
+		}
+		isImage := func(f field.Path) bool { return f.String() == whole.Key("image").String() }
+		isEnv := func(f field.Path) bool { return f.String() == whole.Key("env").String() }
+		if got := slices.ContainsFunc(reads.Fields, isImage) && slices.ContainsFunc(reads.Names, isEnv); got != proxies[name] {
+			t.Errorf("%s: its image and its variables are read: %t", name, got)
 		}
 	}
 }

@@ -86,7 +86,7 @@ func redirectedUser(v *view) []Finding {
 	user := "its image's"
 	if value, found := v.sidecarContext().Get("runAsUser"); found {
 		user = fmt.Sprint(value)
-	} else if s := v.in.Template.Spec.SecurityContext; s != nil && s.RunAsUser != nil {
+	} else if s := inherited(v); s != nil && s.RunAsUser != nil {
 		user = fmt.Sprint(*s.RunAsUser)
 	}
 	excluded := append(

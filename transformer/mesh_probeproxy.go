@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 )
 
 // native reports whether probe-proxy must be a native sidecar: as the options
@@ -26,8 +27,8 @@ func (v *view) sidecarContext() field.Map {
 		unfit := func(id *int64) bool {
 			return id != nil && (*id == 0 || *id == v.mesh.uid)
 		}
-		pod := v.in.Template.Spec.SecurityContext
-		chooses := pod == nil || !unfit(pod.RunAsUser) && !unfit(pod.RunAsGroup)
+		of := inherited(v)
+		chooses := of == nil || !unfit(of.RunAsUser) && !unfit(of.RunAsGroup)
 		context = slices.DeleteFunc(context, func(e field.Entry) bool {
 			return chooses && (e.Key == "runAsUser" || e.Key == "runAsGroup") || e.Key == "seccompProfile"
 		})
@@ -42,6 +43,14 @@ func (v *view) sidecarContext() field.Map {
 		)
 	}
 	return field.Merge(context, v.opts.ProbeProxy.SecurityContext)
+}
+
+// inherited returns the pod's securityContext, for the ids that containers inherit; nil if it has none.
+func inherited(v *view) *pod.SecurityContext {
+	path := v.spec.Key("securityContext")
+	v.in.Notes.field(path.Key("runAsUser"))
+	v.in.Notes.field(path.Key("runAsGroup"))
+	return v.in.Template.Spec.SecurityContext
 }
 
 const appArmorField = "appArmorProfile"

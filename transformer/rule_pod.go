@@ -263,11 +263,19 @@ func checkBareSpec(d *decision) []Finding {
 
 // checkProxyUID refuses a probe-proxy that would inherit the uid or gid of the mesh's own proxy.
 func checkProxyUID(d *decision) (found []Finding) {
-	pod := d.in.Template.Spec.SecurityContext
-	if !d.answeredByUs() || pod == nil {
+	if !d.answeredByUs() {
 		return nil
 	}
 	context := d.sidecarContext()
+	_, hasUser := context.Get("runAsUser")
+	_, hasGroup := context.Get("runAsGroup")
+	if hasUser && hasGroup {
+		return nil
+	}
+	pod := inherited(d.view)
+	if pod == nil {
+		return nil
+	}
 	for _, id := range []struct {
 		key   string
 		value *int64

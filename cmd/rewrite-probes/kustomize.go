@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/patches"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
@@ -99,9 +100,8 @@ func (f *fence) patchesOf(name string) (files map[string]string, inline, replace
 	return files, inline, replacements
 }
 
-// patchedReleases returns the names of the HelmReleases that a kustomization patches; "" for those of any name.
-func (f *fence) patchedReleases(name string) (names []string) {
-	const kind = "HelmRelease"
+// patchedOf returns the names of the objects of a kind that a kustomization patches; "" for those of any name.
+func (f *fence) patchedOf(kind, name string) (names []string) {
 	k, _ := f.readKustomization(name)
 	all := slices.Concat(k.Patches, k.JSON6902)
 	for _, merge := range k.StrategicMerge {
@@ -128,6 +128,37 @@ func (f *fence) patchedReleases(name string) (names []string) {
 		}
 	}
 	return names
+}
+
+// generated returns the file that a kustomization puts under a key of a ConfigMap that it generates; nil if it has none.
+func (f *fence) generated(kustomization, name, key string) ([]byte, error) {
+	text, err := f.read(kustomization)
+	if err != nil {
+		return nil, nil // the build of it fails
+	}
+	s, err := manifest.Read(kustomization, text)
+	if err != nil || len(s.Objects()) != 1 {
+		return nil, nil
+	}
+	v, _ := s.Objects()[0].Value(field.NewPath("configMapGenerator"))
+	list, _ := v.(field.List)
+	for _, v := range list {
+		g, _ := v.(field.Map)
+		if field.As[string](g, "name") != name {
+			continue
+		}
+		for _, v := range field.As[field.List](g, "files") {
+			file, _ := v.(string)
+			under, path, named := strings.Cut(file, "=")
+			if !named {
+				under, path = filepath.Base(file), file
+			}
+			if under == key {
+				return f.read(filepath.Join(filepath.Dir(kustomization), filepath.FromSlash(path)))
+			}
+		}
+	}
+	return nil, nil
 }
 
 // A namedPatch is what a kustomization says of a patch file.

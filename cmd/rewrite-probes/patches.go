@@ -161,6 +161,8 @@ type patchRun struct {
 	*patchFlags
 	cmd *cobra.Command
 	ctx context.Context // of a repository, which a signal ends; nil for one render
+	// values returns the values that the repository has for a release, see [render.Place]; nil for one render
+	values func(kind, name, key string) ([]byte, error)
 }
 
 func (p *patchRun) run(args []string) error {
@@ -184,7 +186,7 @@ func (p *patchRun) patchHome(home *manifest.Object, args []string, label string)
 	if err != nil {
 		return err
 	}
-	place := &render.Place{Form: patches.Form(p.form.value), Home: home, Helm: p.helm}
+	place := &render.Place{Form: patches.Form(p.form.value), Home: home, Helm: p.helm, Values: p.values}
 	if home != nil {
 		place.Form = patches.FormOf(home)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,16 +27,18 @@ type repository struct {
 	root    string
 	pkg     *pkg
 	charts  map[string]string // the folders of --chart, by the chart's name
-	patched []patchedReleases
+	patched []patchedObjects
 	passed  int // how many objects are passed over
+	// kustomizations are the files of all kustomizations, ignored ones too.
+	kustomizations []string
 }
 
-// patchedReleases are those of a kustomization's build that it patches, so that the values in their files are not those
-// that are rendered.
-type patchedReleases struct {
-	by    string
-	names []string        // "" is any
-	built map[string]bool // the files of the build, by their real paths
+// patchedObjects are the releases or ConfigMaps of a kustomization's build that it patches, so that the values in their
+// files are not those that are rendered.
+type patchedObjects struct {
+	by, kind string
+	names    []string        // "" is any
+	built    map[string]bool // the files of the build, by their real paths
 }
 
 // patchRepository writes patches into each object of a repository whose render Flux or Argo CD patches. What it cannot
@@ -62,7 +65,11 @@ func (p *patchRun) patchRepository() error {
 		for i, o := range s.Objects() {
 			switch {
 			case o.Group() == "argoproj.io" && o.Kind() == "ApplicationSet":
-				sets = append(sets, o)
+				of, have, known := r.patchSet(o)
+				found, done = found+of, done+have
+				if !known {
+					sets = append(sets, o)
+				}
 			case !isRendered(o):
 			case p.ctx.Err() != nil:
 				return fmt.Errorf("%s and what follows it has no new patches: %w", oneLine(s.Name()), context.Cause(p.ctx))
@@ -74,12 +81,7 @@ func (p *patchRun) patchRepository() error {
 			}
 		}
 	}
-	if len(sets) > 0 {
-		count := report.Plural(len(sets), "ApplicationSet")
-		first := oneLine(sets[0].Stream().Name())
-		fmt.Fprintf(p.err, "rewrite-probes patches: %s skipped, such as %s of %s: their Applications are made in the cluster. Wrap the folders with `rewrite-probes patches --resource`\n",
-			count, sets[0], first)
-	}
+	r.saySkipped(sets)
 	if found == 0 {
 		return fmt.Errorf("%s has no Kustomization of Flux, HelmRelease or Application to patch", p.repo)
 	}
@@ -90,6 +92,17 @@ func (p *patchRun) patchRepository() error {
 		return &exit{exitFindings}
 	}
 	return nil
+}
+
+// saySkipped names the ApplicationSets of which only the cluster knows the Applications.
+func (r *repository) saySkipped(sets []*manifest.Object) {
+	if len(sets) == 0 {
+		return
+	}
+	count := report.Plural(len(sets), "ApplicationSet")
+	first := oneLine(sets[0].Stream().Name())
+	fmt.Fprintf(r.err, "rewrite-probes patches: %s skipped, such as %s of %s: their Applications are made in the cluster. Wrap the folders with `rewrite-probes patches --resource`\n",
+		count, sets[0], first)
 }
 
 // takeCharts takes the charts of the flag.
@@ -120,6 +133,11 @@ func (r *repository) patch(o *manifest.Object, index int) bool {
 	if err == nil {
 		err = r.patchAgain(o.Stream().Name(), index, folder)
 	}
+	return r.tried(o, err)
+}
+
+// tried prints the error of patching what an object names, and reports whether there is none.
+func (r *repository) tried(o *manifest.Object, err error) bool {
 	_, said := errors.AsType[*exit](err)
 	_, placed := errors.AsType[*manifest.Error](err)
 	switch {
@@ -168,6 +186,7 @@ func (r *repository) patchAgain(name string, index int, folder string) error {
 		return err
 	}
 	home := s.Objects()[index]
+	r.values = func(kind, name, key string) ([]byte, error) { return r.valuesFor(home, kind, name, key) }
 	label := fmt.Sprintf("%s: %s: %s", r.cmd.CommandPath(), oneLine(name), home)
 	return r.patchHome(home, []string{folder}, label)
 }
@@ -201,13 +220,9 @@ func (r *repository) folderOf(o *manifest.Object) (folder, passed string, err er
 // chartOf returns the folder of a release's chart.
 func (r *repository) chartOf(o *manifest.Object) (string, error) {
 	release, _ := workload.ReleaseOf(o)
-	file := o.Stream().Name()
-	for _, k := range r.patched {
-		isNamed := slices.Contains(k.names, o.Name()) || slices.Contains(k.names, "")
-		if isNamed && k.built[realPath(file)] {
-			return "", fmt.Errorf("%s patches it, so its values are not known here: render it as Flux does, and pipe that into `rewrite-probes patches --into %s -`",
-				k.by, reason.ShellWord(file))
-		}
+	if by := r.patchedBy(o); by != "" {
+		return "", fmt.Errorf("%s patches it, so its values are not known here: render it as Flux does, and pipe that into `rewrite-probes patches --into %s -`",
+			by, reason.ShellWord(o.Stream().Name()))
 	}
 	name := cmp.Or(release.Chart, release.Source)
 	folder := r.charts[name]
@@ -243,16 +258,81 @@ func checkVersion(folder, want string) error {
 	return nil
 }
 
-// findPatched notes the releases that kustomizations of the repository patch.
+// findPatched notes the releases and ConfigMaps that kustomizations of the repository patch, also those that are ignored: their
+// builds are made of the same files.
 func (r *repository) findPatched() {
-	for _, f := range r.pkg.files {
-		if !slices.Contains(render.Names, filepath.Base(f.path)) {
-			continue
+	_ = filepath.WalkDir(r.root, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return nil // what cannot be read is not built either
+		case e.IsDir() && e.Name() == ".git":
+			return fs.SkipDir
+		case !slices.Contains(render.Names, e.Name()):
+			return nil
 		}
-		if names := r.pkg.fence.patchedReleases(f.path); len(names) > 0 {
-			built := make(map[string]bool)
-			r.pkg.fence.addBuilt(built, f.path)
-			r.patched = append(r.patched, patchedReleases{f.path, names, built})
+		r.kustomizations = append(r.kustomizations, path)
+		for _, kind := range []string{"HelmRelease", "ConfigMap"} {
+			if names := r.pkg.fence.patchedOf(kind, path); len(names) > 0 {
+				built := make(map[string]bool)
+				r.pkg.fence.addBuilt(built, path)
+				r.patched = append(r.patched, patchedObjects{path, kind, names, built})
+			}
+		}
+		return nil
+	})
+}
+
+// patchedBy returns a kustomization that patches an object; "" if none does.
+func (r *repository) patchedBy(o *manifest.Object) string {
+	for _, k := range r.patched {
+		isNamed := slices.Contains(k.names, o.Name()) || slices.Contains(k.names, "")
+		if isNamed && k.kind == o.Kind() && k.built[realPath(o.Stream().Name())] {
+			return k.by
 		}
 	}
+	return ""
+}
+
+// valuesFor returns the values that a release takes from a key of a ConfigMap, which the repository has as a manifest, or
+// which a kustomization generates from a file. The namespace of either may come from a kustomization.
+func (r *repository) valuesFor(home *manifest.Object, kind, name, key string) ([]byte, error) {
+	what := fmt.Sprintf("key %s of %s %s", key, kind, name)
+	if kind != "ConfigMap" {
+		return nil, fmt.Errorf("%s is not read", what)
+	}
+	var found []string
+	for _, s := range r.pkg.streams {
+		for _, o := range s.Objects() {
+			isElsewhere := o.Namespace() != "" && home.Namespace() != "" && o.Namespace() != home.Namespace()
+			if o.Kind() != kind || o.Group() != "" || o.Name() != name || isElsewhere {
+				continue
+			}
+			if by := r.patchedBy(o); by != "" {
+				return nil, fmt.Errorf("%s patches %s", by, what)
+			}
+			v, _ := o.Value(field.NewPath("data", key))
+			if text, is := v.(string); is {
+				found = append(found, text)
+			}
+		}
+	}
+	for _, file := range r.kustomizations {
+		text, err := r.pkg.fence.generated(file, name, key)
+		if err != nil {
+			return nil, err
+		}
+		if text != nil {
+			found = append(found, string(text))
+		}
+	}
+	slices.Sort(found)
+	switch found = slices.Compact(found); {
+	case len(found) == 0:
+		return nil, fmt.Errorf("%s is not in this repository", what)
+	case len(found) > 1:
+		return nil, fmt.Errorf("%s is in this repository with %d contents", what, len(found))
+	case strings.HasPrefix(found[0], "ENC["):
+		return nil, fmt.Errorf("%s is encrypted", what)
+	}
+	return []byte(found[0]), nil
 }

@@ -73,7 +73,7 @@ func Equal(a, b Value) bool {
 	return a == b // false if b is a mapping or a list
 }
 
-// At returns the value at a path, nil where there is none, and how many of the path's steps lead
+// At returns the value at a path, in which [LastItem] may be, nil where there is none, and how many of the path's steps lead
 // to something. A null is nothing.
 func At(v Value, path Path) (at Value, steps int) {
 	for i, s := range path {
@@ -84,10 +84,12 @@ func At(v Value, path Path) (at Value, steps int) {
 				next, _ = c.Get(s.Key)
 			}
 		case List:
-			if s.IsIndex &&
-				s.Index >= 0 &&
-				int(s.Index) < len(c) {
-				next = c[s.Index]
+			i := int(s.Index)
+			if s == LastItem {
+				i = len(c) - 1
+			}
+			if s.IsIndex && i >= 0 && i < len(c) {
+				next = c[i]
 			}
 		}
 		if next == nil {

@@ -55,10 +55,7 @@ func (t *tests) names(list field.Path) {
 	for i := range items {
 		t.add(list.Index(i).Key("name"))
 	}
-	last := list.Index(len(items) - 1).Key("name")
-	name, _ := field.At(t.object, last)
-	path := list.Join(field.Path{field.LastItem, {Key: "name"}})
-	t.ops = append(t.ops, field.Operation{Op: field.OpTest, Path: path, Value: name})
+	t.add(list.Join(field.Path{field.LastItem, {Key: "name"}}))
 }
 
 // Merged returns the tests without those that others imply: of the same path, or below one whose

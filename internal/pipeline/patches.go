@@ -272,7 +272,7 @@ func (m *patchMaker) patchSurroundings(sends func(*manifest.Object) bool) {
 		}
 		t := target(s.Object)
 		m.set.Known = append(m.set.Known, t)
-		reading := patches.Reading{Fields: []field.Path{field.NewPath("spec")}}
+		reading := patches.Reading{Fields: m.kinds.Fields(surroundings.GroupKind(kindOf(s.Object)))}
 		if s.Kind() == "Namespace" {
 			reading.Fields = m.namespace.Paths(field.NewPath("metadata"))
 		}

@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -12,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -258,23 +260,54 @@ func objectsOf(t *testing.T, base string) (objects []field.Value) {
 	return objects
 }
 
-// isAccepted reports whether the API server would accept all metadata and pods of an object: no field is unknown, and each has
-// a value of its type.
+// isAccepted reports whether the API server would accept all metadata and pods of an object: no field is unknown, each has
+// a value of its type, and what it demands of names, containers and ports is there.
 func isAccepted(v field.Value) bool {
 	switch v := v.(type) {
 	case field.Map:
-		into := any(nil)
-		if _, isSpec := v.Get("containers"); isSpec {
-			into = new(corev1.PodSpec)
-		}
-		if m, isObject := v.Get("metadata"); isObject && !fits(m, new(metav1.ObjectMeta)) || into != nil && !fits(v, into) {
+		var spec corev1.PodSpec
+		if _, isSpec := v.Get("containers"); isSpec && (!fits(v, &spec) || !isPodSpec(&spec)) {
 			return false
+		}
+		var meta metav1.ObjectMeta
+		m, isObject := v.Get("metadata")
+		if isObject && (!fits(m, &meta) || len(validation.IsDNS1123Subdomain(cmp.Or(meta.Name, "x"))) > 0) {
+			return false
+		}
+		if at := containersOf[field.As[string](v, "kind")]; isObject && at != "" {
+			if list, _ := field.At(v, field.NewPath(strings.Split(at, "/")...)); list == nil {
+				return false
+			}
 		}
 		return !slices.ContainsFunc(v, func(e field.Entry) bool { return !isAccepted(e.Value) })
 	case field.List:
 		return !slices.ContainsFunc(v, func(item field.Value) bool { return !isAccepted(item) })
 	}
 	return true
+}
+
+// containersOf has where kinds of Kubernetes must have containers.
+var containersOf = map[string]string{
+	"Pod": "spec/containers", "CronJob": "spec/jobTemplate/spec/template/spec/containers", "Job": "spec/template/spec/containers",
+	"Deployment": "spec/template/spec/containers", "StatefulSet": "spec/template/spec/containers",
+	"DaemonSet": "spec/template/spec/containers", "ReplicaSet": "spec/template/spec/containers",
+}
+
+// isPodSpec reports whether a pod has containers, each with a name and valid ports.
+func isPodSpec(spec *corev1.PodSpec) bool {
+	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
+		names := make(map[string]bool)
+		for _, p := range c.Ports {
+			if p.ContainerPort < 1 || p.ContainerPort > 65535 || p.Name != "" && names[p.Name] || !slices.Contains([]corev1.Protocol{"", "TCP", "UDP", "SCTP"}, p.Protocol) {
+				return false
+			}
+			names[p.Name] = true
+		}
+		if len(validation.IsDNS1123Label(c.Name)) > 0 {
+			return false
+		}
+	}
+	return len(spec.Containers) > 0
 }
 
 func fits(v field.Value, into any) bool {

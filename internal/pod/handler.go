@@ -184,6 +184,7 @@ const (
 	KindHTTPGet   = "httpGet"
 	KindTCPSocket = "tcpSocket"
 	KindGRPC      = "grpc"
+	KindSleep     = "sleep"
 )
 
 // handlerTypes are all types of handlers, in the order of the API. A new type is
@@ -202,7 +203,7 @@ var handlerTypes = []handlerType{
 	{KindGRPC, fieldsOf[GRPC](), func(h *Handler) bool {
 		return h.GRPC != nil
 	}},
-	{"sleep", nil, func(h *Handler) bool {
+	{KindSleep, nil, func(h *Handler) bool {
 		return h.Sleep != nil
 	}},
 }

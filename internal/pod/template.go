@@ -116,6 +116,28 @@ func (c *Container) Declares(port int) bool {
 	)
 }
 
+// PortNames returns the names of ports that the container's probes and hooks have.
+func (c *Container) PortNames() (names []string) {
+	handlers := make([]*Handler, 0, 5)
+	for _, p := range []*Probe{c.ReadinessProbe, c.LivenessProbe, c.StartupProbe} {
+		if p != nil {
+			handlers = append(handlers, &p.Handler)
+		}
+	}
+	if c.Lifecycle != nil {
+		handlers = append(handlers, c.Lifecycle.PostStart, c.Lifecycle.PreStop)
+	}
+	for _, h := range handlers {
+		if h == nil {
+			continue
+		}
+		if port, _ := h.Endpoint(); port != nil && port.IsString {
+			names = append(names, port.Str)
+		}
+	}
+	return names
+}
+
 // All returns every container and where it is, init containers first.
 func (spec *Spec) All() iter.Seq2[Ref, *Container] {
 	return func(yield func(Ref, *Container) bool) {

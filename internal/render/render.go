@@ -39,6 +39,8 @@ type Place struct {
 	Helm Helm
 	// May says why a file or folder must not be opened, by its real path; nil if it may be.
 	May func(real string) error
+	// Values returns the values that a HelmRelease takes from a key of a ConfigMap or Secret; nil if none are known.
+	Values func(kind, name, key string) ([]byte, error)
 }
 
 // A Render is what patches are applied to.
@@ -168,9 +170,6 @@ func (p *Place) chart(ctx context.Context, path string) (*Render, error) {
 		return nil, errors.New("a chart is rendered with the values of its HelmRelease: give --into FILE, or pipe the render into the command")
 	}
 	release, _ := workload.ReleaseOf(home)
-	if from := field.NewPath("spec", "valuesFrom"); has(home, from) {
-		return nil, home.Errorf(from, "names values that are in the cluster: render the chart with them, and pipe it into the command")
-	}
 	c := program.Call{Env: offline}
 	var err error
 	if c.Path, err = program.Find("helm"); err != nil {
@@ -188,7 +187,11 @@ func (p *Place) chart(ctx context.Context, path string) (*Render, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, file := range files {
+	taken, err := p.valuesFrom(temp)
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range append(files, taken...) {
 		c.Args = append(c.Args, "--values", file)
 	}
 	if p.Helm.KubeVersion != "" {
@@ -234,6 +237,35 @@ func (p *Place) valuesFiles(chart string) (files []string, err error) {
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		files = append(files, file)
+	}
+	return files, nil
+}
+
+// valuesFrom writes the values that a release takes from ConfigMaps into files of a folder. Helm merges them in their order, and
+// the release's own values over them, as helm-controller does.
+func (p *Place) valuesFrom(folder string) (files []string, err error) {
+	from := field.NewPath("spec", "valuesFrom")
+	v, found := p.Home.Value(from)
+	refs, _ := v.(field.List)
+	if found && v != nil && p.Values == nil {
+		return nil, p.Home.Errorf(from, "names values that are in the cluster: render the chart with them, and pipe it into the command")
+	}
+	for i, v := range refs {
+		ref, _ := v.(field.Map)
+		kind, name := field.As[string](ref, "kind"), field.As[string](ref, "name")
+		at := from.Index(i)
+		if field.As[string](ref, "targetPath") != "" {
+			return nil, p.Home.Errorf(at.Key("targetPath"), "puts a single value, which is not done here: render the chart as Flux does, and pipe it into the command")
+		}
+		text, err := p.Values(kind, name, cmp.Or(field.As[string](ref, "valuesKey"), "values.yaml"))
+		if err != nil {
+			return nil, p.Home.Errorf(at, "%v: render the chart with these values, and pipe it into the command", err)
+		}
+		file := filepath.Join(folder, fmt.Sprintf("from-%d.yaml", i))
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			return nil, err
 		}
 		files = append(files, file)
 	}

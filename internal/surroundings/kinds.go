@@ -2,6 +2,7 @@ package surroundings
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -168,6 +169,25 @@ func (k *Kind) Counts(name string) bool {
 		end, isSuffix := strings.CutPrefix(n, "*")
 		return name == n || isPrefix && strings.HasPrefix(name, begin) || isSuffix && strings.HasSuffix(name, end)
 	})
+}
+
+// Fields returns what is read of the objects of some kinds under one name: the fields of their types.
+func (s Kinds) Fields(of GroupKind) (fields []field.Path) {
+	for _, k := range rows {
+		if s&k.Set() == 0 || !slices.Contains(k.Names, of) {
+			continue
+		}
+		before := len(fields)
+		for _, f := range reflect.VisibleFields(reflect.TypeOf(k.New()).Elem()) {
+			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
+				fields = append(fields, k.path.Key(name))
+			}
+		}
+		if len(fields) == before { // it reads its content in another way
+			fields = append(fields, k.path)
+		}
+	}
+	return fields
 }
 
 // New returns a pointer to a new value of the kind's type.
