@@ -87,10 +87,7 @@ func (r *reads) isSpecial(c *pod.Container) bool {
 // isMeshProxy reports whether a container is a mesh's proxy, such as a gateway's. Its image shows that, and the version. It has
 // originals of probes as soon as it has their env var.
 func isMeshProxy(c *pod.Container) bool {
-	return slices.ContainsFunc(
-		serviceMeshes,
-		func(d *serviceMesh) bool { return d.proxy == c.Name },
-	)
+	return slices.ContainsFunc(serviceMeshes, func(d *serviceMesh) bool { return d.proxy == c.Name })
 }
 
 // probes adds the probes and hooks of a container that is not special.
@@ -197,7 +194,9 @@ func (r *reads) ports(path field.Path, c *pod.Container) {
 	isUnknown := func(name string) bool {
 		return !slices.ContainsFunc(c.Ports, func(p pod.ContainerPort) bool { return p.Name == name })
 	}
-	isOther := func(p pod.ContainerPort) bool { return p.Protocol != "" && p.Protocol != "TCP" }
+	isOther := func(p pod.ContainerPort) bool {
+		return p.Protocol != "" && p.Protocol != "TCP"
+	}
 	n := len(c.Ports)
 	if n == 0 || c.Ports[n-1].Name == "" || slices.ContainsFunc(c.Ports, isOther) || r.Kinds&portNamers != 0 ||
 		r.in.Shape.ProbesMadeBy != "" || slices.ContainsFunc(used, isUnknown) {

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
@@ -141,12 +142,12 @@ func (r *repository) directories(patterns field.List) (all []field.Map) {
 }
 
 // parameter matches a plain parameter of a template, with Go's templates or without.
-var parameter = regexp.MustCompile(`\{\{\s*\.?([A-Za-z_][\w.-]*)\s*\}\}`)
+var parameter = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\{\s*\.?([A-Za-z_][\w.-]*)\s*\}\}`) })
 
 // filled returns a template with its parameters; ok is false if it needs more than these.
 func filled(template string, parameters field.Map) (text string, ok bool) {
-	text = parameter.ReplaceAllStringFunc(template, func(found string) string {
-		name := parameter.FindStringSubmatch(found)[1]
+	text = parameter().ReplaceAllStringFunc(template, func(found string) string {
+		name := parameter().FindStringSubmatch(found)[1]
 		if value := field.As[string](parameters, name); value != "" {
 			return value
 		}

@@ -186,7 +186,8 @@ func (p *patchRun) patchHome(home *manifest.Object, args []string, label string)
 	if err != nil {
 		return err
 	}
-	place := &render.Place{Form: patches.Form(p.form.value), Home: home, Helm: p.helm, Values: p.values}
+	place := &render.Place{Home: home, Helm: p.helm, Values: p.values}
+	place.Form = patches.Form(p.form.value)
 	if home != nil {
 		place.Form = patches.FormOf(home)
 	}

@@ -300,21 +300,9 @@ func (r *repository) valuesFor(home *manifest.Object, kind, name, key string) ([
 	if kind != "ConfigMap" {
 		return nil, fmt.Errorf("%s is not read", what)
 	}
-	var found []string
-	for _, s := range r.pkg.streams {
-		for _, o := range s.Objects() {
-			isElsewhere := o.Namespace() != "" && home.Namespace() != "" && o.Namespace() != home.Namespace()
-			if o.Kind() != kind || o.Group() != "" || o.Name() != name || isElsewhere {
-				continue
-			}
-			if by := r.patchedBy(o); by != "" {
-				return nil, fmt.Errorf("%s patches %s", by, what)
-			}
-			v, _ := o.Value(field.NewPath("data", key))
-			if text, is := v.(string); is {
-				found = append(found, text)
-			}
-		}
+	found, err := r.manifestsOf(home, name, key)
+	if err != nil {
+		return nil, err
 	}
 	for _, file := range r.kustomizations {
 		text, err := r.pkg.fence.generated(file, name, key)
@@ -335,4 +323,24 @@ func (r *repository) valuesFor(home *manifest.Object, kind, name, key string) ([
 		return nil, fmt.Errorf("%s is encrypted", what)
 	}
 	return []byte(found[0]), nil
+}
+
+// manifestsOf returns the texts under a key of the ConfigMaps of a name that a release of the repository may mean.
+func (r *repository) manifestsOf(home *manifest.Object, name, key string) (found []string, err error) {
+	for _, s := range r.pkg.streams {
+		for _, o := range s.Objects() {
+			isElsewhere := o.Namespace() != "" && home.Namespace() != "" && o.Namespace() != home.Namespace()
+			if o.Kind() != "ConfigMap" || o.Group() != "" || o.Name() != name || isElsewhere {
+				continue
+			}
+			if by := r.patchedBy(o); by != "" {
+				return nil, fmt.Errorf("%s patches ConfigMap %s", by, name)
+			}
+			v, _ := o.Value(field.NewPath("data", key))
+			if text, is := v.(string); is {
+				found = append(found, text)
+			}
+		}
+	}
+	return found, nil
 }

@@ -287,8 +287,3 @@ func postRender(ctx context.Context, text []byte, k field.Map, folder string) ([
 	}
 	return kustomize(ctx, folder)
 }
-
-func has(o *manifest.Object, path field.Path) bool {
-	v, _ := o.Value(path)
-	return v != nil
-}
