@@ -198,8 +198,8 @@ func (r *reads) ports(path field.Path, c *pod.Container) {
 		return p.Protocol != "" && p.Protocol != "TCP"
 	}
 	n := len(c.Ports)
-	if n == 0 || c.Ports[n-1].Name == "" || slices.ContainsFunc(c.Ports, isOther) || r.Kinds&portNamers != 0 ||
-		r.in.Shape.ProbesMadeBy != "" || slices.ContainsFunc(used, isUnknown) {
+	isOpen := r.Kinds&portNamers != 0 || r.in.Shape.ProbesMadeBy != "" || slices.ContainsFunc(used, isUnknown)
+	if isOpen || n == 0 || c.Ports[n-1].Name == "" || slices.ContainsFunc(c.Ports, isOther) {
 		r.add(path)
 		return
 	}
