@@ -238,9 +238,9 @@ func (r *repository) chartOf(o *manifest.Object) (string, error) {
 	return folder, checkVersion(folder, release.Version)
 }
 
-// checkVersion refuses a chart of another version than a release asks for. A range is not evaluated.
+// checkVersion refuses a chart of another version than a release asks for.
 func checkVersion(folder, want string) error {
-	if want == "" || strings.ContainsAny(want, "*x<>=~^ |") {
+	if want == "" {
 		return nil
 	}
 	text, err := readNamed(filepath.Join(folder, chartName))
@@ -252,7 +252,12 @@ func checkVersion(folder, want string) error {
 		return cmp.Or(err, fmt.Errorf("%s must have one document", filepath.Join(folder, chartName)))
 	}
 	v, _ := s.Objects()[0].Value(field.NewPath("version"))
-	if is := fmt.Sprint(v); is != strings.TrimPrefix(want, "v") && is != want {
+	is := fmt.Sprint(v)
+	fits, known := inChartRange(is, want)
+	if !known { // no version, as that of a tag
+		fits = is == want
+	}
+	if !fits {
 		return fmt.Errorf("it asks for version %s of its chart, and %s has %s", want, folder, is)
 	}
 	return nil
