@@ -38,8 +38,9 @@ func parseChartVersion(text string) (v chartVersion, ok bool) {
 
 // compare compares two versions by their precedence (https://semver.org, 11).
 func (v chartVersion) compare(w chartVersion) int {
-	if c := slices.Compare(v.numbers[:], w.numbers[:]); c != 0 || v.pre == w.pre {
-		return c
+	byNumbers := slices.Compare(v.numbers[:], w.numbers[:])
+	if byNumbers != 0 || v.pre == w.pre {
+		return byNumbers
 	}
 	if v.pre == "" || w.pre == "" {
 		return cmp.Compare(len(w.pre), len(v.pre)) // a release comes after its prereleases
@@ -140,11 +141,16 @@ func (v chartVersion) satisfies(limit chartLimit) bool {
 	case "~", "~>":
 		return isWithin(min(last, 1))
 	case "^":
-		for i, n := range limit.numbers[:limit.given] {
-			if n > 0 || i == last {
-				return isWithin(i)
-			}
-		}
+		return isWithin(min(limit.zeros(), last))
 	}
 	return isSame
+}
+
+// zeros returns how many numbers before the first that counts are 0.
+func (v chartVersion) zeros() int {
+	i := slices.IndexFunc(v.numbers[:], func(n int) bool { return n > 0 })
+	if i < 0 {
+		return len(v.numbers)
+	}
+	return i
 }
