@@ -45,7 +45,8 @@ func (v chartVersion) compare(w chartVersion) int {
 	if v.pre == "" || w.pre == "" {
 		return cmp.Compare(len(w.pre), len(v.pre)) // a release comes after its prereleases
 	}
-	return slices.CompareFunc(strings.Split(v.pre, "."), strings.Split(w.pre, "."), func(a, b string) int {
+	ours, others := strings.Split(v.pre, "."), strings.Split(w.pre, ".")
+	return slices.CompareFunc(ours, others, func(a, b string) int {
 		m, noNumber := strconv.Atoi(a)
 		n, noOther := strconv.Atoi(b)
 		switch {
