@@ -18,7 +18,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/render"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
-	"github.com/rewrite-probes/rewrite-probes/internal/workload"
 )
 
 // A repository is one whose objects of Flux and Argo CD get patches.
@@ -219,12 +218,11 @@ func (r *repository) folderOf(o *manifest.Object) (folder, passed string, err er
 
 // chartOf returns the folder of a release's chart.
 func (r *repository) chartOf(o *manifest.Object) (string, error) {
-	release, _ := workload.ReleaseOf(o)
 	if by := r.patchedBy(o); by != "" {
 		return "", fmt.Errorf("%s patches it, so its values are not known here: render it as Flux does, and pipe that into `rewrite-probes patches --into %s -`",
 			by, reason.ShellWord(o.Stream().Name()))
 	}
-	name := cmp.Or(release.Chart, release.Source)
+	name, version := pipeline.ChartOf(o, r.pkg.streams)
 	folder := r.charts[name]
 	if folder == "" && strings.Contains(name, "/") {
 		if inside := filepath.Join(r.root, filepath.FromSlash(name)); inFolder(inside, chartName) != "" {
@@ -235,7 +233,7 @@ func (r *repository) chartOf(o *manifest.Object) (string, error) {
 		fetch, to := pipeline.FetchChart(o, r.pkg.streams)
 		return "", fmt.Errorf("its chart is not in this repository: run `%s`, and give `--chart %s=%s`", fetch, reason.ShellWord(name), to)
 	}
-	return folder, checkVersion(folder, release.Version)
+	return folder, checkVersion(folder, version)
 }
 
 // checkVersion refuses a chart of another version than a release asks for.

@@ -140,6 +140,17 @@ func helmTemplate(r workload.Release, chart string) string {
 	return strings.Join(words, " ")
 }
 
+// ChartOf returns the name and the version of the chart of a release, as far as it and the streams say. An OCIRepository has the name
+// in its URL, and `helm pull` makes a folder of that name.
+func ChartOf(o *manifest.Object, streams []*manifest.Stream) (name, version string) {
+	release, _ := workload.ReleaseOf(o)
+	source := sourceOf(release, o.Namespace(), streams)
+	if source.kind == "OCIRepository" {
+		return path.Base(source.url), source.tag
+	}
+	return cmp.Or(release.Chart, release.Source), release.Version
+}
+
 // FetchChart returns the command that fetches the chart of a release, and the folder where it is then. What the streams
 // do not say is in capitals.
 func FetchChart(o *manifest.Object, streams []*manifest.Stream) (command, folder string) {
