@@ -181,6 +181,11 @@ bench-contention: ## measure how many probes probe-proxy makes in time where oth
 bench-agent: ## measure what probe-agent costs a virtual machine, beside Istio's agent
 	$(GO) -C test/bench/agent run . $(if $(KEEP),-o ../../../docs/guides/vm.md) $(BENCHFLAGS)
 
+# kubectl is that of `test/e2e/run build`, or the one in PATH.
+.PHONY: bench-cluster
+bench-cluster: ## measure `check --cluster` on 5,000 Deployments and 10,000 pods in a real API server (Linux, root)
+	E2E_FLAGS='-test.run=^$$ -test.bench=CheckCluster -test.benchtime=5x' test/e2e/run apiserver
+
 # KEEP=yes keeps the table in docs/guides/security.md.
 .PHONY: attacks
 attacks: ## attack probe-proxy and Istio's status server in memory cgroups, and soak for half a minute (Linux, root)

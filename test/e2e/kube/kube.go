@@ -84,7 +84,8 @@ func StartWith(bin, dir string, config Config) (*Server, error) {
 	}
 	s := &Server{bin: bin, dir: dir, config: config}
 	s.client = &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, // signed by itself a moment ago, on this sandbox's loopback
+		TLSClientConfig:     &tls.Config{InsecureSkipVerify: true}, // signed by itself a moment ago, on this sandbox's loopback
+		MaxIdleConnsPerHost: 16,
 	}}
 	s.etcd, err = testutil.Start(exec.Command("etcd", "--data-dir="+filepath.Join(dir, "etcd"), "--unsafe-no-fsync", "--log-level=error"), nil)
 	if err != nil {
