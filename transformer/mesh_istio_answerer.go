@@ -251,7 +251,7 @@ func (d istio) collisions(v *view, said membership) []Finding {
 	for _, h := range v.holders {
 		if !h.proxy && slices.Contains(h.listens, listens) {
 			found = append(found, containerFinding(reason.PortCollision, h.path, h.container.Name,
-				"it listens on port %d, where istio-proxy answers in this pod, so one of the two cannot start", listens))
+				"it listens on istio-proxy's port %d, so one of the two cannot start", listens))
 		}
 	}
 	return found

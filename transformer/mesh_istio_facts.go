@@ -37,7 +37,7 @@ func (v *view) injectionCure() string {
 	if v.in.Around.NamespacesDisagree() {
 		return "its Namespace is in the input twice, with other labels: keep one"
 	}
-	return "add its Namespace to the input, or set `istio.injectedNamespaces`"
+	return "add its Namespace, or set `istio.injectedNamespaces`"
 }
 
 // inbound returns what the Sidecars of Istio's say of a port.

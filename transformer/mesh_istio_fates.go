@@ -253,7 +253,7 @@ func istioAnsweredFate(v *view, s *site, w world.World) world.Fate {
 	case h.proxy && !v.runsBefore(w, s, h.answerer()):
 		return world.Failing("istio-proxy, which must answer, starts later")
 	case !h.proxy && slices.Contains(h.listens, listens):
-		return world.Failing(fmt.Sprintf("probe-proxy and istio-proxy listen on the same port, %d", listens))
+		return world.Failing(fmt.Sprintf("probe-proxy and istio-proxy both listen on port %d", listens))
 	}
 	return world.Spared
 }
@@ -262,7 +262,7 @@ func istioAnsweredFate(v *view, s *site, w world.World) world.Fate {
 func (s *site) whyStrict(at string) string {
 	switch {
 	case s.holder != nil:
-		return fmt.Sprintf("the mesh captures port %d, where it is answered", s.dialed())
+		return fmt.Sprintf("the mesh captures port %d, which answers it", s.dialed())
 	case at != "":
 		return whyNoCertificate + " (" + at + ")"
 	}

@@ -315,7 +315,7 @@ func TestWhatWouldSayWhetherIstioInjectsDoesSayIt(t *testing.T) {
 		cured     []cured
 	}{
 		{own, "set `istio.injectedNamespaces: [\"*\"]`, or `metadata.namespace` and its Namespace", []cured{{own, []option{injects("*")}}, {label + inShop, nil}}},
-		{inShop, "add its Namespace to the input, or set `istio.injectedNamespaces`", []cured{{label + inShop, nil}, {inShop, []option{injects("n")}}}},
+		{inShop, "add its Namespace, or set `istio.injectedNamespaces`", []cured{{label + inShop, nil}, {inShop, []option{injects("n")}}}},
 		{namespace("", "") + inShop, "set the label `istio-injection` of its Namespace, or `istio.injectedNamespaces`", []cured{{label + inShop, nil}, {namespace("", "") + inShop, []option{injects("n")}}}},
 		{variable, "substitute the variables first", []cured{{strings.Replace(variable, "${INJECT}", "true", 1), nil}}},
 	} {

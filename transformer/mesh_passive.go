@@ -166,7 +166,7 @@ func (m *inspection) capturedOutcome(v *view, captured outcomeOf) outcomeOf {
 			unless = m.kubelet
 		}
 		if s.alreadyRewritten { // the annotation was edited
-			f.Why = fmt.Sprintf("the mesh captures port %d, where it is answered, and %s", port, f.Why)
+			f.Why = fmt.Sprintf("the mesh captures port %d, which answers it, and %s", port, f.Why)
 		}
 		return f, unless
 	}

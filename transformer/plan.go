@@ -198,5 +198,5 @@ func (v *Verdict) Where() string {
 // Why the kubelet's connection to a proxy that only accepts mTLS does not do its work.
 const (
 	whyNoCertificate = "the kubelet has no client certificate"
-	whyAccepted      = "the mesh's own proxy accepts the connection"
+	whyAccepted      = "the mesh proxy accepts the connection"
 )

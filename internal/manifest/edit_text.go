@@ -33,7 +33,7 @@ func editText(t *yaml.Tree, root *editNode) (edited *editNode, why map[int32]str
 	for _, n := range slices.Sorted(maps.Keys(t.Merges)) {
 		isChanged := func(source int32) bool { return x.changed[source] }
 		if x.why[n] == "" && slices.ContainsFunc(t.Merges[n], isChanged) {
-			x.writeOut(edited, n, "the mapping with the merge key (<<) was written out, because the anchor has another value now")
+			x.writeOut(edited, n, "the merge key (<<) was written out, since its anchor's value changed")
 			x.change(edited) // anchors in it have gone
 		}
 	}
@@ -43,7 +43,7 @@ func editText(t *yaml.Tree, root *editNode) (edited *editNode, why map[int32]str
 			x.writeOut(
 				edited,
 				n,
-				fmt.Sprintf("the alias %s was written out, because its anchor has another value now", t.Text[v.Start:v.End]),
+				fmt.Sprintf("the alias %s was written out, since its anchor's value changed", t.Text[v.Start:v.End]),
 			)
 		}
 	}
@@ -90,7 +90,7 @@ func (x *textEdit) edited(o *editNode) *editNode {
 		return &out
 	}
 	if !o.keepsMergeKeys(x.t) {
-		x.why[o.node] = "the mapping with the merge key (<<) was written out"
+		x.why[o.node] = "the merge key (<<) was written out"
 		out.assignWhole(o.value(x.t))
 		return &out
 	}

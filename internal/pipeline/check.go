@@ -26,7 +26,7 @@ const (
 	runFix     = "Run rewrite-probes"
 	declareFix = "Declare that fact: a run does not change this probe"
 	execFix    = "Make it exec: a run does not change this probe"
-	patchedFix = runFix + " again, after all that patches the pod template"
+	patchedFix = runFix + " again, and last"
 )
 
 // judge reports every probe of a template that behaves differently in the mesh than without one: as
@@ -147,10 +147,10 @@ func optedOutText(t *report.PlannedTemplate, p *transformer.Verdict, happens str
 	if p.If != "" {
 		text = possibleText(t, p, happens)
 	}
-	text.What += ", and is opted out"
+	text.What = "Opted out: " + text.What
 	text.Fix = ""
 	if p.Reason == reason.NotSelected {
-		text.Fix = "Add its handler to `rewrite`, or leave the object out with `exclude`"
+		text.Fix = "Add its handler to `rewrite`, or `exclude` the object"
 	}
 	return text
 }

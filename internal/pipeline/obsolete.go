@@ -35,9 +35,8 @@ func (r *run) reportObsolete(s *subject) {
 		return
 	}
 	if isPolicy {
-		r.addFinding(s, transformer.NewFinding(reason.ObsoleteIstio, nil, "Istio ignores this %s", s.Kind()).
-			Why("Istio 1.6 and later have no %s", oldAuthGroup).
-			Fix("Write a PeerAuthentication for mutual TLS, or a RequestAuthentication for tokens. Then delete this object"))
+		r.addFinding(s, transformer.NewFinding(reason.ObsoleteIstio, nil, "Istio 1.6 and later ignore this %s", s.Kind()).
+			Fix("Replace it with a PeerAuthentication for mutual TLS, or a RequestAuthentication for tokens"))
 		return
 	}
 	path := field.NewPath("metadata")
@@ -55,12 +54,11 @@ func (r *run) reportObsolete(s *subject) {
 
 // obsoletePort returns the finding about an entry of a Service for a port.
 func obsoletePort(path field.Path, value, port string) transformer.Finding {
-	f := transformer.NewFinding(reason.ObsoleteIstio, path, "Istio ignores `%s: %s`", oldAuthPrefix+port, value).
-		Why("Istio 1.6 and later do not read it, so the port has the mesh's mutual TLS")
+	f := transformer.NewFinding(reason.ObsoleteIstio, path, "Istio 1.6 and later ignore `%s: %s`", oldAuthPrefix+port, value).
+		Why("The port has the mesh's mutual TLS")
 	f.Current = value
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 		port = "PORT"
 	}
-	return f.Fix("Delete it. rewrite-probes makes probes work under mutual TLS. "+
-		"For other callers, write a PeerAuthentication with a `selector` and `portLevelMtls: {%s: {mode: PERMISSIVE}}`", port)
+	return f.Fix("Delete it. For callers other than probes, write a PeerAuthentication with a `selector` and `portLevelMtls: {%s: {mode: PERMISSIVE}}`", port)
 }

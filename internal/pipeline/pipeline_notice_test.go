@@ -31,9 +31,9 @@ spec:
 		name, in, text string
 		line           int
 	}{
-		{"document", "# first\n---\n" + pod, "Line 17: the alias *alive was written out, because its anchor has another value now", 17},
-		{"ResourceList", "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n" + item, "Line 15 of the object: the alias *alive was written out, because its anchor has another value now", 0},
-		{"explicit key", strings.Replace(pod, "  name: p\n", "  ? name\n  : p\n", 1), "Line 16: the alias *alive was written out, because its anchor has another value now", 16},
+		{"document", "# first\n---\n" + pod, "Line 17: the alias *alive was written out, since its anchor's value changed", 17},
+		{"ResourceList", "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n" + item, "Line 15 of the object: the alias *alive was written out, since its anchor's value changed", 0},
+		{"explicit key", strings.Replace(pod, "  name: p\n", "  ? name\n  : p\n", 1), "Line 16: the alias *alive was written out, since its anchor's value changed", 16},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := config.Default()

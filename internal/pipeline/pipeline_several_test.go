@@ -36,11 +36,11 @@ func TestAMessageNamesTwentyReleasesAndCountsTheRest(t *testing.T) {
 		}
 		_, r := run(t, "in", []byte(text.String()), pipeline.Gate)
 		found := about(r, reason.Release)
-		are := "releases are"
+		releases := "releases"
 		if n == 1 {
-			are = "release is"
+			releases = "release"
 		}
-		if want := fmt.Sprintf("Probes not checked: %d %s not rendered: %s%s", n, are, names.String()[2:], more); len(found) != 1 || found[0].Text.What != want {
+		if want := fmt.Sprintf("Not checked: %d unrendered %s: %s%s", n, releases, names.String()[2:], more); len(found) != 1 || found[0].Text.What != want {
 			t.Errorf("got %v, want %s", found, want)
 		}
 	}

@@ -60,11 +60,7 @@ func unrendered(releases []foundRelease, streams []*manifest.Stream) reason.Text
 	if n > maxNamed {
 		names = append(names, fmt.Sprintf("%d more", n-maxNamed))
 	}
-	are := "releases are"
-	if n == 1 {
-		are = "release is"
-	}
-	text := reason.NewText("Probes not checked: %d %s not rendered: %s", n, are, strings.Join(names, ", "))
+	text := reason.NewText("Not checked: %s: %s", report.Plural(n, "unrendered release"), strings.Join(names, ", "))
 	text.Fix = releaseFix(releases, streams)
 	return text
 }

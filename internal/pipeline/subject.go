@@ -97,7 +97,6 @@ func (s *subject) failure(err error) report.Message {
 	f := transformer.NewFinding(reason.InvalidManifest, e.Path, "%s", what)
 	if s.hasVariable(e.Path) {
 		f.Reason = reason.HelmTemplate
-		f.Text.What += ", and it looks like it has a variable"
 		f.Text.Fix = substituteFix
 	}
 	if errors.Is(err, manifest.ErrNotKey) {

@@ -150,10 +150,10 @@ func misspelt(o *manifest.Object, meant *workload.Kind) transformer.Finding {
 
 func unseenFinding(o *manifest.Object, h workload.Holder, known bool) transformer.Finding {
 	key := reason.UnseenProbe
-	why := "no " + o.Kind() + " has a pod template there"
+	why := "but no " + o.Kind() + " has a pod template there"
 	if !known {
 		key = reason.UnknownKind
-		why = "the kind is unknown"
+		why = "in an unknown kind"
 	}
 	at := h.Path
 	if len(at) == 0 {
@@ -162,35 +162,35 @@ func unseenFinding(o *manifest.Object, h workload.Holder, known bool) transforme
 	spec := len(h.Spec)
 	switch operator := workload.OperatorOf(o.Group()); {
 	case spec > 1 && h.Spec[spec-2].Key == "ephemeralContainers":
-		return transformer.NewFinding(key, at, "the API server refuses probes of ephemeral containers")
+		return transformer.NewFinding(key, at, "the API server refuses probes of ephemeral containers").
+			Fix("Remove the probes")
 	case o.Kind() == "":
-		return transformer.NewFinding(reason.UnknownKind, at, "not checked: it looks like a pod template, but the object has no `kind`").
+		return transformer.NewFinding(reason.UnknownKind, at, "not checked: perhaps a pod template, but the object has no `kind`").
 			Fix("Write `kind`, such as `kind: Deployment`")
 	case workload.IsRule(o.Group()):
-		return transformer.NewFinding(key, at, "not checked: it %s, in a rule that changes other objects", probeWords(at, h.Probes)).
+		return transformer.NewFinding(key, at, "not checked: %s, in a rule that changes other objects", probeWords(at, h.Probes)).
 			Fix("Check the objects as the rule leaves them: `kubectl get deploy -A -o yaml | rewrite-probes check -`. Or exclude this one")
 	case h.IsPatch:
-		return transformer.NewFinding(key, at, "not checked: it %s, of a container without an image", probeWords(at, h.Probes)).
-			Why("Another program completes it, and may change the probe").
+		return transformer.NewFinding(key, at, "not checked: %s, in a container without an image", probeWords(at, h.Probes)).
+			Why("Another program completes it").
 			Fix("Exclude the object, or write exec probes")
 	case h.Nameable && operator != "":
-		return transformer.NewFinding(key, at, "not checked: it looks like a pod template, to which %s adds probes", operator).
+		return transformer.NewFinding(key, at, "not checked: perhaps a pod template, to which %s adds probes", operator).
 			Why("Those need Istio's rewriter").
-			Fix("Exclude the object. If that rewriter is off, set `istio: {injectorRewrites: false}`, and add `%s` to spec.podTemplates", entryOf(o, h))
+			Fix("Exclude the object. If that rewriter is off, set `istio: {injectorRewrites: false}`, and add `%s` to `podTemplates`", entryOf(o, h))
 	case h.Nameable:
-		return transformer.NewFinding(key, at, "not checked: it looks like a pod template, but %s", why).
-			Fix("Add `%s` to spec.podTemplates of the functionConfig, or exclude the object", entryOf(o, h))
+		return transformer.NewFinding(key, at, "not checked: perhaps a pod template, %s", why).
+			Fix("Add `%s` to `podTemplates`, or exclude the object", entryOf(o, h))
 	case isOfContainer(h.Probes[0]):
 		name := h.Probes[0][len(h.Probes[0])-1].Key
-		f := transformer.NewFinding(key, at, "not checked: it %s, but no field of a container has the name `%s`", probeWords(at, h.Probes), name)
+		f := transformer.NewFinding(key, at, "not checked: %s, but containers have no field `%s`", probeWords(at, h.Probes), name)
 		if meant := spelling.Near(name, workload.ProbeFields()); len(meant) == 1 {
 			f = f.Fix("Write `%s`", meant[0])
 		}
 		return f
 	}
-	return transformer.NewFinding(key, at, "not checked: it %s, but %s", probeWords(at, h.Probes), why).
-		Why("`podTemplates` can describe only a list `containers`").
-		Fix("Pipe the pods that are made of it through rewrite-probes, or exclude the object")
+	return transformer.NewFinding(key, at, "not checked: %s, %s", probeWords(at, h.Probes), why).
+		Fix("Pipe its pods through rewrite-probes, or exclude the object")
 }
 
 // isOfContainer reports whether a path is of a field of a container, which has no such probe.
@@ -211,8 +211,8 @@ func (r *run) reportAdded(s *subject, probes []field.Path) {
 		at = at.Common(p)
 	}
 	r.addFinding(s, transformer.NewFinding(reason.UnseenProbe, at,
-		"not checked: it %s, in what OpenKruise adds to pods", probeWords(at, probes)).
-		Fix("If those pods are in a mesh, write exec probes here. Else exclude the object"))
+		"not checked: %s, which OpenKruise adds to pods", probeWords(at, probes)).
+		Fix("For pods in a mesh, write exec probes. Else exclude the object"))
 }
 
 // releaseFinding returns the one finding about the values of a chart.
@@ -224,19 +224,19 @@ func releaseFinding(holders []workload.Holder) transformer.Finding {
 			probes, at = append(probes, p), at.Common(p)
 		}
 	}
-	return transformer.NewFinding(reason.HelmTemplate, at, "not checked: it %s, among the values of a chart", probeWords(at, probes)).
-		Fix("Render the chart, and pipe the result through rewrite-probes")
+	return transformer.NewFinding(reason.HelmTemplate, at, "not checked: %s, in a chart's values", probeWords(at, probes)).
+		Fix("Pipe the rendered chart through rewrite-probes")
 }
 
 // probeWords says that a field has what looks like probes.
 func probeWords(at field.Path, probes []field.Path) string {
 	switch {
 	case len(probes) > 1:
-		return fmt.Sprintf("seems to have %d probes, the first at `%s`", len(probes), probes[0])
+		return fmt.Sprintf("perhaps %d probes, the first at `%s`", len(probes), probes[0])
 	case len(at) == len(probes[0]):
-		return "looks like a probe"
+		return "perhaps a probe"
 	}
-	return fmt.Sprintf("seems to have a probe at `%s`", probes[0])
+	return fmt.Sprintf("perhaps a probe at `%s`", probes[0])
 }
 
 // entryOf returns the entry of podTemplates of the functionConfig that names a pod template.
@@ -288,6 +288,6 @@ func (r *run) reportIdlePaths() {
 			continue
 		}
 		r.addFinding(use.subject, transformer.NewFinding(reason.PathFindsNothing, nil,
-			"the path %q of spec.podTemplates[%d] finds no pod template here, nor in any other %s", pathName(r.custom[i].Pattern), i, use.Kind()))
+			"the path %q of spec.podTemplates[%d] finds no pod template in any %s", pathName(r.custom[i].Pattern), i, use.Kind()))
 	}
 }

@@ -228,7 +228,7 @@ var docs = [...]Doc{
 	Encrypted: {
 		Name: "encrypted", Of: Run, Severity: Warning,
 		Cause: "SOPS has encrypted the manifest. Its checksum covers all values, the readable ones too. After an edit, the manifest could not be decrypted.",
-		Fix:   "Run rewrite-probes on the decrypted manifest, such as the output of `sops decrypt`.",
+		Fix:   "Run `sops decrypt FILE | rewrite-probes -`.",
 		Words: "SOPS has encrypted the manifest",
 	},
 	EnvUnreadable: {
@@ -321,8 +321,8 @@ var docs = [...]Doc{
 	},
 	InjectorUnknown: {
 		Name: "injector-unknown", Of: Run, Severity: Error,
-		Cause:      "Probes of injected pods work if Istio's injector rewrites them, and fail if it does not. Istio's default is to rewrite them. Neither the input nor the functionConfig shows what this mesh does. `check` reports this once for all probes that depend on nothing else.",
-		Fix:        "Run rewrite-probes: its output works either way. Or use `check --cluster`, add the ConfigMap istio-sidecar-injector to the input, or set `istio.injectorRewrites`.",
+		Cause:      "Probes of injected pods work if Istio's injector rewrites them, and fail if it does not. Istio's default is to rewrite them. Neither the input nor the functionConfig shows what this mesh does. `check` reports this once for all probes that depend on nothing else. The output of rewrite-probes works either way. The ConfigMap istio-sidecar-injector in the input shows the fact too.",
+		Fix:        "Run rewrite-probes. Or use `check --cluster`, or set `istio.injectorRewrites`.",
 		MayBeBuilt: true,
 	},
 	InterceptionNone: {
@@ -394,14 +394,14 @@ var docs = [...]Doc{
 	},
 	MayFail: {
 		Name: "may-fail", Of: Run, Severity: Warning,
-		Cause:      "`check` found a probe or hook that fails if something is true that the input does not show.",
-		Fix:        "Run rewrite-probes: its output works either way.",
+		Cause:      "`check` found a probe or hook that fails if something is true that the input does not show. The output of rewrite-probes works either way.",
+		Fix:        "Run rewrite-probes.",
 		MayBeBuilt: true,
 	},
 	MayFalselyPass: {
 		Name: "may-falsely-pass", Of: Run, Severity: Warning,
-		Cause:      "`check` found a tcpSocket probe that passes even if the app is down, if something is true that the input does not show.",
-		Fix:        "Run rewrite-probes: its output works either way.",
+		Cause:      "`check` found a tcpSocket probe that passes even if the app is down, if something is true that the input does not show. The output of rewrite-probes works either way.",
+		Fix:        "Run rewrite-probes.",
 		MayBeBuilt: true,
 	},
 	MTLSPermissive: {
@@ -508,7 +508,7 @@ var docs = [...]Doc{
 	OptedOut: {
 		Name: "opted-out", Of: Run, Severity: Warning,
 		Cause: "`check` found a probe or hook that is certain to fail or pass falsely. An annotation, or the functionConfig's `rewrite`, keeps rewrite-probes from rewriting it. If a fact is unknown that decides, this is a note.",
-		Fix:   "Remove the opt-out. If it is meant, `exclude` the object.",
+		Fix:   "Remove the opt-out, or `exclude` the object.",
 	},
 	OptionsUnfit: {
 		Name: "options-unfit", Of: Plan, Severity: Error,
@@ -545,7 +545,7 @@ var docs = [...]Doc{
 	PathFindsNothing: {
 		Name: "path-finds-nothing", Of: Run, Severity: Warning,
 		Cause: "An entry of `podTemplates` names a kind, but no object of that kind has a pod template at its path.",
-		Fix:   "Correct the path. It must lead to a mapping with `spec` or with a list `containers`.",
+		Fix:   "Let it lead to a mapping with `spec` or a list `containers`.",
 	},
 	PodLevelResources: {
 		Name: "pod-level-resources", Of: Plan, Severity: Warning,
@@ -617,8 +617,8 @@ var docs = [...]Doc{
 	},
 	ProbeProxyEdited: {
 		Name: "probe-proxy-edited", Of: Plan, Severity: Warning,
-		Cause: "probe-proxy differs from what rewrite-probes writes with this functionConfig. Another image is accepted. A patch by index can do this, if it comes after rewrite-probes and means another container.",
-		Fix:   "Run rewrite-probes again, after all that patches the pod template.",
+		Cause: "probe-proxy differs from what rewrite-probes writes with this functionConfig. Another image is accepted. A patch by index can do this, if it comes after rewrite-probes and means another container. So run rewrite-probes after everything that patches the pod template.",
+		Fix:   "Run rewrite-probes again, and last.",
 	},
 	ProbesInText: {
 		Name: "probes-in-text", Of: Run, Severity: Info,
@@ -728,7 +728,7 @@ var docs = [...]Doc{
 	},
 	UnknownKind: {
 		Name: "unknown-kind", Of: Run, Severity: Warning,
-		Cause: "An object of an unknown kind has something that looks like a probe.",
+		Cause: "An object of an unknown kind has something that looks like a probe. `podTemplates` can describe only a list `containers`.",
 		Fix:   "If pods are made of it, add it to spec.podTemplates of the functionConfig. Else exclude the object.",
 	},
 	UnknownTemplate: {
@@ -843,7 +843,7 @@ var docs = [...]Doc{
 	},
 	WrittenAnew: {
 		Name: "written-anew", Of: Run, Severity: Warning,
-		Cause: "rewrite-probes wrote out an alias, or a mapping with a merge key, because it edits its value. No other value changed, but comments and quotes may have.",
-		Fix:   "Check the diff, or write these lines without aliases and merge keys.",
+		Cause: "rewrite-probes wrote out an alias, or a mapping with a merge key, because it edits its value. No other value changed, but comments and quotes may have. To avoid this, write the lines without aliases and merge keys.",
+		Fix:   "Check the diff.",
 	},
 }

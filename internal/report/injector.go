@@ -10,7 +10,7 @@ import (
 )
 
 // declareInjector is the fix where nobody but the user can say whether Istio's injector rewrites.
-const declareInjector = "Run rewrite-probes: its output works either way. Or set `istio.injectorRewrites`"
+const declareInjector = "Run rewrite-probes. Or set `istio.injectorRewrites`"
 
 // FoldInjector puts one message without a place instead of all about probes that only Istio's injector
 // decides: that is one fact of the mesh, and nobody has to hear of it for each probe.

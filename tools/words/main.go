@@ -47,8 +47,8 @@ func (m measure) problems() string {
 	if n := len(m.tooLong); n > 0 {
 		all = append(all, fmt.Sprintf("%d messages over %d words, such as %q", n, mostWords, m.tooLong[0]))
 	}
-	if most := cmp.Or(overGoal[m.page], messageGoal); m.message > most+0.05 {
-		all = append(all, fmt.Sprintf("%.1f words a message (%g allowed)", m.message, most))
+	if m.message > messageGoal+0.05 {
+		all = append(all, fmt.Sprintf("%.1f words a message (%d allowed)", m.message, messageGoal))
 	}
 	return strings.Join(all, ", ")
 }
