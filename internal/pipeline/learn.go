@@ -91,7 +91,7 @@ func (x *setting) agreed(all []surroundings.Revision) (is certain.Certainty, at 
 		s := x.of(&all[i])
 		switch {
 		case s.Is == certain.Maybe:
-			return certain.Maybe, nil, cmp.Or(s.At, "nothing says it of revision "+nameOf(&all[i]))
+			return certain.Maybe, nil, cmp.Or(s.At, "nothing shows it for revision "+nameOf(&all[i]))
 		case i > 0 && s.Is != is:
 			return certain.Maybe, nil, "the revisions differ"
 		}
@@ -120,7 +120,7 @@ func (x *setting) ofEach(all []surroundings.Revision, facts [][]Fact) (open []st
 		f.Value = s.Is == certain.Always
 		switch {
 		case s.Is == certain.Maybe:
-			open = append(open, x.name+" of revision "+nameOf(r)+": "+cmp.Or(s.At, "nothing says it"))
+			open = append(open, x.name+" of revision "+nameOf(r)+": "+cmp.Or(s.At, "nothing shows it"))
 		case s.Is == certain.Always || x.silent != false:
 			facts[i] = append(facts[i], f)
 		}

@@ -81,7 +81,7 @@ func (r *run) reportTexts(s *subject) {
 		}
 		if s.Kind() == "ConfigMap" && workload.IsPartOfPods(workload.TextAt(s.Object, path)) {
 			r.addFinding(s, transformer.NewFinding(reason.ProbesInText, path, "not checked: a controller may make pods of this text").
-				Fix("Check what it makes. To silence this, add `exclude: {kinds: [ConfigMap], names: [%s]}` to the functionConfig", s.Name()))
+				Fix("Check its output. To silence this, add `exclude: {kinds: [ConfigMap], names: [%s]}` to the functionConfig", s.Name()))
 			continue
 		}
 		r.addFinding(s, transformer.NewFinding(reason.HelmTemplate, path,
@@ -175,7 +175,7 @@ func unseenFinding(o *manifest.Object, h workload.Holder, known bool) transforme
 			Why("Another program completes it").
 			Fix("Exclude the object, or write exec probes")
 	case h.Nameable && operator != "":
-		return transformer.NewFinding(key, at, "not checked: perhaps a pod template, to which %s adds probes", operator).
+		return transformer.NewFinding(key, at, "not checked: perhaps a pod template, and %s adds probes", operator).
 			Why("Those need Istio's rewriter").
 			Fix("Exclude the object. If that rewriter is off, set `istio: {injectorRewrites: false}`, and add `%s` to `podTemplates`", entryOf(o, h))
 	case h.Nameable:

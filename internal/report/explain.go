@@ -330,7 +330,7 @@ func (r *Report) next() string {
 	}
 	for _, m := range r.Messages {
 		if m.Severity == transformer.Warning {
-			return "what is warned of; \"rewrite-probes reasons " + m.Reason.String() + "\" explains it"
+			return "see the warning; \"rewrite-probes reasons " + m.Reason.String() + "\" explains it"
 		}
 	}
 	return "nothing to do"

@@ -61,7 +61,7 @@ func (r *Report) injectorUnknown(parts []Message) (all []Message) {
 		}
 	}
 	if len(unsaid) > 0 {
-		m := asOne(unsaid, "and nothing here says so")
+		m := asOne(unsaid, "which nothing here shows")
 		if r.AskedCluster {
 			m.Text.Fix = declareInjector
 		}
@@ -73,7 +73,7 @@ func (r *Report) injectorUnknown(parts []Message) (all []Message) {
 		all = append(all, m)
 	}
 	if len(elsewhere) > 0 {
-		m := asOne(elsewhere, "and only another folder says so")
+		m := asOne(elsewhere, "which only another folder shows")
 		m.Severity = transformer.Warning
 		m.Text.Why, m.Text.Fix = elsewhere[0].Doubt.Elsewhere+" may be about another cluster", declareInjector
 		all = append(all, m)

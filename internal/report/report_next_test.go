@@ -40,7 +40,7 @@ func TestExplainDoesNotSayNothingToDoBelowAWarning(t *testing.T) {
 	r.Messages = append(r.Messages, m)
 	var out bytes.Buffer
 	r.Explain(&out, report.Screen{})
-	if want := "next: what is warned of; \"rewrite-probes reasons port-unresolved\" explains it\n"; !strings.HasSuffix(out.String(), want) {
+	if want := "next: see the warning; \"rewrite-probes reasons port-unresolved\" explains it\n"; !strings.HasSuffix(out.String(), want) {
 		t.Errorf("got\n%s", out.String())
 	}
 }

@@ -224,7 +224,7 @@ func TestNextIsWhatFailsThenTheChangeThenWhatWasLeft(t *testing.T) {
 		r    Report
 	}{
 		{"nothing to do", Report{}},
-		{`what is warned of; "rewrite-probes reasons may-fail" explains it`, Report{Messages: []Message{warned}}},
+		{`see the warning; "rewrite-probes reasons may-fail" explains it`, Report{Messages: []Message{warned}}},
 		{fmt.Sprintf(fix, "may-fail"), Report{Messages: []Message{warned}, Strict: true, Changed: 1}},
 		{fmt.Sprintf(fix, "port-taken"), Report{Messages: []Message{warned, failed}, Changed: 1}},
 		{change, Report{Messages: []Message{warned}, Changed: 1, Templates: []PlannedTemplate{left(transformer.LeftAlone, world.Fails, "")}}},

@@ -35,7 +35,7 @@ func (m measure) average() float64 { return float64(m.words) / float64(max(1, m.
 // problems says what is wrong with a page; "" if nothing is.
 func (m measure) problems() string {
 	var all []string
-	if m.average() > goal+0.05 && !hasComments(m.page) { // a file may have one comment
+	if m.average() > goal+0.05 && !hasComments(m.page) && !hasTexts(m.page) { // which may have one alone
 		all = append(all, fmt.Sprintf("%.1f words a sentence (%d allowed)", m.average(), goal))
 	}
 	if m.long > 0 {
@@ -78,9 +78,9 @@ func run(out io.Writer, pages, messageFiles []string, worst int) (rc int, err er
 		if err != nil {
 			return 0, err
 		}
-		prose := string(text)
-		if hasComments(page) {
-			prose = commentsOf(prose)
+		prose, err := proseOf(page, string(text))
+		if err != nil {
+			return 0, err
 		}
 		sentences, tooLong, average := sentencesOf(prose), []string(nil), 0.0
 		if slices.Contains(messageFiles, page) {

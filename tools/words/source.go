@@ -1,7 +1,14 @@
 package main
 
 import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"path/filepath"
+	"reflect"
+	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -9,6 +16,25 @@ import (
 func hasComments(path string) bool {
 	ext := filepath.Ext(path)
 	return ext == ".yaml" || ext == ".yml" || ext == ".sh"
+}
+
+// hasTexts reports whether people read only the texts in a file: it is Go, or a page that a program fills in.
+func hasTexts(path string) bool {
+	ext := filepath.Ext(path)
+	return ext == ".go" || ext == ".html"
+}
+
+// proseOf returns what people read of a file, as a page.
+func proseOf(path, text string) (string, error) {
+	switch {
+	case hasComments(path):
+		return commentsOf(text), nil
+	case filepath.Ext(path) == ".go":
+		return literalsOf(path, text)
+	case hasTexts(path):
+		return betweenTags(text), nil
+	}
+	return text, nil
 }
 
 // commentsOf returns the comments of YAML or a script as a page, each block as a paragraph.
@@ -20,3 +46,55 @@ func commentsOf(text string) string {
 	}
 	return page.String()
 }
+
+// literalsOf returns the texts in Go code as a page: each string of several words, with what is added to it, as a
+// paragraph. Of the tag of a field it has what the tag documents.
+func literalsOf(path, code string) (string, error) {
+	file, err := parser.ParseFile(token.NewFileSet(), path, code, parser.SkipObjectResolution)
+	if err != nil {
+		return "", fmt.Errorf("reading Go: %w", err)
+	}
+	var page strings.Builder
+	say := func(text string) {
+		if strings.Contains(strings.TrimSpace(text), " ") {
+			page.WriteString(text + "\n\n")
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Field:
+			if n.Tag != nil {
+				tag, _ := strconv.Unquote(n.Tag.Value)
+				say(reflect.StructTag(tag).Get("doc"))
+				n.Tag = nil
+			}
+		case *ast.BinaryExpr, *ast.BasicLit:
+			text, isText := joined(n.(ast.Expr))
+			if isText {
+				say(text)
+			}
+			return !isText
+		}
+		return true
+	})
+	return page.String(), nil
+}
+
+// joined returns the text of a string, or of a sum of strings and of values.
+func joined(e ast.Expr) (text string, isText bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		text, err := strconv.Unquote(e.Value)
+		return text, err == nil && e.Kind == token.STRING
+	case *ast.BinaryExpr:
+		left, isLeft := joined(e.X)
+		right, isRight := joined(e.Y)
+		return left + right, e.Op == token.ADD && (isLeft || isRight)
+	}
+	return "VALUE", false
+}
+
+var notRead = regexp.MustCompile(`(?s)<(?:style|script).*?</(?:style|script)>|<[^>]*>|\{\{.*?\}\}`)
+
+// betweenTags returns what people read of a page of HTML, each text between two tags as a paragraph.
+func betweenTags(html string) string { return notRead.ReplaceAllString(html, "\n\n") }

@@ -37,6 +37,25 @@ func TestCommentsOf(t *testing.T) {
 	}
 }
 
+func TestLiteralsOf(t *testing.T) {
+	code := "package p\n\nimport \"some path\"\n\n// A comment of Go is for developers.\nvar _ = f(\"a text of \"+n+\" words\", \"word\", 1+2)\n\n" +
+		"type t struct {\n\tf int `json:\"f\" doc:\"the tag's words\"`\n}\n"
+	got, err := literalsOf("p.go", code)
+	if want := "some path\n\na text of VALUE words\n\nthe tag's words\n\n"; got != want || err != nil {
+		t.Errorf("%q, want %q, %v", got, want, err)
+	}
+	if _, err := literalsOf("p.go", "no Go"); err == nil {
+		t.Error("what is no Go is read")
+	}
+}
+
+func TestBetweenTags(t *testing.T) {
+	html := "<p class=\"x\">A text {{.N}} with <b>tags</b></p><style>p { color: red }</style>"
+	if got, want := strings.Fields(betweenTags(html)), strings.Fields("A text with tags"); !reflect.DeepEqual(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestAvoidedIn(t *testing.T) {
 	for text, want := range map[string]int{
 		"The cure is no secret.":             2,
@@ -74,6 +93,8 @@ func TestRun_problems(t *testing.T) {
 		"nothing is wrong":     {plain, messages, nil},
 		"a long sentence":      {write("long.md", "Plain. "+strings.Repeat("word ", 31)+"end."), messages, []string{"32 words", "1 sentences over 30 words"}},
 		"sentences of 16":      {write("many.md", strings.Repeat(strings.Repeat("word ", 15)+"end. ", 9)), messages, []string{"16.0 words a sentence (15 allowed)"}},
+		"a word in Go":         {write("avoid.go", "package p\n\nvar _ = \"which nobody reads at once\"\n"), messages, []string{"avoid.go: 1 words to avoid (nobody)"}},
+		"a word of a page":     {write("avoid.html", "<p>which nobody reads at once</p>"), messages, []string{"avoid.html: 1 words to avoid (nobody)"}},
 		"a word to avoid":      {write("avoid.md", "Nobody reads this at once."), messages, []string{"1 words to avoid (Nobody)"}},
 		"a message that is so": {plain, write("avoid.txt", "key: Nobody reads this at once.\n"), []string{"avoid.txt: 1 words to avoid (Nobody)"}},
 		"messages of 22":       {plain, write("many.txt", strings.Repeat("key: "+strings.Repeat("Six words are in `this one`. Five words are in \"this\". ", 2)+"Two more.\n", 3)), []string{"22.0 words a message (20 allowed)"}},
