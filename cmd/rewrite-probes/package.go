@@ -285,8 +285,7 @@ func (p *pkg) passOver(path string, s *manifest.Stream, text []byte, err error) 
 	case !holdsNoObject(s, text, err):
 		return false
 	case err == nil && isStrayManifest(path, s):
-		p.note(path, reason.HelmTemplate,
-			"not checked: perhaps probes, without apiVersion and kind")
+		p.note(path, reason.HelmTemplate, "not checked: perhaps probes, without apiVersion and kind")
 	case errors.Is(err, manifest.ErrNotText):
 		p.note(path, reason.NoText, "not checked: it "+messageOf(err))
 	case filepath.Ext(path) != ".json" && errors.Is(err, manifest.ErrScalar):

@@ -181,6 +181,10 @@ func unseenFinding(o *manifest.Object, h workload.Holder, known bool) transforme
 	case h.Nameable:
 		return transformer.NewFinding(key, at, "not checked: perhaps a pod template, %s", why).
 			Fix("Add `%s` to `podTemplates`, or exclude the object", entryOf(o, h))
+	case known && misspeltList(h.Probes[0]) != "":
+		name := misspeltList(h.Probes[0])
+		return transformer.NewFinding(key, at, "not checked: %s, but a pod spec has no field `%s`", probeWords(at, h.Probes), name).
+			Fix("Write `%s`", spelling.Near(name, podLists)[0])
 	case isOfContainer(h.Probes[0]):
 		name := h.Probes[0][len(h.Probes[0])-1].Key
 		f := transformer.NewFinding(key, at, "not checked: %s, but containers have no field `%s`", probeWords(at, h.Probes), name)
@@ -191,6 +195,20 @@ func unseenFinding(o *manifest.Object, h workload.Holder, known bool) transforme
 	}
 	return transformer.NewFinding(key, at, "not checked: %s, %s", probeWords(at, h.Probes), why).
 		Fix("Pipe its pods through rewrite-probes, or exclude the object")
+}
+
+// podLists are the lists of containers of a pod spec.
+var podLists = []string{"containers", "initContainers"}
+
+// misspeltList returns the field on a path that is nearly a list of containers; "" if there is none.
+func misspeltList(at field.Path) string {
+	for _, e := range at {
+		meant := spelling.Near(e.Key, podLists)
+		if len(meant) == 1 && meant[0] != e.Key && spelling.Within(2, e.Key, meant[0]) {
+			return e.Key
+		}
+	}
+	return ""
 }
 
 // isOfContainer reports whether a path is of a field of a container, which has no such probe.
