@@ -207,7 +207,7 @@ func (p *Place) chart(ctx context.Context, path string) (*Render, error) {
 		}
 		c.Args = append(c.Args, "--values", file)
 	}
-	text, err := run(ctx, &c)
+	text, err := template(ctx, &c)
 	for i, v := range patches.Before(home) {
 		if err != nil {
 			break
@@ -220,6 +220,22 @@ func (p *Place) chart(ctx context.Context, path string) (*Render, error) {
 		err = fmt.Errorf("%s cannot be rendered: %w", path, err)
 	}
 	return &Render{Text: text, By: by}, err
+}
+
+// template runs helm. A chart's schema for values may name others by their URLs: these are not fetched, and the values are not
+// validated then. Helm does that in the cluster.
+func template(ctx context.Context, c *program.Call) ([]byte, error) {
+	text, err := run(ctx, c)
+	if err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), "://") {
+		return text, err
+	}
+	const skip = "--skip-schema-validation"
+	c.Args = append(c.Args, skip)
+	again, failed := run(ctx, c)
+	if failed != nil && strings.Contains(failed.Error(), skip) { // Helm before 3.16 does not know it
+		return nil, err
+	}
+	return again, failed
 }
 
 // valuesFiles returns the files with values that a release takes of its chart, by paths below the chart.
