@@ -156,9 +156,14 @@ func (d *decision) isDone() bool {
 	return d.isInjectorsWork() && !slices.ContainsFunc(d.rulings, isOpen)
 }
 
-// finish refuses what would lose an original, and puts the findings in their order.
+// finish refuses what would lose an original, and puts the findings in their order. Of a probe it says once that its original is lost.
 func (d *decision) finish() *decision {
-	d.ask(keepReplaced)
+	replaced := keepReplaced(d)
+	isSaid := func(f Finding) bool {
+		isAbout := func(r Finding) bool { return slices.Equal(r.Field, f.Field) }
+		return f.Reason == reason.Dangling && slices.ContainsFunc(replaced, isAbout)
+	}
+	d.findings = append(slices.DeleteFunc(d.findings, isSaid), replaced...)
 	bySeverity := func(x, y Finding) int {
 		return cmp.Compare(x.Severity.Rank(), y.Severity.Rank())
 	}

@@ -45,7 +45,7 @@ func keepReplaced(d *decision) (found []Finding) {
 		if _, noted := d.record.Section(recordHandlers).Get(s.key); noted && s.isDangling() {
 			found = append(found, containerFinding(reason.OriginalReplaced, s.path, s.container.Name,
 				"it looks rewritten, but only the annotation `%s` has a part of its original", OriginalsAnnotation).
-				Fix("Write its original back, or delete the annotation"))
+				Fix("Write its original back, or delete `%s`", OriginalsAnnotation))
 			continue
 		}
 		for _, h := range d.holders {

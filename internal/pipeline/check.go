@@ -155,11 +155,11 @@ func optedOutText(t *report.PlannedTemplate, p *transformer.Verdict, happens str
 	return text
 }
 
-// isJudged reports whether check says of the probe of a finding that it fails or passes falsely.
-func isJudged(t report.PlannedTemplate, f *transformer.Finding) bool {
-	return slices.ContainsFunc(t.Probes, func(p transformer.Verdict) bool {
-		_, wrong := outcomeWords[p.StrictTLS]
-		return wrong && p.If == "" && slices.Equal(p.Field, f.Field)
+// isLost reports whether a finding says only that the original of a probe is lost, of which check says that it fails.
+func isLost(t report.PlannedTemplate, f *transformer.Finding) bool {
+	isAbout := f.Reason == reason.Dangling || f.Reason == reason.OriginalReplaced
+	return isAbout && slices.ContainsFunc(t.Probes, func(p transformer.Verdict) bool {
+		return p.StrictTLS == world.Fails && p.If == "" && p.Reason == reason.Dangling && slices.Equal(p.Field, f.Field)
 	})
 }
 

@@ -246,7 +246,7 @@ func (r *run) planObject(s *subject) {
 		r.keep(s, p)
 		for _, f := range p.Findings {
 			failed = failed || f.Severity == transformer.Error
-			if r.wants.Fates && f.Reason == reason.Dangling && isJudged(p, &f) {
+			if r.wants.Fates && isLost(p, &f) {
 				continue // certainText has its fix
 			}
 			m := s.message(f)
