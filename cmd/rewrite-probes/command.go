@@ -136,16 +136,20 @@ func (t *tool) addFlags(root *cobra.Command, below ...*cobra.Command) {
 		cobra.FixedCompletions([]string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt),
 	)
 	for _, cmd := range below {
-		if name := cmd.Name(); name != "envoy" && name != "vm" {
-			cmd.Flags().AddFlagSet(p)
-			continue
-		}
-		p.VisitAll(func(f *pflag.Flag) { // their configuration depends on none of the settings
-			if !slices.ContainsFunc(settings, func(s setting) bool { return s.key == f.Name }) {
+		without := withoutFlags[cmd.Name()]
+		p.VisitAll(func(f *pflag.Flag) {
+			if !slices.Contains(without, f.Name) {
 				cmd.Flags().AddFlag(f)
 			}
 		})
 	}
+}
+
+// withoutFlags are the flags that would change nothing of what a command does.
+var withoutFlags = map[string][]string{
+	"restore": {"mesh", "answered-by"},
+	"envoy":   {"mesh", "answered-by", "port", "image"},
+	"vm":      {"mesh", "answered-by", "port", "image", "strict"},
 }
 
 func completeFlag(cmd *cobra.Command, flag string, values []string) {

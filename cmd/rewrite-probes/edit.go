@@ -27,6 +27,7 @@ import (
 // editFlags say what becomes of the edited files, as the flags of gofmt do.
 type editFlags struct {
 	write, diff, list bool
+	color             report.Color // of a diff
 	exitCode          bool
 }
 
@@ -48,6 +49,7 @@ func (f *editFlags) run(cmd *cobra.Command, t *tool, mode pipeline.Wants, args [
 	if err := f.check(args); err != nil {
 		return &usageError{err}
 	}
+	f.color = t.colorOf(t.out)
 	p, r, err := t.runPipeline(cmd, mode, args)
 	if err != nil {
 		return err
@@ -255,7 +257,8 @@ func (f *editFlags) emitFile(std streams, name string, before, after []byte) err
 	}
 	if f.diff {
 		path := strings.TrimPrefix(filepath.ToSlash(name), "/")
-		if _, err := std.out.Write(diff.Diff("a/"+path, before, "b/"+path, after)); err != nil {
+		lines := diff.Diff("a/"+path, before, "b/"+path, after)
+		if _, err := std.out.Write(f.color.Diff(lines)); err != nil {
 			return err
 		}
 	}

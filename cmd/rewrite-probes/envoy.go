@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -26,6 +27,9 @@ names each.`,
 			return t.printConfig(cmd, args, func(streams []*manifest.Stream, c *config.RewriteProbes) ([]byte, error) {
 				text, left, err := pipeline.EnvoyConfig(streams, c, name)
 				t.print(left)
+				if c.Spec.Strict && len(left) > 0 && err == nil {
+					err = errors.New("--strict allows no warning")
+				}
 				return []byte(text), err
 			})
 		},

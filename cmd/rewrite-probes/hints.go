@@ -135,8 +135,11 @@ func missing(path string, err error) error {
 			names = append(names, filepath.Join(filepath.Dir(path), name))
 		}
 	}
-	if len(names) == 0 {
-		return problem
+	switch {
+	case len(names) == 0 && isWord(path):
+		return fmt.Errorf("%w, nor a command; name a file, a folder, or - for stdin", problem)
+	case len(names) == 0:
+		return fmt.Errorf("%w; name a file, a folder, or - for stdin", problem)
 	}
 	return fmt.Errorf("%w; did you mean %s?", problem, strings.Join(names, ", "))
 }

@@ -255,6 +255,9 @@ func (p *patchRun) readBase(place *render.Place, args []string) (*base, error) {
 		b.pkg, b.config, err = p.readInput(p.cmd, args)
 		return b, err
 	}
+	if len(p.ignore) > 0 && p.repo == "" {
+		return nil, &usageError{fmt.Errorf("--ignore leaves out files of a folder, and this one is rendered: %s", args[0])}
+	}
 	near := args
 	if place.Form == patches.HelmRelease && place.Home != nil { // releases share charts
 		near = []string{place.Home.Stream().Name()}
@@ -388,6 +391,7 @@ func (p *patchRun) putPatches(set *patches.Set, home *manifest.Object) error {
 		}
 	}
 	emit := editFlags{write: !p.diff && !p.list, diff: p.diff, list: p.list}
+	emit.color = p.colorOf(p.out)
 	if err := emit.emitFile(p.streams, s.Name(), s.Input(), text); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -152,4 +153,31 @@ func (f *fixes) printShared(w io.Writer) {
 			)
 		}
 	}
+}
+
+// Diff paints the lines of a unified diff of one file: its header, places, and what goes and comes.
+func (c Color) Diff(text []byte) []byte {
+	if !c {
+		return text
+	}
+	var out bytes.Buffer
+	header := 3 // lines: diff, ---, +++
+	for line := range bytes.Lines(text) {
+		bare := string(bytes.TrimSuffix(line, []byte("\n")))
+		code := ""
+		switch {
+		case header > 0:
+			code = bold
+		case bare == "":
+		case bare[0] == '@':
+			code = "\x1b[36m" // cyan
+		case bare[0] == '-':
+			code = "\x1b[31m" // red
+		case bare[0] == '+':
+			code = "\x1b[32m" // green
+		}
+		header--
+		out.WriteString(c.paint(code, bare) + "\n")
+	}
+	return out.Bytes()
 }

@@ -566,3 +566,16 @@ func TestThePageIsBounded(t *testing.T) {
 		last = at
 	}
 }
+
+// The three lines of the header are no lines that go or come, and a line may begin as they do.
+func TestColor_Diff(t *testing.T) {
+	text := "diff a/x b/x\n--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n same\n--- gone\n+new\n"
+	if got := string(Color(false).Diff([]byte(text))); got != text {
+		t.Errorf("without colour: %q", got)
+	}
+	const want = "\x1b[1mdiff a/x b/x\x1b[0m\n\x1b[1m--- a/x\x1b[0m\n\x1b[1m+++ b/x\x1b[0m\n\x1b[36m@@ -1,3 +1,3 @@\x1b[0m\n same\n" +
+		"\x1b[31m--- gone\x1b[0m\n\x1b[32m+new\x1b[0m\n"
+	if got := string(Color(true).Diff([]byte(text))); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
