@@ -1,6 +1,7 @@
 package pipeline_test
 
 import (
+	"bytes"
 	"regexp"
 	"slices"
 	"testing"
@@ -62,5 +63,24 @@ func TestALostOriginalIsSaidOnce(t *testing.T) {
 	}
 	if lost < 20 {
 		t.Errorf("only %d messages are about what is lost", lost)
+	}
+}
+
+// docs/operations.md names what a 404 of probe-proxy comes from. A renamed container is none of it: neither path nor env var
+// change, so no probe fails.
+func TestARenamedProbeProxyStillAnswers(t *testing.T) {
+	const sound = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {istio-injection: enabled}}\n---\n" +
+		"apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop}\nspec:\n  containers:\n" +
+		"  - {name: web, image: nginx, livenessProbe: {httpGet: {port: 80}}}\n"
+	c := config.Default()
+	c.Spec.AnsweredBy = transformer.AnsweredByProbeProxy
+	s, _ := runWith(t, c, "in", []byte(sound), pipeline.Rewrite)
+	renamed := bytes.Replace(written(t, s), []byte("- name: probe-proxy\n"), []byte("- name: renamed\n"), 1)
+	if !bytes.Contains(renamed, []byte("name: renamed")) {
+		t.Fatalf("there is no probe-proxy in\n%s", renamed)
+	}
+	_, r := runWith(t, c, "in", renamed, pipeline.Gate)
+	if len(r.Messages) != 1 || r.Messages[0].Reason != reason.ProbeProxyEdited {
+		t.Errorf("%v, want one warning that it was edited", r.Messages)
 	}
 }
