@@ -187,7 +187,8 @@ var portNamers = surroundings.Services.Set() | surroundings.LinkerdServers.Set()
 	surroundings.CalicoPolicies.Set() | surroundings.CalicoGlobalPolicies.Set()
 
 // ports adds the numbers of a container's ports, of which another one may be the answerer's, and the names that its own probes
-// use. The last name shows that there are no more ports, since no container has a name twice. Any other list is added as a whole.
+// use. No container has a name twice, so the last name, which is added from both ends, shows that there are no more. Any other list
+// is added as a whole.
 func (r *reads) ports(path field.Path, c *pod.Container) {
 	used := c.PortNames()
 	isUsed := func(p pod.ContainerPort) bool { return slices.Contains(used, p.Name) }
@@ -205,7 +206,7 @@ func (r *reads) ports(path field.Path, c *pod.Container) {
 	}
 	for i, p := range c.Ports {
 		r.add(path.Index(i).Key("containerPort"))
-		if isUsed(p) {
+		if isUsed(p) || i == n-1 {
 			r.add(path.Index(i).Key("name"))
 		}
 	}

@@ -635,3 +635,27 @@ func TestAFieldThatNobodyKnows(t *testing.T) {
 		}
 	}
 }
+
+// Of ports that have names, the numbers are tested, the names that probes use, and that there are no more: one more may be the port
+// of probe-proxy.
+func TestPortsThatChange(t *testing.T) {
+	const ports = "ports: [{name: http, containerPort: 8080}, {name: admin, containerPort: 8081}]"
+	const base = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec:\n  template:\n    spec:\n      containers:\n" +
+		"      - name: app\n        image: app\n        livenessProbe: {httpGet: {path: /live, port: http}}\n        " + ports + "\n"
+	set := patchesFor(t, []byte(base), configOf(t, "answeredBy: probe-proxy"))
+	for changed, builds := range map[string]bool{
+		"[{name: http, containerPort: 8080}, {name: admin, containerPort: 8081}]":                                                               true,
+		"[{name: http, containerPort: 8080, protocol: TCP, hostPort: 80}, {name: admin, containerPort: 8081}]":                                  true,
+		"[{name: http, containerPort: 9090}, {name: admin, containerPort: 8081}]":                                                               false,
+		"[{name: web, containerPort: 8080}, {name: admin, containerPort: 8081}]":                                                                false,
+		"[{name: http, containerPort: 8080}, {name: admin, containerPort: 15099}]":                                                              false,
+		"[{name: http, containerPort: 8080}, {name: admin, containerPort: 8081}, {containerPort: 15099}]":                                       false,
+		"[{name: http, containerPort: 8080}, {containerPort: 15099}, {name: admin, containerPort: 8081}]":                                       false,
+		"[{name: http, containerPort: 8080}, {name: other, containerPort: 8081}, {containerPort: 15099}, {name: admin, containerPort: 8081}]":   false,
+		"[{name: http, containerPort: 8080}, {containerPort: 8081}, {containerPort: 15099}, {name: admin, containerPort: 8081, protocol: UDP}]": false,
+	} {
+		if _, err := build(t, set, []byte(strings.Replace(base, ports, "ports: "+changed, 1))); (err == nil) != builds {
+			t.Errorf("%s: %v", changed, err)
+		}
+	}
+}
