@@ -96,7 +96,7 @@ var Explanations = []Explanation{
 		}},
 	{"one port of two containers: check knows that probe-proxy listens on istio-proxy's port, the policy knows no port of it", 0,
 		func(_ *corev1.Pod, r *report.Report, checked, policed []string) bool {
-			return differOnlyIn(r, checked, policed, func(p transformer.Verdict) bool { return strings.Contains(p.Why, "listen on the same port") })
+			return differOnlyIn(r, checked, policed, func(p transformer.Verdict) bool { return strings.Contains(p.Why, "both listen on port") })
 		}},
 	{"port of Istio's agent: check knows what it answers on port 15020, the policy that the port is not captured", 0,
 		func(_ *corev1.Pod, r *report.Report, checked, policed []string) bool {
