@@ -16,7 +16,7 @@ func TestAServiceThatMayLeadToThePortExposesIt(t *testing.T) {
 	one := func(of ...string) string { return of[rnd.IntN(len(of))] }
 	selectors := map[string]field.KeyValues{
 		"none": nil, "web": {{Key: "app", Value: "web"}}, "other": {{Key: "app", Value: "other"}}, "later": {{Key: "pod-template-hash", Value: "x"}},
-		"both": {{Key: "app", Value: "web"}, {Key: "tier", Value: "b"}},
+		"both": {{Key: "tier", Value: "b"}, {Key: "app", Value: "web"}},
 	}
 	spec := &pod.Spec{Containers: []pod.Container{{Ports: []pod.ContainerPort{{Name: "http", ContainerPort: 8080}, {Name: "dns", ContainerPort: 8080, Protocol: "UDP"}}}}}
 	seen := map[string]int{}
