@@ -171,10 +171,6 @@ func (p *Place) chart(ctx context.Context, path string) (*Render, error) {
 	}
 	release, _ := workload.ReleaseOf(home)
 	c := program.Call{Env: offline}
-	var err error
-	if c.Path, err = program.Find("helm"); err != nil {
-		return nil, ErrNoHelm
-	}
 	temp, remove, err := tempFolder()
 	if err != nil {
 		return nil, err
@@ -190,6 +186,9 @@ func (p *Place) chart(ctx context.Context, path string) (*Render, error) {
 	taken, err := p.valuesFrom(temp)
 	if err != nil {
 		return nil, err
+	}
+	if c.Path, err = program.Find("helm"); err != nil {
+		return nil, ErrNoHelm
 	}
 	for _, file := range append(files, taken...) {
 		c.Args = append(c.Args, "--values", file)
