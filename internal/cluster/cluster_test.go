@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/kubectl"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil/fakekubectl"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil/golden"
@@ -111,6 +112,24 @@ func TestCalls(t *testing.T) {
 		fmt.Fprintf(&b, "# %+v: %d lists, %d beside, refused %v\n%s", w, len(r.Streams), len(r.Beside), r.Refused, strings.Join(lines, ""))
 	}
 	golden.Compare(t, "testdata/calls.txt", []byte(b.String()))
+}
+
+// An istiod of another cluster has its ConfigMaps in the root namespace, whichever other mesh is there.
+func TestConfigMapsOfAnIstiodElsewhere(t *testing.T) {
+	const (
+		istio = "apiVersion: security.istio.io/v1\nkind: PeerAuthentication\nmetadata: {name: a, namespace: shop}\n---\n" +
+			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: istio-sidecar-injector, namespace: istio-system}\n"
+		linkerd = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: linkerd-destination, namespace: linkerd}\n"
+		istiod  = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: istiod-old, namespace: istio-system}\n"
+	)
+	for also, want := range map[string]bool{"": true, linkerd: true, istiod: false, istiod + linkerd: false} {
+		r := serve(t, istio+also, Wish{RootNamespace: "istio-system"})
+		isConfig := func(o *manifest.Object) bool { return o.Kind() == "ConfigMap" }
+		inStream := func(s *manifest.Stream) bool { return slices.ContainsFunc(s.Objects(), isConfig) }
+		if got := slices.ContainsFunc(slices.Concat(r.Streams, r.Beside), inStream); got != want {
+			t.Errorf("also %q: the ConfigMap is read: %t, want %t", also, got, want)
+		}
+	}
 }
 
 // Of 10,000 pods only those are kept that no other object of the cluster makes, and that have not ended.

@@ -198,10 +198,12 @@ func (r *reader) isOpen() bool {
 		hasIstio && (isMissing("namespaces") || isMissing("mutatingwebhookconfigurations"))
 }
 
+const anyIstiod = "istiod*"
+
 // configured has the ConfigMaps beside the Deployments of control planes. A star stands for the rest of
 // the name, such as that of a revision.
 var configured = map[string][]string{
-	"istiod*":             {"istio-sidecar-injector*", "istio*"},
+	anyIstiod:             {"istio-sidecar-injector*", "istio*"},
 	"linkerd-destination": {"linkerd-config"},
 	"kuma-control-plane":  {"kuma-control-plane-config"},
 }
@@ -225,21 +227,21 @@ func (r *reader) configMaps() (all []kubectl.Query) {
 
 // configMapsOf names the ConfigMaps.
 func (r *reader) configMapsOf(add func(namespace, name string)) {
-	found := false
+	hasIstiod := false
 	for o := range r.deployments() {
 		for of, names := range configured {
 			rest, ok := restOf(o.Name(), of)
 			if !ok {
 				continue
 			}
+			hasIstiod = hasIstiod || of == anyIstiod
 			for _, name := range names {
 				add(o.Namespace(), strings.Replace(name, "*", rest, 1))
-				found = true
 			}
 		}
 	}
-	if _, hasIstio := r.types[peerAuthentication]; hasIstio && !found {
-		for _, name := range configured["istiod*"] {
+	if _, hasIstio := r.types[peerAuthentication]; hasIstio && !hasIstiod {
+		for _, name := range configured[anyIstiod] {
 			add(r.RootNamespace, strings.TrimSuffix(name, "*"))
 		}
 	}
