@@ -109,7 +109,7 @@ func isAbove(upper, folder string) bool {
 	case upper == "/":
 		return true
 	case len(upper) == 3*ups: // the folder where relative paths begin, or one above it
-		return !strings.HasPrefix(folder, "/") && ups >= leadingUps(folder)
+		return !isAbsolute(folder) && ups >= leadingUps(folder)
 	}
 	return strings.HasPrefix(folder, upper)
 }
@@ -125,14 +125,30 @@ func leadingUps(folder string) (n int) {
 // distance returns 0 for the same file, and else one more than the number of folders to
 // go up from p to a folder that contains both.
 func (p place) distance(to place) int {
-	if p.file == to.file {
+	switch {
+	case p.file == to.file:
 		return 0
+	case isAbsolute(to.folder) && !isAbsolute(p.folder):
+		return notKnown
 	}
 	d := 1
-	for folder := p.folder; !strings.HasPrefix(to.folder, folder); d++ {
-		folder = folder[:strings.LastIndexByte(folder[:len(folder)-1], '/')+1]
+	for folder := p.folder; !isAbove(folder, to.folder); d++ {
+		folder = upper(folder)
 	}
 	return d
+}
+
+func isAbsolute(folder string) bool { return strings.HasPrefix(folder, "/") }
+
+// notKnown is the distance of an absolute path from a relative one, but that relative ones are nearer.
+const notKnown = 1 << 10
+
+// upper returns the folder above one.
+func upper(folder string) string {
+	if len(folder) == 3*leadingUps(folder) {
+		return "../" + folder
+	}
+	return folder[:strings.LastIndexByte(folder[:len(folder)-1], '/')+1]
 }
 
 // A located is what was made of an object, with its place and name.
