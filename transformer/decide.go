@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
@@ -19,6 +20,7 @@ type decision struct {
 	staying   []*site        // those that stay as Istio's injector rewrote them
 	excluded  []int          // the ports on which the app itself answers
 	resources *resources.Pod // of the template's own containers; nil unless probe-proxy is to answer
+	context   field.Map      // probe-proxy's securityContext, if it is to answer
 	findings  []Finding
 	// kept is set if what Istio's injector rewrote stays as it is, without an edit.
 	kept bool
@@ -121,6 +123,7 @@ func (d *decision) rewriteTheRest() {
 	}
 	if len(d.toRewrite) > 0 && d.answeredByUs() {
 		d.resources = d.readResources()
+		d.context = d.sidecarContext()
 	}
 }
 
@@ -158,12 +161,13 @@ func (d *decision) isDone() bool {
 
 // finish refuses what would lose an original, and puts the findings in their order. Of a probe it says once that its original is lost.
 func (d *decision) finish() *decision {
-	replaced := keepReplaced(d)
-	isSaid := func(f Finding) bool {
-		isAbout := func(r Finding) bool { return slices.Equal(r.Field, f.Field) }
-		return f.Reason == reason.Dangling && slices.ContainsFunc(replaced, isAbout)
+	if replaced := keepReplaced(d); len(replaced) > 0 {
+		isSaid := func(f Finding) bool {
+			isAbout := func(r Finding) bool { return slices.Equal(r.Field, f.Field) }
+			return f.Reason == reason.Dangling && slices.ContainsFunc(replaced, isAbout)
+		}
+		d.findings = append(slices.DeleteFunc(d.findings, isSaid), replaced...)
 	}
-	d.findings = append(slices.DeleteFunc(d.findings, isSaid), replaced...)
 	bySeverity := func(x, y Finding) int {
 		return cmp.Compare(x.Severity.Rank(), y.Severity.Rank())
 	}

@@ -212,7 +212,7 @@ func (t *template) patience(s *site) int {
 		return math.MaxInt
 	}
 	seconds := func(key string, byDefault int) int {
-		t.in.Notes.field(s.path.Key(key))
+		t.in.Notes.field(s.path, key)
 		return cmp.Or(field.As[int](s.source, key), byDefault)
 	}
 	return seconds("initialDelaySeconds", 0) + (seconds("failureThreshold", 3)-1)*seconds("periodSeconds", 10)

@@ -47,9 +47,8 @@ func (v *view) sidecarContext() field.Map {
 
 // inherited returns the pod's securityContext, for the ids that containers inherit; nil if it has none.
 func inherited(v *view) *pod.SecurityContext {
-	path := v.spec.Key("securityContext")
-	v.in.Notes.field(path.Key("runAsUser"))
-	v.in.Notes.field(path.Key("runAsGroup"))
+	v.in.Notes.field(v.spec, "securityContext", "runAsUser")
+	v.in.Notes.field(v.spec, "securityContext", "runAsGroup")
 	return v.in.Template.Spec.SecurityContext
 }
 

@@ -21,9 +21,9 @@ func (in *Input) Note(n *Notes) {
 	in.Around = in.Around.Note(&n.Asked)
 }
 
-func (n *Notes) field(path field.Path) {
+func (n *Notes) field(of field.Path, keys ...string) {
 	if n != nil {
-		n.Fields = append(n.Fields, path)
+		n.Fields = append(n.Fields, of.Key(keys...))
 	}
 }
 

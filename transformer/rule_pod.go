@@ -266,9 +266,8 @@ func checkProxyUID(d *decision) (found []Finding) {
 	if !d.answeredByUs() {
 		return nil
 	}
-	context := d.sidecarContext()
-	_, hasUser := context.Get("runAsUser")
-	_, hasGroup := context.Get("runAsGroup")
+	_, hasUser := d.context.Get("runAsUser")
+	_, hasGroup := d.context.Get("runAsGroup")
 	if hasUser && hasGroup {
 		return nil
 	}
@@ -280,7 +279,7 @@ func checkProxyUID(d *decision) (found []Finding) {
 		key   string
 		value *int64
 	}{{"runAsUser", pod.RunAsUser}, {"runAsGroup", pod.RunAsGroup}} {
-		if _, set := context.Get(id.key); !set && id.value != nil && *id.value == d.mesh.uid {
+		if _, set := d.context.Get(id.key); !set && id.value != nil && *id.value == d.mesh.uid {
 			found = append(found, NewFinding(reason.ProxyUID, d.spec.Key("securityContext", id.key),
 				"probe-proxy would inherit %d, the id of the mesh proxy", *id.value).
 				Fix("Set another `probeProxy.securityContext.%s`", id.key))

@@ -100,8 +100,8 @@ func (w *draft) probeProxy(originals string, toRewrite []*site) field.Map {
 	if v := w.probeProxyResources(w.resources, toRewrite); len(v) > 0 {
 		m = append(m, field.Entry{Key: "resources", Value: v})
 	}
-	if v := w.sidecarContext(); len(v) > 0 {
-		m = append(m, field.Entry{Key: "securityContext", Value: v})
+	if len(w.context) > 0 {
+		m = append(m, field.Entry{Key: "securityContext", Value: w.context})
 	}
 	return m
 }

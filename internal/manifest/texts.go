@@ -206,6 +206,7 @@ func (p *entryText) comesBack(instead field.Value) bool {
 // outdented returns a text with its lines after the first col columns further left. Its CRLF become LF.
 func outdented(text string, col int) string {
 	var out strings.Builder
+	out.Grow(len(text))
 	for line, end := range textLines(text) {
 		if out.Len() > 0 {
 			rest := strings.TrimLeft(line, " ")
