@@ -3,6 +3,7 @@ package inbound
 import (
 	"cmp"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -67,10 +68,12 @@ func get(path string, headers []pod.HTTPHeader, agent string, port int) *Call {
 	}
 	for name, values := range sent {
 		switch _, isAlone := byDefault[name]; {
-		case name == "host":
+		case slices.Contains(notSent, name):
 		case isAlone && values == nil:
 			c.Header[name] = []authz.PartialText{byDefault[name]}
 		case isAlone && values[0] == "": // asks the client to leave it out
+		case name == "user-agent":
+			c.Header[name] = []authz.PartialText{sentText(values[0])}
 		default:
 			for _, v := range values {
 				c.Header[name] = append(c.Header[name], sentText(v))
@@ -79,6 +82,9 @@ func get(path string, headers []pod.HTTPHeader, agent string, port int) *Call {
 	}
 	return c
 }
+
+// notSent are the headers of a probe that Go's client does not take as such (reqWriteExcludeHeader in net/http).
+var notSent = []string{"host", "content-length", "transfer-encoding", "trailer"}
 
 // sentPath returns a path as the kubelet sends it.
 func sentPath(path string) authz.PartialText {
