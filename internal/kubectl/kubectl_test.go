@@ -141,6 +141,21 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// Credentials that end during a run end it: what the API server says then is not about the type that was asked for.
+func TestOnlyAnAnswerAboutATypeLetsTheRunGoOn(t *testing.T) {
+	k := cluster(t, 1)
+	for reason, want := range map[string]bool{"Forbidden": true, "NotFound": true, "MethodNotAllowed": true, "InternalError": true, "Unauthorized": false, "": false} {
+		t.Setenv("KUBECTL_SAYS", strings.Replace("Error from server ("+reason+"): no", " ()", "", 1))
+		_, err := k.List(context.Background(), deployments, Query{}, nil)
+		if got := IsOfType(fmt.Errorf("wrapped: %w", err)); got != want {
+			t.Errorf("%q: %t", reason, got)
+		}
+	}
+	if IsOfType(errors.New("Error from server (Forbidden): no")) {
+		t.Error("any error is an answer")
+	}
+}
+
 // While no answer comes, the user is told so, once.
 func TestSilenceIsSaidOnce(t *testing.T) {
 	k := cluster(t, 5)

@@ -206,14 +206,28 @@ func get(objects []*manifest.Object, path []string, query url.Values) ([]byte, e
 	return nil, fromServer("NotFound", "the server could not find the requested resource")
 }
 
+// groupsOf answers with the groups and their versions, of which the first that an object has is the preferred one.
 func groupsOf(types []served) ([]byte, error) {
-	var groups []any
-	var seen []string
+	type version struct {
+		Version string `json:"version"`
+	}
+	type group struct {
+		Name      string    `json:"name"`
+		Versions  []version `json:"versions"`
+		Preferred version   `json:"preferredVersion"`
+	}
+	var groups []*group
 	for _, t := range types {
-		if t.group != "" && !slices.Contains(seen, t.group) {
-			seen = append(seen, t.group)
-			v := map[string]string{"version": t.version}
-			groups = append(groups, map[string]any{"name": t.group, "versions": []any{v}, "preferredVersion": v})
+		if t.group == "" {
+			continue
+		}
+		i := slices.IndexFunc(groups, func(g *group) bool { return g.Name == t.group })
+		if i < 0 {
+			i = len(groups)
+			groups = append(groups, &group{Name: t.group, Preferred: version{t.version}})
+		}
+		if g := groups[i]; !slices.Contains(g.Versions, version{t.version}) {
+			g.Versions = append(g.Versions, version{t.version})
 		}
 	}
 	return json.Marshal(map[string]any{"kind": "APIGroupList", "groups": groups})
