@@ -2,6 +2,7 @@ package transformer
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 )
@@ -22,7 +23,30 @@ func answer(k *knowledge) answering {
 	if k.detected.isInTwo {
 		byMesh = k.detected.optOut
 	}
+	if k.in.Notes != nil {
+		k.in.Notes.isOut = k.isOut()
+	}
 	return answering{knowledge: k, choice: c, byMesh: byMesh, off: k.optOut(k.own, byMesh)}
+}
+
+// isOut reports whether metadata, other objects or the options have the whole template left alone. Its ports and nodes then do not
+// matter, nor do its probes unless something shows that they were rewritten before. That a mesh redirects nothing may depend on ports.
+func (k *knowledge) isOut() bool {
+	byMesh := k.inspection.optOut
+	isOut := k.own != nil ||
+		k.detected.optOut != nil ||
+		!k.detected.isInTwo && byMesh != nil && byMesh.Reason != reason.InterceptionNone
+	return isOut && !slices.ContainsFunc(serviceMeshes, k.isInjectedBy)
+}
+
+// isInjectedBy reports whether the pods have an annotation by which the mesh's findOriginal may know a probe.
+func (k *knowledge) isInjectedBy(d *serviceMesh) bool {
+	found := false
+	for _, key := range d.injected { // each is asked, so that patches test all
+		_, is := k.annotations().Lookup(key)
+		found = found || is
+	}
+	return found
 }
 
 // answersItself reports whether the app itself is to answer: the probes stay as they

@@ -23,12 +23,23 @@ type Reads struct {
 
 // Reads returns what the plan of an input was made from, which must have [Notes]. A pod template
 // without a probe or hook that opens a connection has nothing to rewrite, so that only its
-// containers matter, and switches that make an error if they are no booleans.
+// containers matter, and switches that make an error if they are no booleans. In one that is left alone as a whole
+// a probe matters only if it was rewritten before: it would be restored.
 func (p *Planner) Reads(in *Input, plan *Plan) Reads {
 	r := &reads{in: in, opts: &p.opts, plan: plan, spec: in.SpecPath()}
 	r.containers()
+	special, names := r.dials, len(r.Fields)
+	r.allProbes()
 	if !r.dials {
 		r.noted(isSwitch)
+		return r.Reads
+	}
+	if r.isOut = in.Notes.isOut && !special; r.isOut {
+		r.Fields = r.Fields[:names]
+		r.allProbes()
+		notes := *in.Notes
+		notes.Fields = nil // of probes
+		r.asked(&notes)
 		return r.Reads
 	}
 	r.noted(nil)
@@ -46,30 +57,39 @@ type reads struct {
 	plan  *Plan
 	spec  field.Path
 	dials bool // a container has a probe or hook that opens a connection
+	isOut bool // the template is left alone as a whole
 }
 
 func (r *reads) add(paths ...field.Path) {
 	r.Fields = append(r.Fields, paths...)
 }
 
+// containers adds the names of containers, all of a special one, and what is read of a mesh's proxy.
 func (r *reads) containers() {
 	r.Names = []field.Path{r.spec.Key("initContainers"), r.spec.Key("containers")}
+	for at, c := range r.in.Template.Spec.All() {
+		path := r.spec.Item(at.List(), at.Index)
+		switch {
+		case r.isSpecial(c):
+			r.add(path)
+		case isMeshProxy(c):
+			r.add(path.Key("image"))
+			r.Names = append(r.Names, path.Key("env"))
+		default:
+			continue
+		}
+		r.dials = true
+	}
+}
+
+// allProbes adds the probes and hooks of all containers that are not special.
+func (r *reads) allProbes() {
 	for at, c := range r.in.Template.Spec.All() {
 		path := r.spec.Item(at.List(), at.Index)
 		if at.Init {
 			r.add(path.Key("restartPolicy"))
 		}
-		if r.isSpecial(c) {
-			r.add(path)
-			r.dials = true
-			continue
-		}
-		if isMeshProxy(c) {
-			r.add(path.Key("image"))
-			r.Names = append(r.Names, path.Key("env"))
-			r.dials = true
-		}
-		if !at.Init || pod.IsSidecar(at, c) {
+		if !r.isSpecial(c) && (!at.Init || pod.IsSidecar(at, c)) {
 			r.probes(path, c)
 		}
 	}
@@ -99,7 +119,7 @@ func (r *reads) probes(path field.Path, c *pod.Container) {
 		at := path.Key(x.name.Field())
 		if x.probe == nil {
 			r.add(at)
-		} else if r.handler(at, &x.probe.Handler, pod.KindSleep) {
+		} else if r.handler(at, &x.probe.Handler, pod.KindSleep) && !r.isOut {
 			r.add(at.Key("timeoutSeconds"))
 		}
 	}
@@ -127,12 +147,29 @@ func (r *reads) handler(path field.Path, h *pod.Handler, never string) (dials bo
 		h.TCPSocket != nil ||
 		h.GRPC != nil
 	r.dials = r.dials || dials
+	if r.isOut {
+		r.rewritten(path.Key(pod.KindHTTPGet), h.HTTPGet)
+		return dials
+	}
 	for _, kind := range pod.HandlerKinds() {
 		if kind != never && (dials || slices.Contains(pod.DialingHandlers(), kind)) {
 			r.add(path.Key(kind))
 		}
 	}
 	return dials
+}
+
+// rewritten adds what shows whether an httpGet was rewritten before: its path or its port; all of it if one of them does.
+func (r *reads) rewritten(path field.Path, get *pod.HTTPGet) {
+	if get == nil || isInjected(get) || slices.Contains(prober.OSMPorts(), int(get.Port.Int)) {
+		r.add(path)
+		return
+	}
+	if _, _, isOurs := prober.ParseKey(get.Path); isOurs {
+		r.add(path)
+		return
+	}
+	r.add(path.Key("path"), path.Key("port"))
 }
 
 // isSwitch reports whether a key is that of a [optOutSource].switchedOff.
@@ -148,6 +185,10 @@ func (r *reads) noted(counts func(key string) bool) {
 			Asked: surroundings.Asked{Kinds: n.Kinds & surroundings.Namespaces.Set(), Namespace: n.Namespace.Of(counts)},
 		}
 	}
+	r.asked(&n)
+}
+
+func (r *reads) asked(n *Notes) {
 	r.Kinds, r.Namespace = n.Kinds, n.Namespace
 	r.add(n.Fields...)
 	metadata := r.in.MetadataPath()
@@ -215,18 +256,38 @@ func (r *reads) ports(path field.Path, c *pod.Container) {
 
 // answerer adds what decides how the container looks that answers, and whether one may.
 func (r *reads) answerer() {
-	context := r.spec.Key("securityContext")
 	switch r.plan.Answer.By {
 	case AnsweredByProbeProxy:
-		r.add(context.Key(appArmorField))
+		r.add(r.spec.Key("securityContext", appArmorField))
 		containers := r.in.Template.Spec.All()
 		r.add(resources.Deciding(r.spec, containers, r.in.Around.Ranges(), r.source)...)
 	case AnsweredByIstioProxy:
-		r.add(context, r.spec.Key("hostUsers"))
-		for at := range r.in.Template.Spec.All() {
-			r.add(r.spec.Item(at.List(), at.Index).Key("securityContext"))
+		if r.opts.IstioProxy.Restricted {
+			r.restricted()
 		}
 	}
+}
+
+// restricted adds what [draft.restrictedContext] reads: of a container that does not comply a field suffices.
+func (r *reads) restricted() {
+	var all []field.Path
+	for at := range r.in.Template.Spec.All() {
+		path := r.spec.Item(at.List(), at.Index).Key("securityContext")
+		context := r.source(path)
+		capabilities := field.As[field.Map](context, "capabilities")
+		escalation := path.Key("allowPrivilegeEscalation")
+		drop := path.Key("capabilities", "drop")
+		if v, _ := context.Get("allowPrivilegeEscalation"); v != false {
+			r.add(escalation)
+			return
+		}
+		if i := slices.Index(field.As[field.List](capabilities, "drop"), field.Value("ALL")); i >= 0 {
+			drop = drop.Index(i)
+		}
+		all = append(all, escalation, drop, path.Key("capabilities", "add"), path.Key("seccompProfile", "type"), path.Key("runAsNonRoot"))
+	}
+	context := r.spec.Key("securityContext")
+	r.add(append(all, context.Key("runAsNonRoot"), context.Key("seccompProfile", "type"), r.spec.Key("hostUsers"))...)
 }
 
 func (r *reads) source(path field.Path) field.Map {

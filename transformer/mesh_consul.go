@@ -166,6 +166,9 @@ func consulRewritten(p passiveProxy, v *view, s *site, byDefault certain.Certain
 // it was (constants/annotations_and_labels.go:202).
 const consulOriginalPod = "consul.hashicorp.com/original-pod"
 
+// consulMarks are the annotations of a pod that Consul's injector has seen.
+var consulMarks = []string{consulOriginalPod, consulInjected}
+
 // consulStarts are the first ports of Consul's ranges, a port for each container
 // (webhook/mesh_webhook.go:41-51).
 var consulStarts = map[prober.ProbeType]int64{

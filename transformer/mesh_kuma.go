@@ -199,6 +199,9 @@ func kumaVirtual(s *site, enabled certain.Certainty) string {
 // (pkg/plugins/runtime/k8s/probes/headers.go).
 const kumaHeader = "X-Kuma-Probes-"
 
+// kumaInjected are the annotations of Kuma's injector that say where the probes go.
+var kumaInjected = []string{kumaProbeProxyPort, kumaVirtualProbePort}
+
 // kumaOriginal is the findOriginal of Kuma. It reads the path and the headers of a probe
 // that goes to Kuma's probe proxy
 // (pkg/plugins/runtime/k8s/probes/probe_converter.go:31-131). Kuma's injector

@@ -6,8 +6,11 @@ import "slices"
 var serviceMeshes = []*serviceMesh{
 	{meshData: istioData, meshProfile: istio{}},
 	{meshData: linkerd.meshData, meshProfile: linkerd},
-	{meshData: kuma.meshData, meshProfile: kuma, findOriginal: kumaOriginal, serves: kuma.serves},
-	{meshData: consul.meshData, meshProfile: consul, findOriginal: consulOriginal, serves: consul.serves},
+	{meshData: kuma.meshData, meshProfile: kuma, findOriginal: kumaOriginal, injected: kumaInjected, serves: kuma.serves},
+	{
+		meshData: consul.meshData, meshProfile: consul, findOriginal: consulOriginal, injected: consulMarks,
+		serves: consul.serves,
+	},
 	{meshData: openServiceMesh.meshData, meshProfile: openServiceMesh},
 	{meshData: flomesh.meshData, meshProfile: flomesh},
 	{meshData: noMeshData, meshProfile: noMesh{}},

@@ -11,6 +11,8 @@ type Notes struct {
 	Pods, Workload field.MetadataKeys
 	surroundings.Asked
 	Fields []field.Path // of probes, besides those that every plan reads
+	// isOut is set if the whole template is left alone, whatever its probes and ports are.
+	isOut bool
 	// notAside has nothing asked aside, so that a test sees whether an edit depends on it.
 	notAside bool
 }

@@ -12,6 +12,7 @@ type serviceMesh struct {
 	meshData
 	meshProfile
 	findOriginal originalFinder // nil if there is no such form
+	injected     []string       // the annotations of which findOriginal needs one
 	// serves reports whether the mesh's own rewriter serves a captured probe as it was read; nil if
 	// there is none, or worlds say it.
 	serves func(*site) bool

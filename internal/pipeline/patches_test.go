@@ -659,3 +659,52 @@ func TestPortsThatChange(t *testing.T) {
 		}
 	}
 }
+
+// Of a template that is left alone as a whole, neither ports nor what a probe asks decide anything. That a probe was rewritten
+// before does: it is restored.
+func TestATemplateThatIsLeftAlone(t *testing.T) {
+	const (
+		ports = "ports: [{name: http, containerPort: 8080}]"
+		probe = "httpGet: {path: /live, port: 8080}"
+		env   = "env: [{name: A, value: b}]"
+		base  = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec:\n  template:\n    metadata:\n" +
+			"      labels: {app: web, sidecar.istio.io/inject: \"false\"}\n      annotations: {note: x}\n    spec:\n      containers:\n" +
+			"      - name: app\n        image: app\n        " + env + "\n        livenessProbe: {" + probe + "}\n        " + ports + "\n"
+		rewritten = "httpGet: {path: /app-health/app/livez, port: 8080}"
+		stored    = `env: [{name: ISTIO_KUBE_APP_PROBERS, value: '{"/app-health/app/livez":{"httpGet":{"path":"/live","port":8080}}}'}]`
+	)
+	c := configOf(t, "")
+	set := patchesFor(t, []byte(base), c)
+	for _, x := range []struct {
+		was, is string
+		builds  bool
+	}{
+		{ports, "ports: [{name: http, containerPort: 15099}, {containerPort: 15020}]", true},
+		{probe, "timeoutSeconds: 5, httpGet: {path: /live, port: 8080, scheme: HTTPS, httpHeaders: [{name: A, value: b}]}", true},
+		{env, "env: []", true},
+		{"containers:", "nodeSelector: {kubernetes.io/os: windows}\n      containers:", true},
+		{"name: app\n", "name: other\n", false},
+		{probe, "httpGet: {path: /live, port: http}", false},
+		{probe, "tcpSocket: {port: 8080}", false},
+		{probe + "}", probe + "}\n        readinessProbe: {httpGet: {path: /ready, port: 8080}}", false},
+		{"note: x", `note: x, kuma.io/application-probe-proxy-port: "8080"`, false},
+		{"note: x", "note: x, consul.hashicorp.com/connect-inject-status: injected", false},
+		{`"false"`, `"true"`, false},
+	} {
+		changed := strings.Replace(base, x.was, x.is, 1)
+		if _, err := build(t, set, []byte(changed)); (err == nil) != x.builds {
+			t.Errorf("%s: %v", x.is, err)
+		}
+		if verdict := judge(t, set, objectsOf(t, changed), c); verdict == "wrong" {
+			t.Errorf("%s: the patches give something else than the function", x.is)
+		}
+	}
+	restored := strings.Replace(strings.Replace(base, probe, rewritten, 1), env, stored, 1)
+	if verdict := judge(t, set, objectsOf(t, restored), c); verdict != "loud" {
+		t.Errorf("a probe that was rewritten before: %s", verdict)
+	}
+	asked := patchesFor(t, []byte(base), configOf(t, "answeredBy: probe-proxy"))
+	if _, err := build(t, asked, []byte(strings.Replace(base, "containerPort: 8080", "containerPort: 15099", 1))); err == nil {
+		t.Error("probe-proxy is asked for though Istio injects nothing, and the app has its port")
+	}
+}
