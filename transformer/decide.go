@@ -161,10 +161,14 @@ func (d *decision) isDone() bool {
 
 // finish refuses what would lose an original, and puts the findings in their order. Of a probe it says once that its original is lost.
 func (d *decision) finish() *decision {
-	if replaced := keepReplaced(d); len(replaced) > 0 {
+	replaced := keepReplaced(d)
+	uncertain := slices.DeleteFunc(slices.Clone(d.findings), func(f Finding) bool { return f.Reason != reason.OriginalsAmbiguous })
+	if len(replaced)+len(uncertain) > 0 {
 		isSaid := func(f Finding) bool {
 			isAbout := func(r Finding) bool { return slices.Equal(r.Field, f.Field) }
-			return f.Reason == reason.Dangling && slices.ContainsFunc(replaced, isAbout)
+			isOf := func(o Finding) bool { return f.Field.HasPrefix(o.Field) }
+			return f.Reason == reason.Dangling && slices.ContainsFunc(replaced, isAbout) ||
+				f.Reason == reason.AimsAtProbePort && slices.ContainsFunc(uncertain, isOf)
 		}
 		d.findings = append(slices.DeleteFunc(d.findings, isSaid), replaced...)
 	}

@@ -341,7 +341,7 @@ func (r *reader) keepOriginals() {
 				}
 				r.report(containerFinding(reason.OriginalsAmbiguous, s.path, s.container.Name,
 					"it looks rewritten, but its original is uncertain").
-					Why("%s stores one for `%s`, which may belong to it", reason.Capital(h.name()), key).
+					Why("%s has an original for `%s`, perhaps of this probe", reason.Capital(h.name()), key).
 					Fix("%s", fix))
 				break
 			}

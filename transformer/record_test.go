@@ -54,7 +54,7 @@ func TestAnOriginalIsNotBackInAnotherProbe(t *testing.T) {
 	yaml = replaced(t, yaml, askedOfB, "          httpGet:\n            path: /foo\n            port: 8001\n")
 	r := restore(t, yaml)
 	f := wantReason(t, r, "originals-ambiguous")
-	if f.Container != "app" || textOf(f) != "`spec.template.spec.containers[0].livenessProbe`: It looks rewritten, but its original is uncertain. Container `probe-proxy` stores one for `/app-health/app/livez`, which may belong to it. Write that path, or the original probe." {
+	if f.Container != "app" || textOf(f) != "`spec.template.spec.containers[0].livenessProbe`: It looks rewritten, but its original is uncertain. Container `probe-proxy` has an original for `/app-health/app/livez`, perhaps of this probe. Write that path, or the original probe." {
 		t.Errorf("%s: %s", f.Container, textOf(f))
 	}
 	wantText(t, r, yaml)
@@ -64,7 +64,7 @@ func TestAnOriginalIsNotBackInAnotherProbe(t *testing.T) {
 func TestOriginals_pathOfAnotherProbe(t *testing.T) {
 	copied := strings.Replace(plan(t, podOf("", app(httpProbe))).text, "livenessProbe:", "readinessProbe:", 1)
 	f := wantReason(t, plan(t, copied), "originals-ambiguous")
-	if want := "which may belong to it. Write the original probe."; !strings.HasSuffix(textOf(f), want) {
+	if want := "perhaps of this probe. Write the original probe."; !strings.HasSuffix(textOf(f), want) {
 		t.Errorf("%s, want %s", textOf(f), want)
 	}
 }

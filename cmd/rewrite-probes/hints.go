@@ -28,6 +28,33 @@ var habits = map[string]string{
 	"--fix":       "-w writes the result back",
 }
 
+// verbs are commands of other programs, with the command that does the same here. The others mean a
+// rewriting.
+var verbs = map[string]string{
+	"analyze":   "check",
+	"audit":     "check",
+	"lint":      "check",
+	"scan":      "check",
+	"test":      "check",
+	"validate":  "check",
+	"verify":    "check",
+	"vet":       "check",
+	"describe":  "explain",
+	"report":    "explain",
+	"show":      "explain",
+	"diff":      "-d",
+	"plan":      "-d",
+	"list":      "-l",
+	"init":      "config",
+	"debug":     "why",
+	"diagnose":  "why",
+	"delete":    "restore",
+	"remove":    "restore",
+	"revert":    "restore",
+	"undo":      "restore",
+	"uninstall": "restore",
+}
+
 // flagHint adds the flag that is probably meant to the error about one that does not exist.
 func flagHint(cmd *cobra.Command, err error) error {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
@@ -42,6 +69,7 @@ func flagHint(cmd *cobra.Command, err error) error {
 	hint := habits[flag]
 	switch {
 	case hint != "":
+		hint += verbHint(cmd)
 	case short != "" && cmd.Flags().Lookup(strings.TrimSuffix(short, "=")) != nil:
 		hint = "did you mean --" + short + "?"
 	default:
@@ -58,6 +86,19 @@ func flagHint(cmd *cobra.Command, err error) error {
 		return err
 	}
 	return fmt.Errorf("%w; %s", err, hint)
+}
+
+// verbHint adds to a hint what to write in place of another program's command; "" if none is written.
+func verbHint(cmd *cobra.Command) string {
+	verb := cmd.Flags().Arg(0)
+	_, err := os.Stat(verb)
+	switch {
+	case cmd.HasParent() || err == nil || !isWord(verb):
+		return ""
+	case verbs[verb] != "":
+		return fmt.Sprintf(", and %q in place of %q", verbs[verb], verb)
+	}
+	return fmt.Sprintf(", and without %q", verb)
 }
 
 // commandsWith returns the hint that other commands have a flag; "" if none has.
@@ -93,6 +134,9 @@ func pathsOrStdin(root *cobra.Command, args []string) error {
 		switch hint := spelling.DidYouMean(arg, commands); {
 		case slices.Contains(commands, arg):
 			return fmt.Errorf("the command comes first: `rewrite-probes %s %s`", arg, shellWords(others))
+		case i == 0 && verbs[arg] != "":
+			return fmt.Errorf("%q is neither a command nor a path; write `rewrite-probes %s`",
+				arg, shellWords(append([]string{verbs[arg]}, others...)))
 		case i == 0 && hint != "":
 			return fmt.Errorf("%q is neither a command nor a path; %s", arg, hint)
 		case i == 0 && len(others) > 0 && isWord(arg):
@@ -116,16 +160,34 @@ func shellWords(args []string) string {
 	return strings.Join(words, " ")
 }
 
+// remote returns why a path cannot be read that is elsewhere; nil if it may be here.
+func remote(path string) error {
+	url := reason.ShellWord(path)
+	scheme, _, isURL := strings.Cut(path, "://")
+	switch {
+	case scheme == "http" && isURL, scheme == "https" && isURL:
+		return fmt.Errorf("%s: this is a URL, and only files are read. Run `curl -fsSL %s | rewrite-probes -`", path, url)
+	case scheme == "oci" && isURL:
+		return fmt.Errorf("%s: this is a URL, and only files are read. If it is a chart, run `helm template %s | rewrite-probes -`",
+			path, url)
+	case isURL, strings.HasPrefix(path, "git@"):
+		return fmt.Errorf("%s: this is a URL, and only files are read. Clone or download it, and name the folder", path)
+	}
+	return nil
+}
+
 // missing returns why a path that the command line names cannot be read, with what is probably meant.
 func missing(path string, err error) error {
-	if strings.Contains(path, "://") {
-		url := reason.ShellWord(path)
-		return fmt.Errorf("%s: this is a URL, and only files are read. Run `curl -fsSL %s | rewrite-probes -`", path, url)
+	if err := remote(path); err != nil {
+		return err
 	}
 	if target, broken := os.Readlink(path); broken == nil {
 		return fmt.Errorf("%s: %w", path, deadLink(target))
 	}
 	problem := fmt.Errorf("%s: %w", path, reasonOf(err))
+	if os.IsPermission(err) {
+		return fmt.Errorf("%w; run it as a user who may read it", problem)
+	}
 	if !os.IsNotExist(err) {
 		return problem
 	}

@@ -192,6 +192,13 @@ func nothingSeen(p *pkg, r *report.Report) reason.Text {
 		text.Fix = "Correct its `select` and `exclude`, or pass `--allow-empty`"
 		return text
 	}
+	looksLikeOne := func(m report.Message) bool {
+		return m.Reason == reason.UnknownKind || m.Reason == reason.KindMisspelt || m.Reason == reason.UnseenProbe
+	}
+	if slices.ContainsFunc(r.Messages, looksLikeOne) {
+		text.Fix = "Follow the fixes of the warnings, or pass `--allow-empty`"
+		return text
+	}
 	isEmpty := func(s *manifest.Stream) bool { return len(s.Objects()) == 0 }
 	if len(p.streams) == 1 && isEmpty(p.streams[0]) {
 		text = reason.NewText("The List has no items")

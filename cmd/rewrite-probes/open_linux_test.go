@@ -220,6 +220,45 @@ func TestAPipeInAFolderIsNamed(t *testing.T) {
 	}
 }
 
+// TestWhatMayNotBeReadIsNamed reads a file and a folder as a user who may not.
+func TestWhatMayNotBeReadIsNamed(t *testing.T) {
+	file := podFile(t, 0)
+	folder := filepath.Dir(podFile(t, 0o644))
+	if err := os.Chmod(folder, 0); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = os.Chmod(folder, 0o700) }()
+	above := filepath.Dir(folder)
+	asNobody(func() {
+		got := output(t, "", "check", file)
+		if os.Getuid() == 0 && !strings.Contains(got, "pod.yaml: permission denied; run it as a user who may read it\nexit 3") {
+			t.Errorf("below a folder that is closed: %s", got)
+		}
+	})
+	if err := os.Chmod(above, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{file, folder} {
+		got := ""
+		asNobody(func() { got = output(t, "", "check", "--config", "none", path) })
+		if !strings.Contains(got, path+": Permission denied [unreadable]\n") || !strings.HasSuffix(got, "exit 3\n") ||
+			!strings.Contains(got, "  fix: Run it as a user who may read it, or skip it with `--ignore`.\n") {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+}
+
+// asNobody calls do without the rights of root to files, which it gives up for its thread.
+func asNobody(do func()) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if os.Getuid() == 0 {
+		_, _, _ = syscall.RawSyscall(syscall.SYS_SETFSUID, 65534, 0, 0)
+		defer func() { _, _, _ = syscall.RawSyscall(syscall.SYS_SETFSUID, 0, 0, 0) }()
+	}
+	do()
+}
+
 // TestInputsHaveALimit gives a device that never ends, and a file with a hole.
 func TestInputsHaveALimit(t *testing.T) {
 	hole := filepath.Join(t.TempDir(), "hole.yaml")

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -196,6 +197,8 @@ func (p *pkg) read(f file) ([]byte, error) {
 	case !p.fence.has(f.real):
 		p.note(cmp.Or(f.link, f.path), reason.Link, "not checked: "+p.fence.leadsOut().Error())
 		return nil, nil
+	case info.IsDir(): // which the walk could not read
+		return readNamed(f.path)
 	case !info.Mode().IsRegular():
 		p.note(cmp.Or(f.link, f.path), reason.NoText, "not checked: "+errNotRegular.Error())
 		return nil, nil
@@ -406,6 +409,9 @@ func (p *pkg) unreadable(path string, err error, hint string) {
 	}
 	m := aboutFile(path, reason.Unreadable, err.Error()+hint)
 	m.Line = line
+	if errors.Is(err, fs.ErrPermission) {
+		m.Text.Fix = "Run it as a user who may read it, or skip it with `--ignore`"
+	}
 	p.messages = append(p.messages, m)
 }
 

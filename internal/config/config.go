@@ -98,7 +98,7 @@ func Decode(o *manifest.Object, over ...Setting) (*RewriteProbes, error) {
 			ErrNotConfig, Kind, APIVersion, o.Kind(), o.APIVersion(), didYouMean(o)))
 	}
 	for _, err := range unjoin(err) {
-		p.errs = append(p.errs, underSpec(err))
+		p.errs = append(p.errs, elsewhere(underSpec(err)))
 	}
 	p.over = over
 	c.set(over, &p)
@@ -142,6 +142,36 @@ func underSpec(err error) error {
 		e.Err = fmt.Errorf("unknown field %q: write `%s` under `spec`", key, near[0])
 	}
 	return err
+}
+
+// elsewhere words the error about a field that has one other place, and is like none beside it.
+func elsewhere(err error) error {
+	e, ok := errors.AsType[*manifest.Error](err)
+	if !ok || len(e.Path) == 0 || !strings.Contains(e.Err.Error(), ": allowed are ") {
+		return err
+	}
+	key := e.Path[len(e.Path)-1].Key
+	if parents := parentsOf(specPath, reflect.TypeFor[Spec](), key); len(parents) == 1 {
+		e.Err = fmt.Errorf("unknown field %q: write it under `%s`", key, parents[0])
+	}
+	return err
+}
+
+// parentsOf returns the mappings at or below a type's place that have a field.
+func parentsOf(at field.Path, t reflect.Type, key string) (parents []field.Path) {
+	for f := range fieldsOf(reflect.New(t).Elem()) {
+		if jsonName(f) == key {
+			parents = append(parents, at)
+		}
+		inner := f.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		if inner.Kind() == reflect.Struct {
+			parents = append(parents, parentsOf(at.Key(jsonName(f)), inner, key)...)
+		}
+	}
+	return parents
 }
 
 // DecodeText decodes a functionConfig in YAML or JSON that is in no file, so that its

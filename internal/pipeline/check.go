@@ -104,9 +104,16 @@ func certainText(t *report.PlannedTemplate, p *transformer.Verdict, happens stri
 		text.What += " " + p.Where()
 	}
 	text.Why, text.Fix = reason.Capital(p.Why), fixOf(t, p)
-	lost := findingAt(t, p.Field)
-	if lost != nil && (lost.Reason == reason.Dangling || lost.Reason == reason.OriginalReplaced) { // a run changes nothing
+	if lost := findingAt(t, p.Field); lost != nil && slices.Contains(ofLost, lost.Reason) { // a run changes nothing
 		text.Fix = lost.Reason.Complete(lost.Text).Fix
+		if lost.Reason == reason.OriginalsAmbiguous {
+			text.Why = reason.Capital(cmp.Or(lost.Text.Why, lost.Text.What))
+		}
+	}
+	for i := range t.Findings {
+		if f := &t.Findings[i]; f.Reason == reason.EnvUnreadable && p.Reason == reason.Dangling {
+			text.Why, text.Fix = "Its original cannot be read", f.Reason.Complete(f.Text).Fix
+		}
 	}
 	return text
 }
@@ -155,10 +162,12 @@ func optedOutText(t *report.PlannedTemplate, p *transformer.Verdict, happens str
 	return text
 }
 
+// ofLost are the reasons of findings that say only that the original of a probe is lost.
+var ofLost = []reason.Key{reason.Dangling, reason.OriginalReplaced, reason.OriginalsAmbiguous}
+
 // isLost reports whether a finding says only that the original of a probe is lost, of which check says that it fails.
 func isLost(t report.PlannedTemplate, f *transformer.Finding) bool {
-	isAbout := f.Reason == reason.Dangling || f.Reason == reason.OriginalReplaced
-	return isAbout && slices.ContainsFunc(t.Probes, func(p transformer.Verdict) bool {
+	return slices.Contains(ofLost, f.Reason) && slices.ContainsFunc(t.Probes, func(p transformer.Verdict) bool {
 		return p.StrictTLS == world.Fails && p.If == "" && p.Reason == reason.Dangling && slices.Equal(p.Field, f.Field)
 	})
 }

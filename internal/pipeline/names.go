@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/internal/spelling"
+	"github.com/rewrite-probes/rewrite-probes/internal/workload"
 )
 
 // reportMisspeltNames warns of what the functionConfig names and no object has, if it is nearly what
@@ -56,9 +58,15 @@ func (r *run) reportMisspeltIn(field string, names []string, of func(*manifest.O
 			isNamed := func(n string) bool { return matches(n, h) }
 			return spelling.IsSlip(name, h) && !slices.ContainsFunc(names, isNamed)
 		})
+		meant := ""
 		if i >= 0 {
+			meant = have[i]
+		} else if strings.HasSuffix(field, ".kinds") {
+			meant = workload.KindNamed(name)
+		}
+		if meant != "" && !slices.Contains(names, meant) {
 			text := reason.NewText("`spec.%s` of the functionConfig names %q, which is nowhere in the input", field, name)
-			text.Fix = fmt.Sprintf("Write %q", have[i])
+			text.Fix = fmt.Sprintf("Write %q", meant)
 			r.add(report.NewMessage(reason.ConfigMisspelt, text))
 		}
 	}

@@ -148,6 +148,16 @@ func misspelt(o *manifest.Object, meant *workload.Kind) transformer.Finding {
 	return f
 }
 
+// withoutKind returns the finding about an object without a kind that looks like one with pods.
+func withoutKind(o *manifest.Object, at field.Path) transformer.Finding {
+	if o.APIVersion() == "" {
+		return transformer.NewFinding(reason.UnknownKind, at, "not checked: perhaps a pod template, but without `apiVersion` and `kind`").
+			Fix("Write both. If these are a chart's values, pipe `helm template CHART` into the command")
+	}
+	return transformer.NewFinding(reason.UnknownKind, at, "not checked: perhaps a pod template, but the object has no `kind`").
+		Fix("Write `kind`, such as `kind: Deployment`")
+}
+
 func unseenFinding(o *manifest.Object, h workload.Holder, known bool) transformer.Finding {
 	key := reason.UnseenProbe
 	why := "but no " + o.Kind() + " has a pod template there"
@@ -165,8 +175,7 @@ func unseenFinding(o *manifest.Object, h workload.Holder, known bool) transforme
 		return transformer.NewFinding(key, at, "the API server refuses probes of ephemeral containers").
 			Fix("Remove the probes")
 	case o.Kind() == "":
-		return transformer.NewFinding(reason.UnknownKind, at, "not checked: perhaps a pod template, but the object has no `kind`").
-			Fix("Write `kind`, such as `kind: Deployment`")
+		return withoutKind(o, at)
 	case workload.IsRule(o.Group()):
 		return transformer.NewFinding(key, at, "not checked: %s, in a rule that changes other objects", probeWords(at, h.Probes)).
 			Fix("Check the objects as the rule leaves them: `kubectl get deploy -A -o yaml | rewrite-probes check -`. Or exclude this one")

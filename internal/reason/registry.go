@@ -234,7 +234,7 @@ var docs = [...]Doc{
 	EnvUnreadable: {
 		Name: "env-unreadable", Of: Plan, Severity: Error,
 		Cause: "The env var with the original probes is not valid. So the originals are unknown.",
-		Fix:   "Correct the value. Or delete the container or env var, and write the original probes.",
+		Fix:   "Correct the value. Or take the manifest from before the rewriting.",
 	},
 	ExcludedPort: {
 		Name: "excluded-port", Of: Plan, Severity: Info,

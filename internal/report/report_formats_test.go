@@ -426,7 +426,7 @@ func TestJUnitHasACaseForEachProbe(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("%s %q", c.Name, c.Failures))
 	}
 	want := []string{
-		`Pod web: spec.containers[0].livenessProbe ["error: web.yaml: Pod web: liveness probe of web: text of would-fail. Run rewrite-probes. [would-fail]\nerror: web.yaml: Pod web: liveness probe of web: text of env-unreadable. Correct the value. Or delete the container or env var, and write the original probes. [env-unreadable]"]`,
+		`Pod web: spec.containers[0].livenessProbe ["error: web.yaml: Pod web: liveness probe of web: text of would-fail. Run rewrite-probes. [would-fail]\nerror: web.yaml: Pod web: liveness probe of web: text of env-unreadable. Correct the value. Or take the manifest from before the rewriting. [env-unreadable]"]`,
 		`Pod web: spec.containers[0].readinessProbe []`,
 		`Pod bare []`,
 		`Pod web ["error: web.yaml: Pod web: container web: text of port-taken. Set another ` + "`port`" + ` in the functionConfig, or move the app. [port-taken]\nerror: web.yaml: Pod web: ` + "`metadata`" + `: text of two-meshes. Remove one of the two. [two-meshes]"]`,

@@ -31,6 +31,7 @@ func Near(word string, known []string) []string {
 
 // IsSlip reports whether a name is probably another one with a slip of the hand. Names that people
 // number or count by letters, such as shop and shop2 or team-a and team-b, are no slips of each other.
+// Of a name with three letters, only two that are swapped are one.
 func IsSlip(name, meant string) bool {
 	parts, others := strings.Split(name, "-"), strings.Split(meant, "-")
 	if len(parts) != len(others) || name == meant {
@@ -38,11 +39,22 @@ func IsSlip(name, meant string) bool {
 	}
 	for i, part := range parts {
 		if part != others[i] &&
-			(strings.ContainsAny(part+others[i], "0123456789") || !Within(mostLetters(part), part, others[i])) {
+			(strings.ContainsAny(part+others[i], "0123456789") || !isSlip(part, others[i])) {
 			return false
 		}
 	}
 	return true
+}
+
+func isSlip(part, meant string) bool {
+	return Within(mostLetters(part), part, meant) ||
+		len(part) == 3 && len(meant) == 3 && Within(1, part, meant) && sorted(part) == sorted(meant)
+}
+
+func sorted(word string) string {
+	letters := []byte(word)
+	slices.Sort(letters)
+	return string(letters)
 }
 
 // DidYouMean returns the question that ends a message about a misspelt word; "" if no known word

@@ -124,7 +124,7 @@ func TestASlipIsNoOtherName(t *testing.T) {
 		want        bool
 	}{
 		{"shpo", "shop", true}, {"deployment", "Deployment", true}, {"paymnets-api", "payments-api", true}, {"shop", "shop", false},
-		{"shop", "shop2", false}, {"shop-1", "shop-2", false}, {"team-a", "team-b", false}, {"dev", "dew", false}, {"payments", "payments-api", false},
+		{"shop", "shop2", false}, {"shop-1", "shop-2", false}, {"team-a", "team-b", false}, {"dev", "dew", false}, {"wbe", "web", true}, {"ewb", "web", true}, {"bew", "web", false}, {"ab", "ba", false}, {"payments", "payments-api", false},
 	} {
 		if got := IsSlip(c.name, c.meant); got != c.want {
 			t.Errorf("%q for %q: %t", c.name, c.meant, got)

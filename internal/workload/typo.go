@@ -40,3 +40,23 @@ func IsBuiltinGroup(apiVersion string) bool {
 	_, ok := builtin[group]
 	return ok && apiVersion != ""
 }
+
+// shortNames are kubectl's short names of kinds (kubectl api-resources).
+var shortNames = map[string]string{
+	"po": "Pod", "rc": "ReplicationController", "deploy": "Deployment", "rs": "ReplicaSet", "sts": "StatefulSet",
+	"ds": "DaemonSet", "cj": "CronJob",
+}
+
+// KindNamed returns the kind that kubectl knows by a word: its name in small letters, in the plural,
+// or short; "" if it is none, or the kind itself.
+func KindNamed(word string) string {
+	if name := shortNames[word]; name != "" {
+		return name
+	}
+	for _, k := range kinds {
+		if k.Name != word && (strings.EqualFold(word, k.Name) || strings.EqualFold(word, k.Name+"s")) {
+			return k.Name
+		}
+	}
+	return ""
+}

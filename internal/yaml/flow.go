@@ -265,7 +265,7 @@ func (t *Parser) flowPlain(p int) (end int, ok bool) {
 	in := t.Text
 	start := p
 	if !plainStart(in, p) || in[p] == ':' {
-		return t.invalid(p, "a text that starts with this character must be in quotes")
+		return t.invalid(p, mustQuote(in[p]))
 	}
 	for end = p; p < len(in); {
 		switch c := in[p]; {

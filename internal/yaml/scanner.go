@@ -215,7 +215,7 @@ func (b *blockScan) line() bool {
 			return ok
 		}
 	case !b.pending && b.in[b.p] != '*':
-		return b.refuse("a key and a colon must come here, or the indentation is wrong")
+		return b.refuse("a key, a colon and a space must come here, or the indentation is wrong")
 	case !b.mayHaveValue():
 		return b.refuse("a value must be indented further than its key, and come once only")
 	}
@@ -578,7 +578,7 @@ func (b *blockScan) blockScalar() bool {
 // plain reads the first line of a plain scalar.
 func (b *blockScan) plain() bool {
 	if !plainStart(b.in, b.p) {
-		return b.refuse("a text that starts with this character must be in quotes")
+		return b.refuse(mustQuote(b.in[b.p]))
 	}
 	b.set(Scalar, Plain, b.topCol, b.p, b.p)
 	b.pending = false
@@ -696,6 +696,11 @@ func isColon(in []byte, p int) bool {
 	return p < len(in) &&
 		in[p] == ':' &&
 		IsBlank(in, p+1)
+}
+
+// mustQuote is why no plain scalar may start with a character.
+func mustQuote(first byte) string {
+	return "a text that starts with " + string(rune(first)) + " must be in quotes"
 }
 
 // plainStart reports whether a plain scalar may start at p (in block style).
