@@ -162,7 +162,8 @@ func (d *decision) isDone() bool {
 // finish refuses what would lose an original, and puts the findings in their order. Of a probe it says once that its original is lost.
 func (d *decision) finish() *decision {
 	replaced := keepReplaced(d)
-	uncertain := slices.DeleteFunc(slices.Clone(d.findings), func(f Finding) bool { return f.Reason != reason.OriginalsAmbiguous })
+	isOther := func(f Finding) bool { return f.Reason != reason.OriginalsAmbiguous }
+	uncertain := slices.DeleteFunc(slices.Clone(d.findings), isOther)
 	if len(replaced)+len(uncertain) > 0 {
 		isSaid := func(f Finding) bool {
 			isAbout := func(r Finding) bool { return slices.Equal(r.Field, f.Field) }
