@@ -1,6 +1,7 @@
 package transformer_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -338,3 +339,33 @@ func TestWhatWouldSayWhetherIstioInjectsDoesSayIt(t *testing.T) {
 type at string
 
 func (a at) String() string { return string(a) }
+
+// What the functionConfig declares of injection wins over every webhook near, whichever pods that one selects.
+func TestADeclaredInjectionWinsOverEveryWebhook(t *testing.T) {
+	const hook = "---\napiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata: {name: hooks, labels: {istio.io/rev: default}}\nwebhooks:\n" +
+		"- name: a.sidecar-injector.istio.io\n  rules: [{operations: [CREATE], apiGroups: [''], apiVersions: [v1], resources: [pods]}]\n  namespaceSelector: %s\n  objectSelector: %s\n"
+	own := strings.Replace(podOf("labels: {app: web}", app(httpProbe)), "  name: web\n", "  name: web\n  namespace: n\n", 1)
+	answers := map[string]bool{}
+	for _, namespaced := range []string{"{}", "{matchLabels: {istio-injection: enabled}}", "{matchLabels: {kubernetes.io/metadata.name: other}}"} {
+		for _, selected := range []string{"{}", "{matchLabels: {app: web}}", "{matchLabels: {app: other}}"} {
+			hooks := fmt.Sprintf(hook, namespaced, selected)
+			for _, ns := range []string{"", namespace("istio-injection: enabled", ""), namespace("a: b", "")} {
+				if ns != "" {
+					ns = "---\n" + strings.TrimSuffix(ns, "---\n")
+				}
+				for _, opts := range [][]option{{injects("*")}, {injects("other")}} {
+					opts = append(opts, injectorRewritesNothing)
+					want, got := planNear(t, own+ns, opts...), planNear(t, own+ns+hooks, opts...)
+					if got.Known != want.Known || got.Probes[0].StrictTLS != want.Probes[0].StrictTLS {
+						t.Errorf("%s%s: %s, %s, and without a webhook %s, %s", ns, hooks, got.Known, got.Probes[0].StrictTLS, want.Known, want.Probes[0].StrictTLS)
+					}
+					answers[string(got.Probes[0].StrictTLS)] = true
+				}
+				answers["undeclared: "+planNear(t, own+ns+hooks, injectorRewritesNothing).Known] = true
+			}
+		}
+	}
+	if len(answers) < 4 {
+		t.Errorf("the webhooks change nothing: %v", answers)
+	}
+}

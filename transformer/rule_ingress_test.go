@@ -85,3 +85,22 @@ func TestIngress_healthCheckFromProbe(t *testing.T) {
 		}
 	}
 }
+
+// A load balancer takes no probe of an init container, and every other one at each place of the list.
+func TestIngress_healthCheckOfNoInitContainer(t *testing.T) {
+	const around = "---\napiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop}\nspec: {selector: {app: web}, ports: [{name: http, port: 80, targetPort: 8080}]}\n"
+	const probed = "- name: %s\n  image: a\n%s  ports: [{containerPort: 8080}]\n  readinessProbe: {httpGet: {path: /ready, port: 8080}}\n"
+	gke := ingress(", annotations: {kubernetes.io/ingress.class: gce}", "defaultBackend: {service: {name: web, port: {number: 80}}}")
+	const plain = "- name: plain\n  image: a\n"
+	for spec, want := range map[string]bool{
+		"containers:\n" + fmt.Sprintf(probed, "a", ""):                                                                               true,
+		"containers:\n" + plain + fmt.Sprintf(probed, "b", ""):                                                                       true,
+		"initContainers:\n" + fmt.Sprintf(probed, "n", "  restartPolicy: Always\n") + "containers:\n" + plain:                        false,
+		"initContainers:\n" + fmt.Sprintf(probed, "n", "  restartPolicy: Always\n") + "containers:\n" + fmt.Sprintf(probed, "b", ""): true,
+	} {
+		text := strings.Replace(podOf("labels: {app: web}", spec), "  name: web\n", "  name: web\n  namespace: shop\n", 1)
+		if _, got := (result{Plan: planNear(t, text+around+gke)}).has("ingress-health-check"); got != want {
+			t.Errorf("%s: %t", spec, got)
+		}
+	}
+}

@@ -48,3 +48,16 @@ func TestALivePodMayHaveMore(t *testing.T) {
 		t.Errorf("%v in\n%s", found, live)
 	}
 }
+
+// The API server gives every object a uid: of what it has, only a Pod has more in its containers.
+func TestAWorkloadThatWasReadFromAClusterIsReportedAsOneInAFile(t *testing.T) {
+	for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet"} {
+		before := strings.Replace(podOf("", app(httpProbe)), "kind: Deployment", "kind: "+kind, 1)
+		edited := strings.Replace(plan(t, before).text, "runAsUser: 65532", "runAsUser: 1000", 1)
+		for _, text := range []string{edited, strings.Replace(edited, "  name: web\n", "  name: web\n  uid: 5f1c\n", 1)} {
+			if found := plan(t, text).Repairs; len(found) != 1 || found[0].Reason != reason.ProbeProxyEdited {
+				t.Errorf("%v in\n%s", found, text)
+			}
+		}
+	}
+}
