@@ -186,6 +186,11 @@ bench-agent: ## measure what probe-agent costs a virtual machine, beside Istio's
 bench-cluster: ## measure `check --cluster` on 5,000 Deployments and 10,000 pods in a real API server (Linux, root)
 	E2E_FLAGS='-test.run=^$$ -test.bench=CheckCluster -test.benchtime=5x' test/e2e/run apiserver
 
+# helm is the one in PATH.
+.PHONY: bench-patches
+bench-patches: bin/rewrite-probes bin/kustomize ## measure `patches --repo` beside the same runs of helm and kustomize alone
+	build/bench-patches.sh bin/rewrite-probes bin/kustomize 11
+
 # KEEP=yes keeps the table in docs/guides/security.md.
 .PHONY: attacks
 attacks: ## attack probe-proxy and Istio's status server in memory cgroups, and soak for half a minute (Linux, root)

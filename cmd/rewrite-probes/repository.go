@@ -186,7 +186,11 @@ func (r *repository) patchAgain(name string, index int, folder string) error {
 	}
 	home := s.Objects()[index]
 	r.values = func(kind, name, key string) ([]byte, error) { return r.valuesFor(home, kind, name, key) }
-	label := fmt.Sprintf("%s: %s: %s", r.cmd.CommandPath(), oneLine(name), home)
+	what := home.String()
+	if home.Kind() == "" { // of a kustomization, which needs none
+		what = "kustomization"
+	}
+	label := fmt.Sprintf("%s: %s: %s", r.cmd.CommandPath(), oneLine(name), what)
 	return r.patchHome(home, []string{folder}, label)
 }
 
