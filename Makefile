@@ -94,7 +94,7 @@ test-tools: ## run the tests of the developers' own tools
 .PHONY: words
 words: ## measure how hard the documentation, the messages and the texts of explain are to read, and fail if one is not plain (WORDSFLAGS=-worst=30: more of the worst sentences)
 	@$(GO) -C tools/words build -o ../../bin/words .
-	@bin/words -messages transformer/testdata/sentences.txt,$$(echo internal/*/testdata/sentences.txt | tr " " ,) $(WORDSFLAGS) $$(git ls-files '*.md' 'examples/*.yaml' 'examples/*.sh' 'internal/report/*.go' internal/report/page.html 'internal/pipeline/*.go' | grep -vE '^(\.github|CODE_OF|docs/proof/|testdata)|_test\.go$$')
+	@bin/words -messages transformer/testdata/sentences.txt,$$(echo internal/*/testdata/sentences.txt | tr " " ,) $(WORDSFLAGS) $$(git ls-files '*.md' 'docs/man/*.1' 'examples/*.yaml' 'examples/*.sh' 'internal/report/*.go' internal/report/page.html 'internal/pipeline/*.go' | grep -vE '^(\.github|CODE_OF|docs/proof/|testdata)|_test\.go$$')
 
 # What starts goroutines. All else is one goroutine, which cannot race with itself, but for
 # what Go programs that call fn at once share.

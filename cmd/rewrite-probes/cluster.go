@@ -41,7 +41,7 @@ func (c *clusterFlags) add(cmd *cobra.Command, usage string) {
 func (c *clusterFlags) addKubectl(cmd *cobra.Command, when, namespace string) {
 	f := cmd.Flags()
 	f.StringVar(&c.Context, "context", "", when+"`NAME` of the context in the kubeconfig")
-	f.StringVar(&c.Kubeconfig, "kubeconfig", "", when+"`FILE` that kubectl reads instead of its own")
+	f.StringVar(&c.Kubeconfig, "kubeconfig", "", when+"`FILE` with the kubeconfig for kubectl")
 	f.StringVarP(&c.Namespace, "namespace", "n", "", when+namespace)
 	f.StringVar(&c.As, "as", "", when+"`USER` to impersonate")
 	f.DurationVar(&c.timeout, "request-timeout", time.Minute, when+"the longest `TIME` for one request to the API server")

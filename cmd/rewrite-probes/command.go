@@ -207,9 +207,9 @@ func printCommand(std streams, name, short string, text func() []byte) *cobra.Co
 func reasonsCommand(std streams) *cobra.Command {
 	return &cobra.Command{
 		Use: "reasons [KEY...]", Short: "Explain the reason keys of messages",
-		Long: `reasons prints the cause and the fix of the reason key at the end of a message. For a KEY it also
-prints an example: lines with a minus are before the fix, lines with a plus after it. A part of a
-key stands for all keys that contain it.`,
+		Long: `Each message ends in a reason key. reasons prints the cause and the fix of the keys. For a
+KEY it also prints an example. Lines with a minus are before the fix, lines with a plus after
+it. A part of a key stands for all keys that contain it.`,
 		Example: `  rewrite-probes reasons port-unresolved
   rewrite-probes reasons uid`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

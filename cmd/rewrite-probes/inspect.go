@@ -23,15 +23,15 @@ under strict mTLS, or a tcpSocket probe passes even if the app is down. The prob
 rewritten, or cannot be. If a fact is unknown, such as whether Istio injects, check warns
 and names it. One unknown fact is an error, once for all probes that depend on it alone:
 whether Istio's injector rewrites them (injector-unknown). check accepts pods that the mesh
-does not capture, and pods that opted out: it warns if their probes fail in every case. It
+does not capture, and pods that opted out. It warns if their probes are certain to fail. It
 skips Pods, ReplicaSets and Jobs whose controller is in the input.
 
 --cluster asks a cluster through your kubectl. Without a PATH, check reads all that the
 cluster runs. With a PATH or -, it reads these manifests, and from the cluster only facts
 about the mesh. It runs "kubectl get --raw" to list types, and reads no Secret. A type of
 workloads that it may not list is an error, another type a note. Without a
-PeerAuthentication in the whole cluster, mTLS is PERMISSIVE. A note then says what STRICT
-would change.
+PeerAuthentication in the whole cluster, mTLS is PERMISSIVE. A note then shows the effect of
+STRICT.
 
 It also exits with 1 if it did not see every pod. The input has no pod template, an
 unrendered chart or template, a link to another folder, or a kustomization that needs other
@@ -86,15 +86,15 @@ probe it shows:
   - the probe, and whether it works today
   - the rewritten probe and who answers it, or why rewrite-probes does not rewrite it
 
-What works or is not affected is folded if something fails. -v shows everything: also what
-is known of the mesh, and notes.
+If something fails, probes that work or are not affected are folded. -v shows everything:
+also the known facts of the mesh, and notes.
 
 "rewrite-probes reasons KEY" shows the cause and the fix. -o html makes a page for a browser,
 with the change as a diff, to attach to a review. It shows 5,000 pod templates and counts the
 others. -o markdown makes tables for a pull request's comment.
 
---cluster asks a cluster through your kubectl, as check does. What it tells changes what
-happens to probes today, not what rewrite-probes would write.
+--cluster asks a cluster through your kubectl, as check does. Its facts change what happens
+to probes today, not what rewrite-probes would write.
 
 Like check, it exits with 1 for input without pod templates, unrendered charts, and
 kustomizations that are not built. --allow-empty accepts them.`,

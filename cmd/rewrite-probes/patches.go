@@ -41,8 +41,8 @@ Each patch first tests its base. If the base changes, the build fails: run patch
 new workload also fails the build.
 
 Given a FOLDER, patches has your kustomize (or kubectl) render the base of the patches, or
-your helm. Neither runs plugins, and nothing is fetched. What is not in the repository is an
-error. Else pipe the render in. These are the bases:
+your helm. Neither runs plugins, and nothing is fetched. A missing file is an error: then
+pipe the render in. These are the bases:
 
   kustomization      the finished build of a folder, which the new kustomization wraps:
     rewrite-probes patches --resource ../prod overlays/prod >overlays/prod-probes/kustomization.yaml
@@ -64,9 +64,9 @@ the patches of an earlier run, and keeps every other byte. "rewrite-probes resto
 takes the patches out.
 
 --repo FOLDER does this for each Kustomization of Flux, Application and HelmRelease of a
-repository, and renews the kustomizations that have patches. It says what it did with each.
-What it cannot render is an error that names what to give; the others go on. A chart that is
-not in the repository comes with --chart NAME=FOLDER.
+repository, and renews the kustomizations that have patches. It prints the result for each.
+An object that it cannot render is an error, which names the missing input. The others go
+on. A chart that is not in the repository comes with --chart NAME=FOLDER.
 
 In CI, -l --exit-code fails if patches would write other patches now than FILE has. It does
 not compare comments.

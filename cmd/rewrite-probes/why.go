@@ -15,13 +15,13 @@ func whyCommand(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "why POD | KIND/NAME",
 		Short: "Say why a probe of a running pod fails",
-		Long: `why asks the cluster through your kubectl why a pod is not healthy, and says it in three
-lines: what fails, why, and how to mend it. It reads the pod, its events, and the log and
-the metrics of its probe-proxy. It needs no mesh. KIND is pod, deploy, sts, ds, rs or job.
-Of several pods it takes the one that is worst off.
+		Long: `why asks the cluster through your kubectl why a pod is not healthy. It prints three
+lines: what fails, why, and the fix. It reads the pod, its events, and the log and the
+metrics of its probe-proxy. It needs no mesh. KIND is pod, deploy, sts, ds, rs or job. Of
+several pods it takes the worst.
 
-It runs "kubectl get --raw" alone. It runs nothing in the pod, and reads no Secret. What it
-may not read is a note.
+It runs "kubectl get --raw" alone. It runs nothing in the pod, and reads no Secret. A note
+names each thing that it may not read.
 
 Exit codes:
   0  success
@@ -36,7 +36,7 @@ Exit codes:
 			return nil
 		},
 	}
-	flags.addKubectl(cmd, "", "`NAMESPACE` of the pod (default: that of the context)")
+	flags.addKubectl(cmd, "", "`NAMESPACE` of the pod (default: the context's)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := flags.check(cmd); err != nil {
 			return err

@@ -31,10 +31,41 @@ func proseOf(path, text string) (string, error) {
 		return commentsOf(text), nil
 	case filepath.Ext(path) == ".go":
 		return literalsOf(path, text)
+	case isManual(path):
+		return manualOf(text), nil
 	case hasTexts(path):
 		return betweenTags(text), nil
 	}
 	return text, nil
+}
+
+// isManual reports whether a file is a manual page, which has what --help prints.
+func isManual(path string) bool { return filepath.Ext(path) == ".1" }
+
+// fonts are the escapes of a manual page that print nothing, and its apostrophe.
+var fonts = strings.NewReplacer(`\fB`, "", `\fI`, "", `\fR`, "", `\fP`, "", `\(aq`, "'", `\-`, "-")
+
+// manualOf returns the description and the flags of a manual page as a page: each line of a list and each flag as an
+// item. Command lines, which have four spaces, and the other sections are left out.
+func manualOf(text string) string {
+	var page strings.Builder
+	isRead := false
+	for line := range strings.Lines(text) {
+		rest := strings.TrimLeft(line, " ")
+		switch indent := len(line) - len(rest); {
+		case strings.HasPrefix(line, ".SH"):
+			isRead = strings.Contains(line, "DESCRIPTION") || strings.Contains(line, "OPTIONS")
+			page.WriteString("\n")
+		case !isRead:
+		case strings.HasPrefix(line, "."), strings.HasPrefix(line, `\fB-`), indent == 4:
+			page.WriteString("\n")
+		case strings.HasPrefix(line, "\t"), indent == 2 && !strings.HasPrefix(rest, "- "):
+			page.WriteString("- " + fonts.Replace(strings.TrimSpace(line)) + "\n")
+		default:
+			page.WriteString(fonts.Replace(strings.TrimSpace(line)) + "\n")
+		}
+	}
+	return page.String()
 }
 
 // commentsOf returns the comments of YAML or a script as a page, each block as a paragraph.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -113,5 +114,20 @@ func TestRun_problems(t *testing.T) {
 	}
 	if _, err := run(io.Discard, []string{filepath.Join(dir, "none.md")}, nil, 0); err == nil {
 		t.Error("a page that is not there is measured")
+	}
+}
+
+// Of a manual page people read the description and the flags, and command lines are no sentences.
+func TestManualOf_readsDescriptionAndFlags(t *testing.T) {
+	page := manualOf(".SH NAME\nfind - Find it, and say a lot of words about that\n.SH DESCRIPTION\nfind reads files and\nprints the \\(aqbytes\\(aq of them.\n\n.PP\n" +
+		"Forms:\n  tar   one file with all of the others\n    find --into tar a b c d e f\n.SH OPTIONS\n\\fB--color\\fP=\"auto\"\n\t\\fBWHEN\\fR to write in colour\n" +
+		".SH SEE ALSO\n\\fBother(1)\\fP of the same kind as this\n")
+	var got []string
+	for _, s := range sentencesOf(page) {
+		got = append(got, s.text)
+	}
+	want := []string{"find reads files and prints the 'bytes' of them.", "tar   one file with all of the others", "WHEN to write in colour"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
