@@ -279,7 +279,8 @@ func checkProxyUID(d *decision) (found []Finding) {
 		key   string
 		value *int64
 	}{{"runAsUser", pod.RunAsUser}, {"runAsGroup", pod.RunAsGroup}} {
-		if _, set := d.context.Get(id.key); !set && id.value != nil && *id.value == d.mesh.uid {
+		_, set := d.context.Get(id.key)
+		if !set && id.value != nil && *id.value == d.mesh.uid {
 			found = append(found, NewFinding(reason.ProxyUID, d.spec.Key("securityContext", id.key),
 				"probe-proxy would inherit %d, the id of the mesh proxy", *id.value).
 				Fix("Set another `probeProxy.securityContext.%s`", id.key))

@@ -24,7 +24,7 @@ var layers = []struct {
 	{"fn/findings", "internal/reason internal/report transformer"},
 	{"internal/pipeline", "internal/certain internal/config internal/envoy internal/field internal/manifest internal/nearby internal/patches internal/pod internal/reason internal/release internal/report internal/spelling internal/surroundings internal/vm internal/vmconfig internal/workload internal/world transformer"},
 	{"internal/render", "internal/field internal/manifest internal/patches internal/program internal/workload"},
-	{"internal/patches", "internal/field internal/manifest transformer"},
+	{"internal/patches", "internal/field internal/manifest internal/surroundings transformer"},
 	{"internal/cluster", "internal/certain internal/field internal/kubectl internal/manifest internal/nearby internal/surroundings internal/workload"},
 	{"internal/kubectl", "internal/program"},
 	{"internal/why", "internal/prober"},

@@ -7,6 +7,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/patches"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 )
 
 // kustomize takes a file without a kind for a Kustomization, and one without an apiVersion for its own.
@@ -68,7 +69,7 @@ func TestAnApplicationWithoutKustomizeTakesNoPatches(t *testing.T) {
 func TestATextHasTheSetWhereItsFormHasIt(t *testing.T) {
 	set := &patches.Set{
 		Known:    []patches.Target{{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "shop", Name: "a.b"}, {Version: "v1", Kind: "Pod", Name: "x"}},
-		Guarded:  [][]patches.GroupKind{{{Group: "apps", Kind: "Deployment"}, {Group: "apps", Kind: "Deployment"}, {Group: "", Kind: "Pod"}}},
+		Guarded:  [][]surroundings.GroupKind{{{Group: "apps", Kind: "Deployment"}, {Group: "apps", Kind: "Deployment"}, {Group: "", Kind: "Pod"}}},
 		Required: []patches.Target{{Version: "v1", Kind: "Namespace", Name: "1e3"}, {Group: "a.b", Version: "v1", Kind: "C", Namespace: "no", Name: "n"}},
 		Patches: []patches.Patch{
 			{Target: patches.Target{Version: "v1", Kind: "Pod", Name: "x"}, Comment: "second\nline", Operations: []field.Operation{{Op: field.OpRemove, Path: field.NewPath("a/b")}}},

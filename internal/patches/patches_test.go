@@ -13,6 +13,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/patches"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil/jsonpatch"
 )
 
@@ -138,7 +139,7 @@ func aSet() *patches.Set {
 	web := patches.Target{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "shop", Name: "web"}
 	return &patches.Set{
 		Known:   []patches.Target{web},
-		Guarded: [][]patches.GroupKind{{{Group: "apps", Kind: "Deployment"}}},
+		Guarded: [][]surroundings.GroupKind{{{Group: "apps", Kind: "Deployment"}}},
 		Patches: []patches.Patch{{Target: web, Comment: "c", Operations: []field.Operation{{Op: field.OpTest, Path: field.NewPath("spec"), Value: 1}}}},
 	}
 }
@@ -283,10 +284,10 @@ func TestASetOfAnyOrderHasOneText(t *testing.T) {
 	want := ""
 	for seed := range uint64(50) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
-		known, kinds := slices.Clone(all), []patches.GroupKind{{Group: "apps", Kind: "Deployment"}, {Group: "", Kind: "Pod"}, {Group: "apps", Kind: "StatefulSet"}}
+		known, kinds := slices.Clone(all), []surroundings.GroupKind{{Group: "apps", Kind: "Deployment"}, {Group: "", Kind: "Pod"}, {Group: "apps", Kind: "StatefulSet"}}
 		rnd.Shuffle(len(known), func(i, j int) { known[i], known[j] = known[j], known[i] })
 		rnd.Shuffle(len(kinds), func(i, j int) { kinds[i], kinds[j] = kinds[j], kinds[i] })
-		set := &patches.Set{Known: known, Guarded: [][]patches.GroupKind{kinds}}
+		set := &patches.Set{Known: known, Guarded: [][]surroundings.GroupKind{kinds}}
 		for _, i := range rnd.Perm(len(all)) {
 			set.Patches = append(set.Patches, patches.Patch{Target: all[i], Operations: []field.Operation{{Op: field.OpTest, Path: field.NewPath("spec"), Value: i}}})
 		}

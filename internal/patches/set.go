@@ -9,6 +9,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -30,14 +31,11 @@ func (p *Patch) Edits() []field.Operation {
 	)
 }
 
-// A GroupKind is a kind of objects, in any version.
-type GroupKind struct{ Group, Kind string }
-
 // A Set is all patches for one build.
 type Set struct {
-	Known    []Target      // the objects of guarded kinds that the build has now
-	Guarded  [][]GroupKind // the kinds of which a new object makes the build fail, by guard, see [guard]
-	Required []Target      // the objects without which the build fails
+	Known    []Target                   // the objects of guarded kinds that the build has now
+	Guarded  [][]surroundings.GroupKind // the kinds of which a new object makes the build fail, by guard, see [guard]
+	Required []Target                   // the objects without which the build fails
 	Patches  []Patch
 	// Rewritten are the objects in which the render has rewritten probes, and nothing is left to do.
 	Rewritten []Target
@@ -129,7 +127,7 @@ func (s *Set) marks() (items field.List) {
 
 // guard returns the selector of objects that must be known. It selects every kind in every group
 // that one of the kinds is in.
-func guard(kinds []GroupKind) field.Map {
+func guard(kinds []surroundings.GroupKind) field.Map {
 	var groups, names []string
 	for _, k := range kinds {
 		groups = append(groups, groupPattern(k.Group))

@@ -11,6 +11,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/patches"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 )
 
 // itemsOf returns the set as a list of patches.
@@ -31,11 +32,11 @@ func randomSet(rnd *rand.Rand) *patches.Set {
 	if rnd.IntN(2) == 0 { // a set has a mark or a guard at least
 		set.Known = append(set.Known, target())
 	} else {
-		set.Guarded = append(set.Guarded, []patches.GroupKind{{Group: "apps", Kind: "Kind"}})
+		set.Guarded = append(set.Guarded, []surroundings.GroupKind{{Group: "apps", Kind: "Kind"}})
 	}
 	for range rnd.IntN(3) {
 		set.Known = append(set.Known, target())
-		set.Guarded = append(set.Guarded, []patches.GroupKind{{Group: "apps", Kind: fmt.Sprint("Kind", rnd.IntN(3))}})
+		set.Guarded = append(set.Guarded, []surroundings.GroupKind{{Group: "apps", Kind: fmt.Sprint("Kind", rnd.IntN(3))}})
 		set.Required = append(set.Required, target())
 		set.Patches = append(set.Patches, patches.Patch{Target: target(), Comment: "why", Operations: []field.Operation{
 			{Op: field.OpTest, Path: field.NewPath("spec"), Value: rnd.IntN(3)}, {Op: field.OpReplace, Path: field.NewPath("spec"), Value: 3},
@@ -159,7 +160,7 @@ func TestWhatChangesInASetIsSaid(t *testing.T) {
 		{"another object", patches.Set{Patches: []patches.Patch{one(1)}}, patches.Set{Patches: []patches.Patch{{Target: target("Deployment", "api"), Operations: one(1).Operations}}},
 			[]string{"Deployment shop/api: new", "Deployment shop/web.a: gone"}},
 		{"what is known", patches.Set{}, patches.Set{Known: []patches.Target{target("Deployment", "web.a")}}, []string{"the known objects of kind Deployment in shop: new"}},
-		{"what is guarded", patches.Set{Guarded: [][]patches.GroupKind{{{Group: "apps", Kind: "Deployment"}}}}, patches.Set{}, []string{"the guard against new objects of kind Deployment: gone"}},
+		{"what is guarded", patches.Set{Guarded: [][]surroundings.GroupKind{{{Group: "apps", Kind: "Deployment"}}}}, patches.Set{}, []string{"the guard against new objects of kind Deployment: gone"}},
 		{"what is required", patches.Set{Required: []patches.Target{target("Sidecar", "s")}}, patches.Set{Required: []patches.Target{namespace}},
 			[]string{"the required Namespace shop: new", "the required Sidecar shop/s: gone"}},
 		{"the order", patches.Set{Required: []patches.Target{target("Sidecar", "s"), namespace}}, patches.Set{Required: []patches.Target{namespace, target("Sidecar", "s")}},

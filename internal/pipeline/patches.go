@@ -71,33 +71,33 @@ func (m *patchMaker) plan(_ *subject, p planning) transformer.Plan {
 	return plan
 }
 
-func kindOf(o *manifest.Object) patches.GroupKind {
-	return patches.GroupKind{Group: o.Group(), Kind: o.Kind()}
+func kindOf(o *manifest.Object) surroundings.GroupKind {
+	return surroundings.GroupKind{Group: o.Group(), Kind: o.Kind()}
 }
 
 // guarded returns the kinds of which a new object may have probes: those that are known, and those
 // of the functionConfig.
-func (m *patchMaker) guarded() (known, custom []patches.GroupKind) {
+func (m *patchMaker) guarded() (known, custom []surroundings.GroupKind) {
 	for _, k := range workload.Kinds() {
-		known = append(known, patches.GroupKind{Group: k.Group, Kind: k.Name})
+		known = append(known, surroundings.GroupKind{Group: k.Group, Kind: k.Name})
 	}
-	known = append(known, patches.GroupKind{Group: "networking.istio.io", Kind: "WorkloadGroup"})
+	known = append(known, surroundings.GroupKind{Group: "networking.istio.io", Kind: "WorkloadGroup"})
 	for _, c := range m.custom {
-		custom = append(custom, patches.GroupKind{Group: c.Group, Kind: c.Kind})
+		custom = append(custom, surroundings.GroupKind{Group: c.Group, Kind: c.Kind})
 	}
 	return m.selectable(known), m.selectable(custom)
 }
 
 // selectable returns the kinds of which the functionConfig lets an object be rewritten.
-func (m *patchMaker) selectable(kinds []patches.GroupKind) []patches.GroupKind {
-	return slices.DeleteFunc(kinds, func(k patches.GroupKind) bool { return !m.spec.MaySelect(k.Kind) })
+func (m *patchMaker) selectable(kinds []surroundings.GroupKind) []surroundings.GroupKind {
+	return slices.DeleteFunc(kinds, func(k surroundings.GroupKind) bool { return !m.spec.MaySelect(k.Kind) })
 }
 
 // guards divides kinds by guards. A guard selects every kind in every group that it has, so that a
 // kind has one of its own whose name another group has too, as one of the functionConfig may.
-func guards(known, custom []patches.GroupKind) [][]patches.GroupKind {
-	var all [][]patches.GroupKind
-	var shared []patches.GroupKind
+func guards(known, custom []surroundings.GroupKind) [][]surroundings.GroupKind {
+	var all [][]surroundings.GroupKind
+	var shared []surroundings.GroupKind
 	for _, k := range known {
 		if k.Kind == "Service" || k.Kind == "Route" { // of the core group, of Knative, and of OpenShift
 			custom = append(custom, k)
@@ -108,25 +108,22 @@ func guards(known, custom []patches.GroupKind) [][]patches.GroupKind {
 	if len(shared) > 0 {
 		all = append(all, shared)
 	}
-	slices.SortFunc(custom, func(a, b patches.GroupKind) int {
+	slices.SortFunc(custom, func(a, b surroundings.GroupKind) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
 	})
 	for _, k := range slices.Compact(custom) {
-		all = append(all, []patches.GroupKind{k})
+		all = append(all, []surroundings.GroupKind{k})
 	}
 	return all
 }
 
 // guardedAround returns the kinds of which a new object may change a plan for another.
-func (m *patchMaker) guardedAround() (all []patches.GroupKind) {
+func (m *patchMaker) guardedAround() []surroundings.GroupKind {
 	kinds := m.kinds
 	if m.openShift() != nil { // one is enough
 		kinds &^= surroundings.OpenShift.Set()
 	}
-	for _, k := range kinds.All() {
-		all = append(all, patches.GroupKind(k))
-	}
-	return all
+	return kinds.All()
 }
 
 // openShift returns the first object that only OpenShift has; nil if there is none.
@@ -272,7 +269,7 @@ func (m *patchMaker) patchSurroundings(sends func(*manifest.Object) bool) {
 		}
 		t := target(s.Object)
 		m.set.Known = append(m.set.Known, t)
-		reading := patches.Reading{Fields: m.kinds.Fields(surroundings.GroupKind(kindOf(s.Object)))}
+		reading := patches.Reading{Fields: m.kinds.Fields(kindOf(s.Object))}
 		if s.Kind() == "Namespace" {
 			reading.Fields = m.namespace.Paths(field.NewPath("metadata"))
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/patches"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
@@ -37,7 +38,7 @@ func realBase(t *testing.T, file string, c *config.RewriteProbes) (objects []fie
 	all := patchesFor(t, testutil.CorpusFile(t, root, file), c)
 	guarded := slices.Concat(all.Guarded...)
 	for _, o := range s.Objects() {
-		if slices.Contains(guarded, patches.GroupKind{Group: o.Group(), Kind: o.Kind()}) {
+		if slices.Contains(guarded, surroundings.GroupKind{Group: o.Group(), Kind: o.Kind()}) {
 			objects = append(objects, decode(t, o))
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/patches"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil/jsonpatch"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
@@ -54,7 +55,7 @@ func build(t testing.TB, set *patches.Set, text []byte) (out []field.Value, err 
 		if isLocal {
 			continue
 		}
-		kind := patches.GroupKind{Group: at.Group, Kind: at.Kind}
+		kind := surroundings.GroupKind{Group: at.Group, Kind: at.Kind}
 		isGuarded := slices.Contains(slices.Concat(set.Guarded...), kind) && !patches.IsTest(o)
 		if isGuarded && !slices.Contains(set.Known, at) {
 			return nil, fmt.Errorf("%s is new", o)
