@@ -46,6 +46,7 @@ var rawReads = map[string]string{
 	"transformer.template.annotationFinding": "it tells people the value of what was asked",
 	"transformer.template.namespaceLabel":    "it tells people the value of what was asked",
 	"transformer.checkBareSpec":              "it tells people what would be written",
+	"transformer.Obsolete":                   "it is no plan: it warns about a Service",
 
 	"transformer.refineLinkerd":           writes,
 	"transformer.annotationTexts":         writes,

@@ -184,6 +184,22 @@ func (r *run) restoreObject(s *subject) {
 	}
 }
 
+// reportObsolete reports what Istio reads no more of an object.
+func (r *run) reportObsolete(s *subject) {
+	if !transformer.MayBeObsolete(s.Group(), s.Kind(), s.MayMention) {
+		return
+	}
+	meta, err := s.Metadata()
+	if err != nil ||
+		nearby.IsLocal(meta) ||
+		!r.selects(s.Kind(), meta) {
+		return
+	}
+	for _, f := range transformer.Obsolete(s.Kind(), meta) {
+		r.addFinding(s, f)
+	}
+}
+
 // rewriteObject takes one object through any other pipeline.
 func (r *run) rewriteObject(s *subject) {
 	r.reportObsolete(s)
