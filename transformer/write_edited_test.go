@@ -50,7 +50,7 @@ func TestALivePodMayHaveMore(t *testing.T) {
 }
 
 // The API server gives every object a uid: of what it has, only a Pod has more in its containers.
-func TestAWorkloadThatWasReadFromAClusterIsReportedAsOneInAFile(t *testing.T) {
+func TestAWorkloadOfAClusterIsReportedAsOneInAFile(t *testing.T) {
 	for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet"} {
 		before := strings.Replace(podOf("", app(httpProbe)), "kind: Deployment", "kind: "+kind, 1)
 		edited := strings.Replace(plan(t, before).text, "runAsUser: 65532", "runAsUser: 1000", 1)
