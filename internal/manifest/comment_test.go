@@ -70,3 +70,20 @@ func TestTheLineOfACommentIsFound(t *testing.T) {
 		}
 	}
 }
+
+// A token stands for a value where a line has nothing else behind its key, or behind the dash of its item.
+func TestATokenIsFoundInThePlaceOfAnyValue(t *testing.T) {
+	for _, name := range []string{"A", "a.b", "X-1", "", "a b", "a:b"} {
+		for before, isPlace := range map[string]bool{"b: ": true, "b:   ": true, "b:\n- ": true, "b:\n  - ": true, "b:\n- c: ": true, "b:\n- - ": true, "b: c ": false, "b:\n- c ": false, "b: # x ": false, "": false} {
+			isName := name != "" && !strings.ContainsAny(name, " :")
+			in := "kind: A\n" + before + "#{" + name + "}\n"
+			want := 0
+			if isPlace && isName {
+				want = strings.Count(in, "\n")
+			}
+			if got := mustRead(t, []byte(in)).Objects()[0].TokenLine(); got != want {
+				t.Errorf("%q: line %d, want %d", in, got, want)
+			}
+		}
+	}
+}

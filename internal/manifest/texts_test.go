@@ -399,3 +399,15 @@ func TestTheTextOfAMappingWithAMergeKeyIsKept(t *testing.T) {
 		}
 	}
 }
+
+// What the text of an entry ends with tells the line break that its author wrote, of all that YAML has.
+func TestTheMarkOfALineBreakTellsWhichOneItWas(t *testing.T) {
+	for _, eol := range []string{"\n", "\r\n"} {
+		for _, end := range []string{"\r", "\n", "\r\n", "\u0085", "\u2028", "\u2029"} {
+			k := editNode{text: "a: b" + markOf(end, eol)}
+			if got := k.lineBreak(eol); got != end {
+				t.Errorf("%q among lines with %q: %q", end, eol, got)
+			}
+		}
+	}
+}

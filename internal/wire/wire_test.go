@@ -130,6 +130,20 @@ func TestMutatedResponsesAreReadAsNetHTTPReadsThem(t *testing.T) {
 	}
 }
 
+// TestEveryLineOfAChunksSizeIsReadAsNetHTTPReadsIt: of all lines of some pieces.
+func TestEveryLineOfAChunksSizeIsReadAsNetHTTPReadsIt(t *testing.T) {
+	pieces := []string{"", "2", "0", "g", " ", "\t", ";", ";a=b", "\r"}
+	for _, a := range pieces {
+		for _, b := range pieces {
+			for _, c := range pieces {
+				for _, end := range []string{"\r\n", "\n", " \r\n"} {
+					readAsNetHTTP(t, []byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"+a+b+c+end+"ok\r\n0\r\n\r\n"))
+				}
+			}
+		}
+	}
+}
+
 // TestEveryByteOfAResponsesHeadCounts: each byte is put before each byte of a head, in its place, and left out.
 func TestEveryByteOfAResponsesHeadCounts(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nA: b\r\n\r\n"
