@@ -293,3 +293,20 @@ func TestAFixThatReasonsShareHasTheirKeys(t *testing.T) {
 		t.Errorf("the summary is %s", got)
 	}
 }
+
+// explain warns once of all probes that hang on Istio's injector alone, but for those that somebody asked to leave.
+func TestTheWarningOfTheInjectorIsAboutNoProbeThatIsLeftOnPurpose(t *testing.T) {
+	for _, why := range []reason.Key{reason.IstioOptOut, reason.OptedOut, reason.PortUnresolved, reason.ExcludedPort} {
+		for _, state := range []transformer.State{transformer.LeftAlone, transformer.WouldRewrite} {
+			for _, unless := range []string{world.InjectorAlone, ""} {
+				r := &Report{Templates: []PlannedTemplate{{}}}
+				r.Templates[0].Probes = []transformer.Verdict{{State: state, Reason: why, If: unless}}
+				r.WarnOfInjector()
+				want := unless != "" && !(state == transformer.LeftAlone && why.Doc().OnPurpose)
+				if got := len(r.Messages) > 0; got != want {
+					t.Errorf("%s, %s, %q: %v", why, state, unless, r.Messages)
+				}
+			}
+		}
+	}
+}

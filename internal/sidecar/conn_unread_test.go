@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"net"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -164,4 +166,60 @@ func TestALargeHeadWaitsAmongLargeHeads(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestEveryPlaceIsGivenBack: over random calls with large heads and small ones, of which some get a place, some wait in vain and some end:
+// in the end all places are free.
+func TestEveryPlaceIsGivenBack(t *testing.T) {
+	const key = "/app-health/a/livez"
+	var refused atomic.Int32
+	for seed := range uint64(20) {
+		synctest.Test(t, func(t *testing.T) {
+			rnd := rand.New(rand.NewPCG(61, seed))
+			probers := map[string]*prober.Original{key: {TCPSocket: &prober.TCPSocket{Port: field.Number(1)}, TimeoutSeconds: 2}}
+			s := New(slog.New(slog.DiscardHandler), "127.0.0.1", 0, probers, nil)
+			e := s.entries[key]
+			var running sync.WaitGroup
+			var mu sync.Mutex
+			inCalls, most := 0, 0
+			count := func(n int) {
+				mu.Lock()
+				defer mu.Unlock()
+				inCalls += n
+				most = max(most, inCalls)
+			}
+			for range cap(e.share.places) + 40 {
+				head := "GET " + key + " HTTP/1.1\r\nHost: x"
+				if rnd.IntN(3) == 0 {
+					head += "\r\nX-Long: " + strings.Repeat("y", 2*smallHead)
+				}
+				req, err := parseHead([]byte(head))
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, ours := net.Pipe()
+				c := &conn{Conn: ours, server: s, start: time.Now(), evicted: make(chan struct{})}
+				lasts := time.Duration(rnd.IntN(8000)) * time.Millisecond
+				running.Go(func() {
+					if !c.takePlace(e, req) {
+						refused.Add(1)
+						return
+					}
+					count(1)
+					time.Sleep(lasts)
+					count(-1)
+					s.callEnds(&e.share, req.large)
+				})
+				synctest.Wait()
+				time.Sleep(time.Duration(rnd.IntN(100)) * time.Millisecond)
+			}
+			running.Wait()
+			if n, large := len(e.share.places), len(e.share.large); n+large > 0 || most > cap(e.share.places) {
+				t.Errorf("seed %d: %d places are taken in the end, %d of large heads, and %d were at most, of %d", seed, n, large, most, cap(e.share.places))
+			}
+		})
+	}
+	if refused.Load() == 0 {
+		t.Error("no call waited in vain")
+	}
 }
