@@ -266,33 +266,31 @@ func componentsOf(home *manifest.Object, form patches.Form) field.List {
 	return list
 }
 
-// notSent are the files that Flux leaves out of every source (fluxcd/pkg/sourceignore). A .sourceignore is not read.
-var notSent = []string{
-	".travis.yml", ".gitlab-ci.yml", "appveyor.yml", ".drone.yml", "cloudbuild.yaml", "codeship-services.yml",
-	"codeship-steps.yml", ".goreleaser.yml", ".sops.yaml", ".flux.yaml",
-}
-
 // generated returns the kustomization that Flux makes for a folder without one: of all files in YAML, and of the
-// folders below that have one (fluxcd/pkg/kustomize, Generator).
+// folders below that have one (fluxcd/pkg/kustomize, Generator), as far as they are in the source.
 func (d *folder) generated() (field.Map, error) {
+	out, err := leftOutAbove(d.path, d.may)
+	if err != nil {
+		return nil, err
+	}
 	var resources field.List
-	err := filepath.WalkDir(d.path, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || path == d.path {
-			return err
-		}
+	err = filepath.WalkDir(d.path, func(path string, e fs.DirEntry, err error) error {
 		rel, _ := filepath.Rel(d.path, path) // which is below it
 		switch {
-		case e.IsDir() && strings.HasPrefix(e.Name(), "."):
+		case err != nil:
+			return err
+		case path != d.path && e.IsDir() && strings.HasPrefix(e.Name(), "."):
 			return fs.SkipDir
 		case e.IsDir():
-			inner, err := readFolder(path, d.may)
-			if err != nil || inner.file == "" {
+			if out, err = out.with(path, d.may); err != nil || path == d.path {
+				return err
+			}
+			if inner, err := readFolder(path, d.may); err != nil || !inner.isSent(out) {
 				return err
 			}
 			resources = append(resources, filepath.ToSlash(rel))
 			return fs.SkipDir
-		case slices.Contains(notSent, e.Name()):
-		case slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(path)):
+		case slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(path)) && !out.has(path):
 			resources = append(resources, filepath.ToSlash(rel))
 		}
 		return nil
@@ -302,6 +300,9 @@ func (d *folder) generated() (field.Map, error) {
 	}
 	return field.Map{{Key: "resources", Value: resources}}, err
 }
+
+// isSent reports whether the folder has a kustomization that is in the source.
+func (d *folder) isSent(out left) bool { return d.file != "" && !out.has(d.file) }
 
 // write writes the folder with its changed kustomization to an empty one elsewhere: its files, and its
 // kustomization with paths from there to the folders that it names.
