@@ -144,13 +144,21 @@ func underSpec(err error) error {
 	return err
 }
 
-// elsewhere words the error about a field that has one other place, and is like none beside it.
+// elsewhere words the error about a field that has one other place, and is like none beside it. Of a label selector in
+// the form of the API it says the form to write.
 func elsewhere(err error) error {
 	e, ok := errors.AsType[*manifest.Error](err)
-	if !ok || len(e.Path) == 0 || !strings.Contains(e.Err.Error(), ": allowed are ") {
+	if !ok || len(e.Path) == 0 {
 		return err
 	}
 	key := e.Path[len(e.Path)-1].Key
+	if key == "labelSelector" && strings.HasPrefix(e.Err.Error(), "must be a string") { // in the API it is a mapping
+		e.Err = fmt.Errorf("%w; write app=web,tier!=batch", e.Err)
+		return err
+	}
+	if !strings.Contains(e.Err.Error(), ": allowed are ") {
+		return err
+	}
 	if parents := parentsOf(specPath, reflect.TypeFor[Spec](), key); len(parents) == 1 {
 		e.Err = fmt.Errorf("unknown field %q: write it under `%s`", key, parents[0])
 	}
