@@ -252,6 +252,13 @@ meshes: ## fetch Linkerd, Consul and Kuma, and run their own injectors and redir
 	build/mesh-sources.sh $(MESH_SOURCES)
 	MESH_SOURCES=$(abspath $(MESH_SOURCES)) $(GO) -C test test -count=1 -v -timeout 50m ./conformance/meshes
 
+OLDER_ISTIO ?= .older-istio
+
+.PHONY: older-istio
+older-istio: ## build the injectors of older Istios, ask them again, and record their answers (20 minutes)
+	build/older-istio.sh $(OLDER_ISTIO)
+	OLDER_ISTIO=$(abspath $(OLDER_ISTIO)) $(GO) -C test test -vet=off -count=1 -v -timeout 30m -run TestOlder ./conformance/installed
+
 .PHONY: corpus
 corpus: bin/kustomize ## fetch the real-world manifests into .corpus/, for REWRITE_PROBES_CORPUS=$PWD/.corpus
 	build/corpus.sh .corpus

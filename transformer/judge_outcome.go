@@ -51,7 +51,7 @@ func (k *knowledge) isApart(s *site) bool {
 		return true
 	}
 	neverWorks := s.neverWorks(s.current.Kind())
-	if k.injectorRewrites() && injectorTakes(k.view, s) {
+	if k.injectorRewrites() && injectorTakes(k.inspection.version, s) {
 		return neverWorks && !s.isTCPHook() // of which it makes an httpGet hook
 	}
 	return neverWorks || s.dialed() == 0
@@ -62,7 +62,7 @@ func (k *knowledge) whyWorks(s *site) string {
 	switch {
 	case s.holder != nil:
 		return "rewritten before"
-	case k.injectorRewrites():
+	case k.injectorRewrites() && injectorTakes(k.inspection.version, s):
 		return "Istio's injector rewrites it"
 	case !k.inspection.captures(s.dialed()):
 		return "the mesh does not capture its port"

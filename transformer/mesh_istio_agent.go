@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -29,8 +30,8 @@ func hasNoHooks(version string) bool {
 	return known && minor != 0 && minor < istioHooks
 }
 
-// agentVersion returns the version of Istio's agent in the pod, by the tag of its image, or else by the options; "" if
-// neither has one.
+// agentVersion returns the version of Istio's agent in the pod, by the tag of its image, or else by the options, or by
+// what is installed; "" if none has one.
 func agentVersion(v *view) string {
 	images := []string{v.annotations().Get(istioProxyImage)}
 	if v.proxy != nil {
@@ -43,12 +44,20 @@ func agentVersion(v *view) string {
 			return tag
 		}
 	}
-	return v.opts.Istio.Version
+	return istioVersion(v)
 }
 
-// injectorTakes reports whether Istio's injector, if it rewrites the pod's probes, rewrites this one.
-func injectorTakes(v *view, s *site) bool {
-	return s.holder == nil && !(s.name.IsHook() && hasNoHooks(v.opts.Istio.Version))
+// istioVersion returns the version of Istio by the options, or else by its installation; "" if neither has one.
+func istioVersion(v *view) string {
+	if v.installed == nil {
+		return v.opts.Istio.Version
+	}
+	return cmp.Or(v.opts.Istio.Version, v.installed.Version)
+}
+
+// injectorTakes reports whether an injector of a version of Istio, if it rewrites the pod's probes, rewrites this one.
+func injectorTakes(version string, s *site) bool {
+	return s.holder == nil && !(s.name.IsHook() && hasNoHooks(version))
 }
 
 // endsAtHooks reports whether Istio's agent, if it has the originals of a holder, ends because of a hook among them.

@@ -46,7 +46,7 @@ func (x *istioCases) of(s *site) (all []world.Case) {
 	}
 	inVain := askedInVain(x.view, s)
 	for _, w := range x.worlds {
-		w.Rewrites = w.Rewrites && injectorTakes(x.view, s)
+		w.Rewrites = w.Rewrites && injectorTakes(istioVersion(x.view), s)
 		port := s.dialed()
 		if w.Rewrites {
 			port = x.sendsTo(x.annotations())
@@ -247,7 +247,11 @@ func istioAnsweredFate(v *view, s *site, w world.World) world.Fate {
 	listens := istioListens(v)
 	switch h := s.holder; {
 	case h.proxy && endsAtHooks(v, h):
-		return world.Failing("istio-proxy of Istio " + agentVersion(v) + " ends, since it knows no hooks")
+		why := "istio-proxy of Istio " + agentVersion(v) + " ends, since it knows no hooks"
+		if v.opts.Istio.Version == "" { // rewriting knows it only if it is set
+			why += ": set `istio.version`"
+		}
+		return world.Failing(why)
 	case h.proxy && s.dialed() != listens:
 		return world.Failing(fmt.Sprintf("istio-proxy answers on port %d", listens))
 	case h.proxy && !v.runsBefore(w, s, h.answerer()):

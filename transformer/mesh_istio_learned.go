@@ -37,6 +37,7 @@ func learnIstio(v *view, m *inspection) {
 	if !v.in.OnlyEdits {
 		m.filter = surroundings.Filter(&v.in.Around, v.opts.Istio.RootNamespace, v.pods())
 	}
+	m.version = istioVersion(judged)
 	m.outcome = d.outcomes(judged, f)
 }
 

@@ -58,6 +58,7 @@ type inspection struct {
 	learned world.Facts
 	// rewrittenElsewhere is that of a [Verdict].
 	rewrittenElsewhere string
+	version            string // of Istio, as far as it is known for judging
 	// filter is that of a [Verdict].
 	filter string
 	// inherited has annotations that the rewritten pod needs unless it has its own. An annotation

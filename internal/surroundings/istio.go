@@ -20,6 +20,9 @@ const (
 	istioInject    = "sidecar.istio.io/inject"
 )
 
+// versionLabel has the version of what a chart installs.
+const versionLabel = "app.kubernetes.io/version"
+
 // defaultTag is the name of the revision without one, and of the tag that `istio-injection: enabled` stands for.
 const defaultTag = "default"
 
@@ -28,6 +31,7 @@ type plane struct {
 	*Object
 	kind     string // for words
 	revision string // "" is the default one
+	version  string // of Istio; "" is not stated
 	// Of the injector: whether it rewrites, whether its values or the mesh's configuration have containers
 	// wait for istio-proxy, and whether another hook replaces the one that waits.
 	rewrites, native, valuesHold, meshHold certain.Certainty
@@ -63,6 +67,7 @@ func (c *istioConfig) complete() bool {
 		name = strings.TrimPrefix(c.Name, "istio")
 	}
 	p.revision = revisionOf(cmp.Or(c.Labels.Get(istioRev), strings.TrimPrefix(name, "-")))
+	p.version = c.Labels.Get(versionLabel)
 	if !isInjector {
 		m, err := yaml.MappingIn(c.Mesh)
 		if c.Mesh == "" || err != nil {
@@ -166,13 +171,14 @@ func (d *istiod) complete() bool {
 		if c.Name != "discovery" {
 			continue
 		}
+		_, tag, _ := strings.Cut(c.Image[strings.LastIndexByte(c.Image, '/')+1:], ":")
+		p.version = cmp.Or(d.Labels.Get(versionLabel), tag)
 		i := slices.IndexFunc(c.Env, func(e envVar) bool { return e.Name == "ENABLE_NATIVE_SIDECARS" })
 		switch {
 		case i >= 0 && c.Env[i].ValueFrom == nil:
 			p.native, p.auto = nativeOf(c.Env[i].Value)
 		case i < 0 && len(c.EnvFrom) == 0:
-			_, tag, _ := strings.Cut(c.Image[strings.LastIndexByte(c.Image, '/')+1:], ":")
-			p.native, p.auto = nativeByVersion(cmp.Or(d.Labels.Get("app.kubernetes.io/version"), tag))
+			p.native, p.auto = nativeByVersion(p.version)
 		}
 		return true
 	}
@@ -243,6 +249,8 @@ type Istio struct {
 	// Uncaptured is the port that the redirection leaves to istio-proxy, and SendsTo the one where
 	// the injector sends probes, and where istio-proxy listens; 0 is not stated.
 	Uncaptured, SendsTo int
+	// Version is that of Istio; "" is not stated.
+	Version string
 	// FarRewrites names the one installation in another folder whose injector rewrites; "" if there
 	// is none, or there are several.
 	FarRewrites string
@@ -328,6 +336,7 @@ func (x *Istio) combine(s *Surroundings, all []*plane) {
 	var valuesHold, meshHold Stated
 	ports := [2]map[int]bool{{}, {}}
 	hasLifecycle := false
+	x.Version = versionOf(all)
 	isRunning := func(p *plane) bool { return p.runs }
 	for _, p := range all {
 		x.Rewrites.add(p.rewrites, p.at())
@@ -360,6 +369,22 @@ func (x *Istio) combine(s *Surroundings, all []*plane) {
 		}
 		return Stated{}
 	}
+}
+
+// versionOf returns the version of control planes; "" if none is stated, or they differ in more than the patch.
+func versionOf(all []*plane) (version string) {
+	for _, p := range all {
+		minor, known := MinorOf(p.version)
+		old, _ := MinorOf(version)
+		switch {
+		case !known || minor == 0: // a build of developers is 1.0
+		case version != "" && minor != old:
+			return ""
+		default:
+			version = p.version
+		}
+	}
+	return version
 }
 
 // onlyOf returns the one port besides 0; 0 if there is none, or there are several.

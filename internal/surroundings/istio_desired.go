@@ -55,6 +55,9 @@ func (u *chartUse) plane() (p plane, ok bool) {
 func (p *plane) readChart(u *chartUse) {
 	const hold = "holdApplicationUntilProxyStarts"
 	p.readValues(u.values, certain.Always)
+	if isVersion(u.version) {
+		p.version = u.version
+	}
 	mesh, _ := dig(u.values, "meshConfig").(field.Map)
 	p.readMesh(mesh)
 	if native := dig(u.values, "pilot", "env", "ENABLE_NATIVE_SIDECARS"); native == nil {

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"istio.io/istio/operator/pkg/manifest"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -65,15 +64,16 @@ var (
 
 // A plane is an installed control plane.
 type plane struct {
-	injector *istio.Injector
-	native   []istio.Mode // which istiod may choose
-	hooks    []admissionregistrationv1.MutatingWebhook
+	// end is what its injector makes of a pod.
+	end    func(t *testing.T, pod *corev1.Pod, mode istio.Mode) end
+	native []istio.Mode // which istiod may choose
+	hooks  []admissionregistrationv1.MutatingWebhook
 }
 
 // as returns an object as a value of its type.
-func as[T any](t *testing.T, m manifest.Manifest) (v T) {
+func as[T any](t *testing.T, object map[string]any) (v T) {
 	t.Helper()
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(m.Object, &v); err != nil {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, &v); err != nil {
 		t.Fatal(err)
 	}
 	return v
@@ -83,28 +83,45 @@ func as[T any](t *testing.T, m manifest.Manifest) (v T) {
 func install(t *testing.T, s setting) (all []plane, text string) {
 	t.Helper()
 	for _, set := range s.planes {
-		p := plane{injector: istio.New(t, set...), native: istio.Modes}
+		injector, p := istio.New(t, set...), plane{native: istio.Modes}
+		p.end = func(t *testing.T, pod *corev1.Pod, mode istio.Mode) end {
+			t.Helper()
+			injected, err := injector.Inject(pod, mode)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return endOf(injected)
+		}
 		for _, m := range istio.Render(t, set...) {
 			text += m.Content + "\n---\n"
-			switch m.GetKind() {
-			case "MutatingWebhookConfiguration":
-				p.hooks = append(p.hooks, as[admissionregistrationv1.MutatingWebhookConfiguration](t, m).Webhooks...)
-			case "Deployment":
-				for _, e := range as[appsv1.Deployment](t, m).Spec.Template.Spec.Containers[0].Env {
-					switch {
-					case e.Name != "ENABLE_NATIVE_SIDECARS" || e.Value == "auto":
-					case e.Value == "true":
-						p.native = []istio.Mode{istio.Native}
-					default:
-						p.native = []istio.Mode{istio.Ordinary}
-					}
-				}
-			}
+			p.read(t, m.Object)
 		}
 		all = append(all, p)
 	}
 	return all, text
 }
+
+// read takes what an object of the charts says of a control plane: its webhooks, and which sidecars it makes.
+func (p *plane) read(t *testing.T, object map[string]any) {
+	t.Helper()
+	switch object["kind"] {
+	case "MutatingWebhookConfiguration":
+		p.hooks = append(p.hooks, as[admissionregistrationv1.MutatingWebhookConfiguration](t, object).Webhooks...)
+	case "Deployment":
+		for _, e := range as[appsv1.Deployment](t, object).Spec.Template.Spec.Containers[0].Env {
+			switch {
+			case e.Name != nativeSidecars || e.Value == "auto":
+			case e.Value == "true":
+				p.native = []istio.Mode{istio.Native}
+			default:
+				p.native = []istio.Mode{istio.Ordinary}
+			}
+		}
+	}
+}
+
+// nativeSidecars is the env var of istiod that says which sidecars it makes.
+const nativeSidecars = "ENABLE_NATIVE_SIDECARS"
 
 // gets reports whether one of the control plane's webhooks gets a pod, as the API server decides it.
 func (p *plane) gets(t *testing.T, namespace map[string]string, pod *corev1.Pod) bool {
@@ -121,14 +138,25 @@ func (p *plane) gets(t *testing.T, namespace map[string]string, pod *corev1.Pod)
 	})
 }
 
-// An end is what happens to a pod: the facts of its istio-proxy, and what becomes of its two probes under strict mTLS.
+// An end is what happens to a pod: the facts of its istio-proxy, and what becomes of its two probes and its hook under
+// strict mTLS.
 type end struct {
 	injected, native, holds, rewrites bool
-	liveness, readiness               string
+	liveness, readiness, hook         string
 }
 
-func endOf(pod *corev1.Pod) (e end) {
-	e.liveness, e.readiness = "works", "works"
+// notInjected is the end of a pod that Istio leaves.
+var notInjected = end{liveness: works, readiness: works, hook: works}
+
+// What becomes of a probe.
+const (
+	works         = "works"
+	fails         = "fails"
+	falselyPasses = "falsely passes"
+)
+
+func endOf(pod *corev1.Pod) end {
+	e := notInjected
 	isProxy := func(c corev1.Container) bool { return c.Name == istio.ProxyName }
 	e.native = slices.ContainsFunc(pod.Spec.InitContainers, isProxy)
 	e.injected = e.native || slices.ContainsFunc(pod.Spec.Containers, isProxy)
@@ -149,18 +177,21 @@ func endOf(pod *corev1.Pod) (e end) {
 	fate := func(p *corev1.Probe) string {
 		switch {
 		case p.TCPSocket != nil && captured(p.TCPSocket.Port.IntValue()):
-			return "falsely passes"
+			return falselyPasses
 		case p.HTTPGet != nil && captured(p.HTTPGet.Port.IntValue()):
-			return "fails"
+			return fails
 		}
-		return "works"
+		return works
 	}
 	e.liveness, e.readiness = fate(web.LivenessProbe), fate(web.ReadinessProbe)
+	if captured(web.Lifecycle.PreStop.HTTPGet.Port.IntValue()) {
+		e.hook = fails
+	}
 	return e
 }
 
-// ours is what check says of the two probes, and explain of the facts.
-func ours(t *testing.T, text string, pod, installed string) (liveness, readiness, known string) {
+// ours is what check says of the two probes and the hook, and explain of the facts.
+func ours(t *testing.T, text, pod, installed string) (all map[string]string, known string) {
 	t.Helper()
 	c, err := rewriting.Config(rewriting.Settings{})
 	if err != nil {
@@ -170,36 +201,35 @@ func ours(t *testing.T, text string, pod, installed string) (liveness, readiness
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := source.Read("istio.yaml", []byte(installed))
+	beside, err := source.Read("istio.yaml", []byte(installed))
 	if err != nil {
 		t.Fatal(err)
 	}
-	all.FromCluster = true
-	all.All = func(string, string) bool { return true }
-	r := pipeline.RunBeside([]*source.Stream{own}, []*source.Stream{all}, c, pipeline.Inspect)
+	beside.FromCluster = true
+	beside.All = func(string, string) bool { return true }
+	r := pipeline.RunBeside([]*source.Stream{own}, []*source.Stream{beside}, c, pipeline.Inspect)
 	i := slices.IndexFunc(r.Templates, func(t report.PlannedTemplate) bool { return t.Object.Name == "web" })
-	if i < 0 || len(r.Templates[i].Probes) != 2 {
+	if i < 0 || len(r.Templates[i].Probes) != 3 {
 		t.Fatalf("%s: %d probes", text, len(r.Templates))
 	}
-	word := func(v world.Outcome, unless string) string {
-		switch {
-		case v == world.Fails && unless == "":
-			return "fails"
-		case v == world.FalselyPasses && unless == "":
-			return "falsely passes"
-		case unless != "":
-			return "?"
-		}
-		return "works"
-	}
+	all = make(map[string]string)
 	for _, p := range r.Templates[i].Probes {
-		if strings.Contains(p.Field.String(), "liveness") {
-			liveness = word(p.StrictTLS, p.If)
-		} else {
-			readiness = word(p.StrictTLS, p.If)
+		word := works
+		switch {
+		case p.If != "":
+			word = "?"
+		case p.StrictTLS == world.Fails:
+			word = fails
+		case p.StrictTLS == world.FalselyPasses:
+			word = falselyPasses
+		}
+		for _, name := range []string{"liveness", "readiness", "preStop"} {
+			if strings.Contains(p.Field.String(), name) {
+				all[name] = word
+			}
 		}
 	}
-	return liveness, readiness, r.Templates[i].Known
+	return all, r.Templates[i].Known
 }
 
 const podText = `apiVersion: v1
@@ -215,6 +245,7 @@ spec:
     image: shop/web:1.0
     livenessProbe: {httpGet: {path: /live, port: 8080}, initialDelaySeconds: 30}
     readinessProbe: {tcpSocket: {port: 8080}}
+    lifecycle: {preStop: {httpGet: {path: /bye, port: 8080}}}
 ---
 `
 
@@ -225,35 +256,48 @@ func TestTheChartsSayWhatTheInjectorDoes(t *testing.T) {
 	for _, s := range settings {
 		t.Run(s.name, func(t *testing.T) {
 			planes, installed := install(t, s)
-			for i, ns := range namespaces {
-				nsText := fmt.Sprintf("apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {kubernetes.io/metadata.name: shop%s}}\n---\n", prefixed(bare(ns)))
-				var namespace corev1.Namespace
-				if err := yaml.Unmarshal([]byte(strings.TrimSuffix(nsText, "---\n")), &namespace); err != nil {
-					t.Fatal(err)
-				}
-				for j, podLabel := range podLabels {
-					note := podNotes[(i+j)%len(podNotes)]
-					text := fmt.Sprintf(podText, bare(podLabel), note)
-					name := fmt.Sprintf("Namespace {%s}, pod {%s} {%s}", ns, podLabel, note)
-					var input corev1.Pod
-					if err := yaml.Unmarshal([]byte(strings.TrimSuffix(text, "---\n")), &input); err != nil {
-						t.Fatal(err)
-					}
-					ends := endsOf(t, planes, namespace.Labels, kubernetes.Default(&input))
-					liveness, readiness, known := ours(t, name, nsText+text, installed)
-					for _, e := range ends {
-						compared[e.liveness]++
-						if e.injected && len(ends) == 1 && !strings.Contains(known, "native sidecar: ") {
-							t.Errorf("%s: istiod says which sidecar it is, and we say: %s", name, known)
-						}
-						compare(t, name, e, liveness, readiness, known)
-					}
-				}
-			}
+			compareAll(t, planes, installed, compared)
 		})
 	}
-	if compared["works"] < 500 || compared["fails"] < 200 {
+	if compared[works] < 500 || compared[fails] < 200 {
 		t.Errorf("%v", compared)
+	}
+}
+
+// read returns the object of a text.
+func read[T any](t *testing.T, text string) *T {
+	t.Helper()
+	v := new(T)
+	if err := yaml.Unmarshal([]byte(strings.TrimSuffix(text, "---\n")), v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// podWith returns the text of the pod with labels and annotations.
+func podWith(label, note string) string { return fmt.Sprintf(podText, bare(label), note) }
+
+// compareAll compares what check says beside the objects of an installation with what its injectors do, for pods with
+// each label in Namespaces with each label, and counts what becomes of their first probe.
+func compareAll(t *testing.T, planes []plane, installed string, compared map[string]int) {
+	t.Helper()
+	for i, ns := range namespaces {
+		nsText := fmt.Sprintf("apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {kubernetes.io/metadata.name: shop%s}}\n---\n", prefixed(bare(ns)))
+		namespace := read[corev1.Namespace](t, nsText)
+		for j, podLabel := range podLabels {
+			note := podNotes[(i+j)%len(podNotes)]
+			text := podWith(podLabel, note)
+			name := fmt.Sprintf("Namespace {%s}, pod {%s} {%s}", ns, podLabel, note)
+			ends := endsOf(t, planes, namespace.Labels, kubernetes.Default(read[corev1.Pod](t, text)))
+			said, known := ours(t, name, nsText+text, installed)
+			for _, e := range ends {
+				compared[e.liveness]++
+				if e.injected && len(ends) == 1 && !strings.Contains(known, "native sidecar: ") {
+					t.Errorf("%s: istiod says which sidecar it is, and we say: %s", name, known)
+				}
+				compare(t, name, e, said, known)
+			}
+		}
 	}
 }
 
@@ -270,27 +314,22 @@ func endsOf(t *testing.T, planes []plane, namespace map[string]string, input *co
 	getting := slices.DeleteFunc(slices.Clone(planes), func(p plane) bool { return !p.gets(t, namespace, input) })
 	switch len(getting) {
 	case 0:
-		return []end{{liveness: "works", readiness: "works"}}
+		return []end{notInjected}
 	case 2:
 		return nil
 	}
 	for _, mode := range getting[0].native {
-		injected, err := getting[0].injector.Inject(input, mode)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ends = append(ends, endOf(injected))
+		ends = append(ends, getting[0].end(t, input, mode))
 	}
 	return ends
 }
 
-func compare(t *testing.T, name string, e end, liveness, readiness, known string) {
+func compare(t *testing.T, name string, e end, said map[string]string, known string) {
 	t.Helper()
-	if liveness != e.liveness {
-		t.Errorf("%s: the liveness probe %s, and we say %s: %s", name, e.liveness, liveness, known)
-	}
-	if readiness != e.readiness {
-		t.Errorf("%s: the readiness probe %s, and we say %s: %s", name, e.readiness, readiness, known)
+	for probe, is := range map[string]string{"liveness": e.liveness, "readiness": e.readiness, "preStop": e.hook} {
+		if said[probe] != is {
+			t.Errorf("%s: %s: it %s, and we say %s: %s", name, probe, is, said[probe], known)
+		}
 	}
 	for _, fact := range []struct {
 		is      bool

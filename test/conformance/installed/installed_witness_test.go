@@ -12,6 +12,7 @@ import (
 
 	source "github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/istio"
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/kubernetes"
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/rewriting"
 )
@@ -42,12 +43,8 @@ func TestAPodShowsWhatTheInjectorDoes(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			planes, _ := install(t, s)
 			for _, mode := range planes[0].native {
-				var input corev1.Pod
-				text := fmt.Sprintf(podText, "sidecar.istio.io/inject: 'true'", "")
-				if err := yaml.Unmarshal([]byte(strings.TrimSuffix(text, "---\n")), &input); err != nil {
-					t.Fatal(err)
-				}
-				pod, err := planes[0].injector.Inject(kubernetes.Default(&input), mode)
+				input := kubernetes.Default(read[corev1.Pod](t, podWith("sidecar.istio.io/inject: 'true'", "")))
+				pod, err := istio.New(t, s.planes[0]...).Inject(input, mode)
 				if err != nil {
 					t.Fatal(err)
 				}

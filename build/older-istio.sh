@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Builds the programs that ask the injectors of older Istios, for test/conformance/installed:
+#
+#   build/older-istio.sh DIR
+#
+# Each is DIR/VERSION, built in a module with Istio's own requirements, at the commit of its release. Programs that DIR
+# already has are left as they are. Each takes about five minutes of one CPU.
+set -euo pipefail
+dir=${1:?usage: build/older-istio.sh DIR}
+mkdir -p "$dir"
+dir=$(cd "$dir" && pwd)
+source=$(cd "$(dirname "$0")/../test/conformance/installed/testdata/older" && pwd)
+export GOFLAGS=-mod=mod
+
+# The tag of a build chooses the file with Istio's watcher. Releases can require a version of client-go that is not to be
+# had: then they get its release.
+while read -r version commit tag client; do
+	[ ! -e "$dir/$version" ] || continue
+	echo "building Istio $version" >&2
+	module=$(mktemp -d)
+	cp "$source"/*.go "$module"
+	cd "$module"
+	go mod init older 2>/dev/null
+	istio=$(go mod download -json "istio.io/istio@$commit" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
+	sed 's/^module .*/module older/' "$istio/go.mod" >go.mod
+	cat "$istio/go.sum" >go.sum
+	go mod edit -require "istio.io/istio@$commit"
+	if [ -n "$client" ]; then
+		old=$(sed -n 's/^\tistio.io\/client-go \(v[^ ]*\).*/\1/p' go.mod)
+		go mod edit -require "istio.io/client-go@$client" -replace "istio.io/client-go@$old=istio.io/client-go@$client"
+	fi
+	go build -tags "$tag" -o "$dir/$version.part" .
+	mv "$dir/$version.part" "$dir/$version"
+	cd - >/dev/null
+	rm -rf "$module"
+done <<'EOF'
+1.24.0 v0.0.0-20241105211601-8825a6b7f8c9 oldest v1.24.0
+1.25.1 v0.0.0-20250322053744-be4b14ad8be8 meshwatcher
+1.26.0 v0.0.0-20250506181944-c2e9871f340c meshwatcher v1.26.0
+1.29.1 v0.0.0-20260306174214-6991a379e1fc meshwatcher
+EOF

@@ -1,0 +1,11 @@
+//go:build !meshwatcher
+
+package main
+
+import (
+	meshconfig "istio.io/api/mesh/v1alpha1"
+	"istio.io/istio/pkg/config/mesh"
+)
+
+// newWatcher returns what never changes a mesh config.
+func newWatcher(m *meshconfig.MeshConfig) mesh.Watcher { return mesh.NewTestWatcher(m) }
