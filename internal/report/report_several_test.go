@@ -295,7 +295,7 @@ func TestAFixThatReasonsShareHasTheirKeys(t *testing.T) {
 }
 
 // explain warns once of all probes that hang on Istio's injector alone, but for those that somebody asked to leave.
-func TestTheWarningOfTheInjectorIsAboutNoProbeThatIsLeftOnPurpose(t *testing.T) {
+func TestTheInjectorsWarningLeavesOutWhatIsOnPurpose(t *testing.T) {
 	for _, why := range []reason.Key{reason.IstioOptOut, reason.OptedOut, reason.PortUnresolved, reason.ExcludedPort} {
 		for _, state := range []transformer.State{transformer.LeftAlone, transformer.WouldRewrite} {
 			for _, unless := range []string{world.InjectorAlone, ""} {
