@@ -109,5 +109,5 @@ func (k *knowledge) mayBeRewritten() bool {
 	return k.mesh.name == istioData.name &&
 		f.Injected.May(true) &&
 		f.Rewrites.May(true) &&
-		!hasNoHooks(k.opts.Istio.Version)
+		!HasNoHooks(k.opts.Istio.Version)
 }

@@ -24,8 +24,8 @@ func IsIstioVersion(text string) bool {
 	return is
 }
 
-// hasNoHooks reports whether a version of Istio, which may be "", is one that knows no hooks.
-func hasNoHooks(version string) bool {
+// HasNoHooks reports whether a version of Istio, which may be "", is one that knows no hooks.
+func HasNoHooks(version string) bool {
 	minor, known := surroundings.MinorOf(version)
 	return known && minor != 0 && minor < istioHooks
 }
@@ -57,13 +57,13 @@ func istioVersion(v *view) string {
 
 // injectorTakes reports whether an injector of a version of Istio, if it rewrites the pod's probes, rewrites this one.
 func injectorTakes(version string, s *site) bool {
-	return s.holder == nil && !(s.name.IsHook() && hasNoHooks(version))
+	return s.holder == nil && !(s.name.IsHook() && HasNoHooks(version))
 }
 
 // endsAtHooks reports whether Istio's agent, if it has the originals of a holder, ends because of a hook among them.
 func endsAtHooks(v *view, h *holder) bool {
 	isItsHook := func(s *site) bool { return s.holder == h && s.name.IsHook() }
-	return hasNoHooks(agentVersion(v)) && slices.ContainsFunc(v.sites, isItsHook)
+	return HasNoHooks(agentVersion(v)) && slices.ContainsFunc(v.sites, isItsHook)
 }
 
 // askedInVain returns why Istio's agent may not get the app's answer to a probe that the injector has rewritten,

@@ -184,7 +184,7 @@ func istioCannotMake(v *view, s *site, f *world.Facts) string {
 	switch {
 	case s.original.Newer(s.name.IsHook()) != "":
 		return fmt.Sprintf("istio-proxy cannot make the %s of container %q", s.name.Field(), s.container.Name)
-	case s.name.IsHook() && hasNoHooks(agentVersion(v)):
+	case s.name.IsHook() && HasNoHooks(agentVersion(v)):
 		return fmt.Sprintf("istio-proxy of Istio %s knows no hooks, and container %q has one", agentVersion(v), s.container.Name)
 	case s.name == prober.PostStart:
 		return fmt.Sprintf("istio-proxy reports the postStart hook of container %q as passed, even if the app never got it", s.container.Name)

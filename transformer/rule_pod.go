@@ -210,7 +210,7 @@ func (k *knowledge) needsIstiosRewriter(s *site) bool {
 	switch port, _ := s.original.Endpoint(); {
 	case port == nil || s.port == 0 && !pod.IsPortPlaceholder(port.Str): // Istio records no original
 		return false
-	case s.name.IsHook() && hasNoHooks(k.opts.Istio.Version):
+	case s.name.IsHook() && HasNoHooks(k.opts.Istio.Version):
 		return false
 	case s.isTCPHook():
 		return true

@@ -265,7 +265,7 @@ func newerThanProxy(a *answering, s *site) leave {
 	if !a.isAnsweredBy(AnsweredByIstioProxy) {
 		return leave{}
 	}
-	if s.name.IsHook() && hasNoHooks(agentVersion(a.view)) {
+	if s.name.IsHook() && HasNoHooks(agentVersion(a.view)) {
 		return skip(s, reason.ProxyCannotAnswer, s.in(), "not rewritten: istio-proxy of Istio %s knows no hooks", agentVersion(a.view)).
 			why("It ends if its env var has one").
 			fix("Set `answeredBy: %s`", AnsweredByProbeProxy)

@@ -218,7 +218,7 @@ func updates(o *manifest.Object, facts []pipeline.Fact) (edits []field.Edit, sai
 			place = at.Key(f.Key)
 		}
 		v, set := o.Value(place)
-		if set && fmt.Sprint(v) == fmt.Sprint(f.Value) || !set && f.Replaced {
+		if set && says(v, &f) || !set && f.Replaced {
 			continue
 		}
 		said = append(said, fmt.Sprintf("%s: %v (%s)", nameOfFact("spec.", &f), f.Value, sourceOf(f)))
@@ -237,6 +237,12 @@ func updates(o *manifest.Object, facts []pipeline.Fact) (edits []field.Edit, sai
 		}
 	}
 	return edits, said
+}
+
+// says reports whether the value of a field is that of a fact. A version may have its patch too.
+func says(v field.Value, f *pipeline.Fact) bool {
+	said, want := fmt.Sprint(v), fmt.Sprint(f.Value)
+	return said == want || strings.HasPrefix(said, want+".")
 }
 
 // itemAt returns the path of the item of a list with a name; isNew is set if there is none, and then it is that of the
@@ -277,16 +283,16 @@ func differing(name string, declared *manifest.Object, facts []pipeline.Fact) (n
 			at = item.Key(f.Key)
 		}
 		v, set := declared.Value(at)
-		says := fmt.Sprint(v)
-		isOpen := says == "auto" || at[len(at)-1].Key == "holdApplicationUntilProxyStarts" && says == "false"
-		if _, isList := f.Value.(field.List); !set || isList || isOpen || says == fmt.Sprint(f.Value) {
+		said := fmt.Sprint(v)
+		isOpen := said == "auto" || at[len(at)-1].Key == "holdApplicationUntilProxyStarts" && said == "false"
+		if _, isList := f.Value.(field.List); !set || isList || isOpen || says(v, &f) {
 			continue
 		}
 		cluster := fmt.Sprintf("%v", f.Value)
 		if f.Replaced {
 			cluster = "has revisions that differ"
 		}
-		text := reason.NewText("%s says `%s: %s`, and the cluster %s", name, nameOfFact("", &f), says, cluster)
+		text := reason.NewText("%s says `%s: %s`, and the cluster %s", name, nameOfFact("", &f), said, cluster)
 		text.Why = "Source: " + sourceOf(f)
 		if f.Replaced {
 			text.Why = "The field is for all revisions"

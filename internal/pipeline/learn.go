@@ -13,6 +13,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 // A Fact is a field of the functionConfig whose value the objects of an installation tell.
@@ -73,6 +74,13 @@ func Learn(streams []*manifest.Stream, rootNamespace string) (facts []Fact, open
 	hasOther := slices.ContainsFunc(revisions, func(r surroundings.Revision) bool { return r.Root != first.Root })
 	if first.Root != "" && !hasOther {
 		facts = append(facts, Fact{Path: field.NewPath("istio", "rootNamespace"), Value: first.Root, At: first.RootAt})
+	}
+	version, isOld := oldVersion(revisions)
+	switch {
+	case version != "":
+		facts = append(facts, Fact{Path: field.NewPath("istio", "version"), Value: version, At: first.VersionAt})
+	case isOld:
+		open = append(open, "version: the revisions differ")
 	}
 	if all, at := injectedNamespaces(streams, &around); len(all) > 0 {
 		facts = append(facts, Fact{Path: field.NewPath("istio", "injectedNamespaces"), Value: all, At: at})
@@ -154,6 +162,23 @@ func tagsOf(around *surroundings.Surroundings) (facts []Fact) {
 		facts = append(facts, f)
 	}
 	return facts
+}
+
+// oldVersion returns the version that all revisions have, without its patch, and whether one of them is so old that it counts.
+// A version says nothing else: `istio.version` is absent then.
+func oldVersion(all []surroundings.Revision) (version string, isOld bool) {
+	minors := make(map[int]bool)
+	for i := range all {
+		minor, _ := surroundings.MinorOf(all[i].Version)
+		minors[minor] = true
+		if transformer.HasNoHooks(all[i].Version) {
+			version, isOld = fmt.Sprintf("1.%d", minor), true
+		}
+	}
+	if len(minors) > 1 {
+		version = ""
+	}
+	return version, isOld
 }
 
 // injectedNamespaces returns the Namespaces whose pods Istio injects without being asked, if all Namespaces and

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,7 +17,7 @@ func TestLearnTellsWhatEachRevisionShows(t *testing.T) {
 	seen := map[string]int{}
 	for range 1500 {
 		text, names := "", []string{"default", "canary", "old"}[:1+rnd.IntN(3)]
-		rewrites, roots := map[string]string{}, map[string]bool{}
+		rewrites, roots, versions := map[string]string{}, map[string]bool{}, map[string]bool{}
 		for _, name := range names {
 			suffix := "-" + name
 			if name == "default" {
@@ -25,13 +26,15 @@ func TestLearnTellsWhatEachRevisionShows(t *testing.T) {
 			rewrites[name] = []string{"true", "false", "'${X}'"}[rnd.IntN(3)]
 			root := []string{"", "mesh", "mesh", "other"}[rnd.IntN(4)]
 			roots[root] = true
-			const object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, namespace: istio-system}\ndata:\n  %s: |\n    %s\n---\n"
-			text += fmt.Sprintf(object, "istio-sidecar-injector"+suffix, "values", "sidecarInjectorWebhook: {rewriteAppHTTPProbe: "+rewrites[name]+"}")
+			const object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, namespace: istio-system, labels: {app.kubernetes.io/version: %q}}\ndata:\n  %s: |\n    %s\n---\n"
+			version := []string{"", "1.23.5", "1.24.0", "1.24.6", "1.24.6", "1.25.0", "1.31.0", "1.0-dev"}[rnd.IntN(8)]
+			versions[version] = true
+			text += fmt.Sprintf(object, "istio-sidecar-injector"+suffix, version, "values", "sidecarInjectorWebhook: {rewriteAppHTTPProbe: "+rewrites[name]+"}")
 			mesh := "accessLogFile: /dev/stdout"
 			if root != "" {
 				mesh = "rootNamespace: " + root
 			}
-			text += fmt.Sprintf(object, "istio"+suffix, "mesh", mesh)
+			text += fmt.Sprintf(object, "istio"+suffix, version, "mesh", mesh)
 		}
 		s, err := manifest.Read("mesh.yaml", []byte(text))
 		if err != nil {
@@ -46,6 +49,21 @@ func TestLearnTellsWhatEachRevisionShows(t *testing.T) {
 			for root := range roots {
 				want["istio.rootNamespace"] = root
 			}
+		}
+		old, isAlike := "", true // the version before 1.25, without its patch
+		for v := range versions {
+			if strings.HasPrefix(v, "1.23.") || strings.HasPrefix(v, "1.24.") {
+				old = v[:4]
+			}
+		}
+		for v := range versions {
+			isAlike = isAlike && strings.HasPrefix(v, old)
+		}
+		if old != "" && isAlike {
+			want["istio.version"] = old
+		}
+		if isOpen := slices.Contains(open, "version: the revisions differ"); isOpen != (old != "" && !isAlike) {
+			t.Fatalf("%s\nopen: %q", text, open)
 		}
 		values, isUnknown := map[string]bool{}, false
 		for _, v := range rewrites {

@@ -249,8 +249,8 @@ type Istio struct {
 	// Uncaptured is the port that the redirection leaves to istio-proxy, and SendsTo the one where
 	// the injector sends probes, and where istio-proxy listens; 0 is not stated.
 	Uncaptured, SendsTo int
-	// Version is that of Istio; "" is not stated.
-	Version string
+	// Version is that of Istio, and VersionAt the object that states it; "" is not stated.
+	Version, VersionAt string
 	// FarRewrites names the one installation in another folder whose injector rewrites; "" if there
 	// is none, or there are several.
 	FarRewrites string
@@ -336,7 +336,7 @@ func (x *Istio) combine(s *Surroundings, all []*plane) {
 	var valuesHold, meshHold Stated
 	ports := [2]map[int]bool{{}, {}}
 	hasLifecycle := false
-	x.Version = versionOf(all)
+	x.Version, x.VersionAt = versionOf(all)
 	isRunning := func(p *plane) bool { return p.runs }
 	for _, p := range all {
 		x.Rewrites.add(p.rewrites, p.at())
@@ -371,20 +371,20 @@ func (x *Istio) combine(s *Surroundings, all []*plane) {
 	}
 }
 
-// versionOf returns the version of control planes; "" if none is stated, or they differ in more than the patch.
-func versionOf(all []*plane) (version string) {
+// versionOf returns the version of control planes, and which states it; "" if none is stated, or they differ in more than the patch.
+func versionOf(all []*plane) (version, at string) {
 	for _, p := range all {
 		minor, known := MinorOf(p.version)
 		old, _ := MinorOf(version)
 		switch {
 		case !known || minor == 0: // a build of developers is 1.0
 		case version != "" && minor != old:
-			return ""
+			return "", ""
 		default:
-			version = p.version
+			version, at = p.version, p.at()
 		}
 	}
-	return version
+	return version, at
 }
 
 // onlyOf returns the one port besides 0; 0 if there is none, or there are several.
