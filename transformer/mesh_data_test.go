@@ -216,7 +216,7 @@ func TestASidecarsListenerWithAndWithoutRedirection(t *testing.T) {
 		{surroundings.InboundListener{Port: surroundings.ListenerPort{Number: 80}, CaptureMode: "NONE", Bind: "127.0.0.1"}, true, false}, {surroundings.InboundListener{Port: surroundings.ListenerPort{Number: 81}, CaptureMode: "NONE"}, true, false},
 	} {
 		s := beside.Of(&surroundings.Sidecar{
-			Object: surroundings.Object{Name: "s", Namespace: "shop"}, Ingress: []surroundings.InboundListener{{Port: surroundings.ListenerPort{Number: 7}}, c.listener},
+			Neighbour: surroundings.Neighbour{Name: "s", Namespace: "shop"}, Ingress: []surroundings.InboundListener{{Port: surroundings.ListenerPort{Number: 7}}, c.listener},
 		})
 		in := s.Inbound("istio-system", &surroundings.Pods{Namespace: "shop", Labels: field.KeyValues{}, Spec: spec}, 80, c.redirects)
 		if got := in.Binds > 0; got != c.binds {

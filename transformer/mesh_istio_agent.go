@@ -68,17 +68,17 @@ func endsAtHooks(v *view, h *holder) bool {
 
 // askedInVain returns why Istio's agent may not get the app's answer to a probe that the injector has rewritten,
 // although it calls the pod's IP.
-func askedInVain(v *view, s *site) (all []inbound.Answer) {
+func askedInVain(v *view, s *site) (all []inbound.Reply) {
 	const lookAtIt = "look at the app"
 	if in := v.inbound(s.dialed()); in.Local != "" || in.Elsewhere != "" {
-		all = append(all, inbound.Answer{
+		all = append(all, inbound.Reply{
 			Why: "Istio's injector sends it to istio-proxy, which asks the pod's IP and not where " + in.By + " says",
 			If:  "the app listens only where the Sidecar says", Fix: lookAtIt,
 		})
 	}
 	key, text := s.current.Carried()
 	if pod.IsExpanded(text) {
-		all = append(all, inbound.Answer{
+		all = append(all, inbound.Reply{
 			Why: "Istio's injector writes its " + key + " into an env var, where Kubernetes replaces `$$` and `$(NAME)`",
 			If:  "the app answers something else then", Fix: lookAtIt,
 		})

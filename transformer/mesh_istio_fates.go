@@ -184,7 +184,7 @@ func istioCapturedFate(v *view, s *site, c *world.Case, running bool) world.Fate
 // answers returns the answers of the inbound listener to a probe that comes to a port in plain text: as it was
 // read or, with rewritten, as Istio's injector rewrites it. A connection is always accepted, and one in plain
 // text comes no further under strict mTLS.
-func (v *view) answers(s *site, port int, rewritten bool, modes []surroundings.MTLSMode) []inbound.Answer {
+func (v *view) answers(s *site, port int, rewritten bool, modes []surroundings.MTLSMode) []inbound.Reply {
 	isStrict := func(m surroundings.MTLSMode) bool { return m.Mode == surroundings.MTLSStrict }
 	l := inbound.Listener{Around: &v.in.Around, RootNamespace: v.opts.Istio.RootNamespace, Pods: v.pods()}
 	switch {

@@ -574,7 +574,7 @@ func TestProbeProxyOnIstiosPortFailsOnlyIfIstioInjects(t *testing.T) {
 // refuse them there, whoever has rewritten them.
 func TestARewrittenProbeThatAPolicyRefusesFails(t *testing.T) {
 	denies := beside.With(&surroundings.AuthorizationPolicy{
-		Object: surroundings.Object{Name: "deny", Namespace: "istio-system"}, Action: "DENY", Rules: []*authz.Rule{{}},
+		Neighbour: surroundings.Neighbour{Name: "deny", Namespace: "istio-system"}, Action: "DENY", Rules: []*authz.Rule{{}},
 	})
 	const status = "annotations: {traffic.sidecar.istio.io/includeInboundPorts: \"80,15020\"}\n"
 	ours := plan(t, podOf(injected, app(httpProbe)), answeredBy("probe-proxy")).text

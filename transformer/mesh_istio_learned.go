@@ -41,7 +41,7 @@ func learnIstio(v *view, m *inspection) {
 	m.outcome = d.outcomes(judged, f)
 }
 
-func installedIstio(v *view) *surroundings.Istio {
+func installedIstio(v *view) *surroundings.Installed {
 	ns, known := v.namespace()
 	_, inject := istioInjectSwitch(v)
 	pods := v.pods()

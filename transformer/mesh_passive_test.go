@@ -436,7 +436,7 @@ func TestThePortOfKumasVirtualProbesIsNoneOfTheApps(t *testing.T) {
 	const key = "kuma.io/virtual-probes-port"
 	const on = "labels: {kuma.io/sidecar-injection: enabled, app: web}\n"
 	const keycloak = "ports: [{containerPort: 8443}, {containerPort: 9000}]\n"
-	service := &surroundings.Service{Object: surroundings.Object{Name: "web"}, Selector: field.KeyValues{{Key: "app", Value: "web"}}, Ports: []surroundings.ServicePort{{Port: 9000}}}
+	service := &surroundings.Service{Neighbour: surroundings.Neighbour{Name: "web"}, Selector: field.KeyValues{{Key: "app", Value: "web"}}, Ports: []surroundings.ServicePort{{Port: 9000}}}
 	for _, c := range []struct {
 		metadata, fields, want string
 		opts                   []option

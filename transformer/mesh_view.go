@@ -49,8 +49,8 @@ type view struct {
 	*setting
 	userAnnotations field.Noted // without what was added for past answerers in any mesh
 	proxyAt         pod.Ref
-	proxy           *pod.Container      // of the mesh, in the template; nil if it has none
-	installed       *surroundings.Istio // what judges probes, and not what plans; nil while planning
+	proxy           *pod.Container          // of the mesh, in the template; nil if it has none
+	installed       *surroundings.Installed // what judges probes, and not what plans; nil while planning
 }
 
 func newView(s *setting, t *template, user field.Noted) *view {

@@ -55,7 +55,7 @@ func TestTheAppAnswersWhereNoServiceLeads(t *testing.T) {
 			t.Errorf("%s: once excluded: %+v", mesh, again.Probes[0])
 		}
 		wantText(t, restore(t, r.text), before)
-		leads := &surroundings.Service{Object: surroundings.Object{Name: "web"}, Selector: field.KeyValues{{Key: "app", Value: "web"}}, Ports: []surroundings.ServicePort{{Port: 8002}}}
+		leads := &surroundings.Service{Neighbour: surroundings.Neighbour{Name: "web"}, Selector: field.KeyValues{{Key: "app", Value: "web"}}, Ports: []surroundings.ServicePort{{Port: 8002}}}
 		r = among(t, beside.With(leads), before, byApp...)
 		if f := wantReason(t, r, "port-exposed"); !strings.Contains(textOf(f), "8002") || !strings.Contains(f.Field.String(), "readinessProbe") || r.text != before {
 			t.Errorf("%s: %s in\n%s", mesh, textOf(f), r.text)

@@ -108,8 +108,8 @@ var ruleCases = map[string]ruleCase{
 		app.ReadinessProbe = &pod.Probe{Handler: getOf("/ready", 8080)}
 		backend := surroundings.IngressBackend{}
 		backend.Service.Name, backend.Service.Port.Number = "app", 8080
-		ingress := &surroundings.Ingress{Object: surroundings.Object{Name: "app"}, IngressClassName: "gce", DefaultBackend: backend}
-		service := &surroundings.Service{Object: surroundings.Object{Name: "app"}, Selector: in.Template.Metadata.Labels, Ports: []surroundings.ServicePort{{Port: 8080}}}
+		ingress := &surroundings.Ingress{Neighbour: surroundings.Neighbour{Name: "app"}, IngressClassName: "gce", DefaultBackend: backend}
+		service := &surroundings.Service{Neighbour: surroundings.Neighbour{Name: "app"}, Selector: in.Template.Metadata.Labels, Ports: []surroundings.ServicePort{{Port: 8080}}}
 		in.Around = beside.Of(ingress, service)
 	}, "ingress-health-check"},
 	"a LimitRange that fills in the mesh's proxy": {checkProxyLimits, func(o *Options, in *Input) {

@@ -100,7 +100,7 @@ var siteCases = map[string]siteCase{
 
 // listening has a Sidecar that says where the app listens for what comes to its port.
 func listening(endpoint string) func(*Options, *Input) {
-	sidecar := &surroundings.Sidecar{Object: surroundings.Object{Name: "default"}, Ingress: []surroundings.InboundListener{{Port: surroundings.ListenerPort{Number: 8080}, Endpoint: endpoint}}}
+	sidecar := &surroundings.Sidecar{Neighbour: surroundings.Neighbour{Name: "default"}, Ingress: []surroundings.InboundListener{{Port: surroundings.ListenerPort{Number: 8080}, Endpoint: endpoint}}}
 	return func(_ *Options, in *Input) {
 		in.Around = beside.Of(sidecar)
 	}

@@ -122,14 +122,14 @@ func runAmong(t testing.TB, around beside.Source, yaml string, do func(*transfor
 			t.Fatal(err)
 		}
 		if o.Kind() == "Namespace" {
-			namespace := surroundings.Object{Name: meta.Name, Labels: meta.Labels, Annotations: meta.Annotations, At: around.At}
-			around.Objects = append(around.Objects, &surroundings.Namespace{Object: namespace})
+			namespace := surroundings.Neighbour{Name: meta.Name, Labels: meta.Labels, Annotations: meta.Annotations, At: around.At}
+			around.Objects = append(around.Objects, &surroundings.Namespace{Neighbour: namespace})
 			hasNamespace = true
 			continue
 		}
 		for _, k := range []*surroundings.Kind{surroundings.LimitRanges.Kind, surroundings.Quotas.Kind} {
 			if k.Is(o.APIVersion(), o.Kind()) {
-				v, _ := k.Read(surroundings.Object{Name: o.Name()}, o.Decode)
+				v, _ := k.Read(surroundings.Neighbour{Name: o.Name()}, o.Decode)
 				around.Objects = append(around.Objects, v)
 			}
 		}
@@ -158,7 +158,7 @@ func runAmong(t testing.TB, around beside.Source, yaml string, do func(*transfor
 		labels := in.Template.Metadata.Labels
 		objects := around
 		if !hasNamespace && (labels.Get("sidecar.istio.io/inject") == "true" || labels.Get("istio.io/rev") != "") {
-			objects.Objects = append(slices.Clone(objects.Objects), &surroundings.Namespace{Object: surroundings.Object{Name: meta.Namespace, At: around.At}})
+			objects.Objects = append(slices.Clone(objects.Objects), &surroundings.Namespace{Neighbour: surroundings.Neighbour{Name: meta.Namespace, At: around.At}})
 		}
 		in.Around = surroundings.New(&objects)
 		in.Source = o.Value

@@ -63,7 +63,7 @@ func TestAFailureOfTheWholeRunWithholdsEveryFile(t *testing.T) {
 	about := func(source string, s transformer.Severity) *report.Report {
 		m := report.Message{Severity: s}
 		if source != "" {
-			m.Object = &report.Object{Source: source}
+			m.Object = &report.ObjectRef{Source: source}
 		}
 		return &report.Report{Messages: []report.Message{m}}
 	}

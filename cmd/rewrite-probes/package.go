@@ -311,7 +311,7 @@ func (p *pkg) noteWhy(path string, key reason.Key, what, why string) {
 
 func aboutFile(path string, key reason.Key, what string) report.Message {
 	m := report.NewMessage(key, reason.Text{What: reason.Capital(what)})
-	m.Object = &report.Object{Source: path, File: path}
+	m.Object = &report.ObjectRef{Source: path, File: path}
 	return m
 }
 

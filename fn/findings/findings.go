@@ -48,7 +48,7 @@ func (f Finding) String() string {
 	m := report.Message{
 		Severity: f.Severity, Reason: key,
 		Text: reason.Text{What: what, Why: f.Why, Fix: f.Fix},
-		Object: &report.Object{
+		Object: &report.ObjectRef{
 			APIVersion: f.APIVersion,
 			Kind:       f.Kind,
 			Namespace:  f.Namespace,

@@ -34,6 +34,77 @@ func TestATypeNameHasOneMeaning(t *testing.T) {
 	}
 }
 
+// A reader of a file need not tell two types of one name apart: it uses that of one package alone. The package for callers, fn,
+// has the names of what it wraps.
+func TestNoFileUsesTwoTypesOfAName(t *testing.T) {
+	packages := shippedFiles(t)
+	types := make(map[string][]string) // of packages
+	for pkg, files := range packages {
+		for _, file := range files {
+			types[pkg] = append(types[pkg], exportedTypes(file)...)
+		}
+	}
+	delete(packages, "fn")
+	for pkg, files := range packages {
+		for _, file := range files {
+			of := make(map[string]string) // the package of a type's name
+			for _, used := range usedNames(pkg, file) {
+				if before := of[used.name]; slices.Contains(types[used.pkg], used.name) && before != "" && before != used.pkg {
+					t.Errorf("%s, package %s: it uses %s of %s and of %s", pkg, file.Name, used.name, before, used.pkg)
+				} else if slices.Contains(types[used.pkg], used.name) {
+					of[used.name] = used.pkg
+				}
+			}
+		}
+	}
+}
+
+// A usedName is a name that a file uses, with the package that may declare it.
+type usedName struct{ pkg, name string }
+
+// usedNames returns the names that a file of a package uses, but those of fields.
+func usedNames(pkg string, file *ast.File) (all []usedName) {
+	const module = "github.com/rewrite-probes/rewrite-probes/"
+	imports := make(map[string]string) // by the names in the file
+	for _, i := range file.Imports {
+		path, isOurs := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), module)
+		switch {
+		case !isOurs:
+		case i.Name != nil:
+			imports[i.Name.Name] = path
+		default:
+			imports[filepath.Base(path)] = path
+		}
+	}
+	nobody := ast.NewIdent("_") // in the place of a field or a method
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			if x, isName := n.X.(*ast.Ident); isName {
+				all = append(all, usedName{imports[x.Name], n.Sel.Name})
+				return false
+			}
+			n.Sel = nobody
+		case *ast.CompositeLit:
+			for _, e := range n.Elts {
+				if field, isField := e.(*ast.KeyValueExpr); isField {
+					if _, isName := field.Key.(*ast.Ident); isName {
+						field.Key = nobody
+					}
+				}
+			}
+		case *ast.Field:
+			n.Names = nil
+		case *ast.FuncDecl:
+			n.Name = nobody
+		case *ast.Ident:
+			all = append(all, usedName{pkg, n.Name})
+		}
+		return true
+	})
+	return all
+}
+
 // exportedTypes returns the names of the types that a file declares and exports. An alias has the meaning of its type.
 func exportedTypes(file *ast.File) (names []string) {
 	for _, d := range file.Decls {

@@ -385,7 +385,7 @@ func draw(rnd *rand.Rand) (d *drawn, objects []any) {
 		case "cookie":
 			rule.FromCookies = []string{"id"}
 		}
-		r := &surroundings.RequestAuthentication{Object: object("r"), JWTRules: []surroundings.JWTRule{rule}}
+		r := &surroundings.RequestAuthentication{Neighbour: object("r"), JWTRules: []surroundings.JWTRule{rule}}
 		if d.tokens.maybe {
 			r.Selector.MatchLabels = field.KeyValues{{Key: "kubernetes.io/hostname", Value: "a"}}
 		}
@@ -475,5 +475,5 @@ func (p *drawnPolicy) object() *surroundings.AuthorizationPolicy {
 			Source field.Map `json:"source"`
 		}{source})
 	}
-	return &surroundings.AuthorizationPolicy{Object: object("p"), Action: p.action, Rules: []*authz.Rule{r}}
+	return &surroundings.AuthorizationPolicy{Neighbour: object("p"), Action: p.action, Rules: []*authz.Rule{r}}
 }

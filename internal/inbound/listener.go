@@ -14,8 +14,8 @@ type Listener struct {
 	Pods          *surroundings.Pods
 }
 
-// An Answer is one that a call may get.
-type Answer struct {
+// A Reply is one that a call may get.
+type Reply struct {
 	Why string // completes "fails, since ..."; "" if the call reaches the app
 	// If is on what it depends that the call fails, if it does so only sometimes; completes "if ...".
 	If  string
@@ -26,7 +26,7 @@ type Answer struct {
 }
 
 // Passes is the answer of the app.
-var Passes = []Answer{{}}
+var Passes = []Reply{{}}
 
 // FixSeparator joins ways to find something out.
 const FixSeparator = "; "
@@ -41,16 +41,16 @@ const (
 )
 
 // Answers returns all answers that a call may get.
-func (l *Listener) Answers(c *Call) []Answer {
+func (l *Listener) Answers(c *Call) []Reply {
 	chains := l.Around.Chains(l.RootNamespace, l.Pods, c.Port)
-	through := make([][]Answer, len(chains))
+	through := make([][]Reply, len(chains))
 	for i := range chains {
 		through[i] = l.through(&chains[i], c)
 	}
-	var all []Answer
+	var all []Reply
 	for i := range chains {
 		for _, a := range through[i] {
-			isMissing := func(answers []Answer) bool { return !slices.Contains(answers, a) }
+			isMissing := func(answers []Reply) bool { return !slices.Contains(answers, a) }
 			if a.Why != "" && slices.ContainsFunc(through, isMissing) {
 				a = a.ifCounts(&chains[i])
 			}
@@ -63,7 +63,7 @@ func (l *Listener) Answers(c *Call) []Answer {
 }
 
 // ifCounts returns the answer of a chain that has it, if that is the one of the port.
-func (a Answer) ifCounts(chain *surroundings.Chain) Answer {
+func (a Reply) ifCounts(chain *surroundings.Chain) Reply {
 	if a.If == "" {
 		a.If, a.Fix = counts(chain), inTheCluster
 		return a
@@ -85,11 +85,11 @@ func counts(c *surroundings.Chain) string {
 
 // through returns the answers of one chain. The first certain failure is the last answer but for what is
 // elsewhere.
-func (l *Listener) through(chain *surroundings.Chain, c *Call) (all []Answer) {
+func (l *Listener) through(chain *surroundings.Chain, c *Call) (all []Reply) {
 	q := c.Request
 	isHTTP := chain.Protocol == surroundings.HTTP1 || chain.Protocol == surroundings.HTTP2
 	if isHTTP && q.TCP {
-		return []Answer{{Why: "a " + chain.Kind() + " declares its port as HTTP, which istio-proxy then expects instead of TLS"}}
+		return []Reply{{Why: "a " + chain.Kind() + " declares its port as HTTP, which istio-proxy then expects instead of TLS"}}
 	}
 	q.TCP = q.TCP || chain.Protocol == surroundings.TCP
 	if !q.TCP {
@@ -104,7 +104,7 @@ func (l *Listener) through(chain *surroundings.Chain, c *Call) (all []Answer) {
 	}
 	refusal := l.Around.Refuses(l.RootNamespace, l.Pods, &q)
 	if refusal.Is != certain.Never {
-		a := Answer{Why: c.refusedBy(refusal.By)}
+		a := Reply{Why: c.refusedBy(refusal.By)}
 		if refusal.Is == certain.Maybe {
 			a.If, a.Fix = isAbout, inTheCluster
 		}
@@ -121,7 +121,7 @@ func (l *Listener) through(chain *surroundings.Chain, c *Call) (all []Answer) {
 			}
 		}
 	}
-	return append(all, Answer{Elsewhere: refusal.Unless})
+	return append(all, Reply{Elsewhere: refusal.Unless})
 }
 
 // refusedBy returns why the call fails that a policy refuses.
@@ -134,15 +134,15 @@ func (c *Call) refusedBy(policy string) string {
 
 // upstream returns the answer if Envoy asks the app in another version of HTTP than the kubelet
 // (setUpstreamProtocol in Istio's pilot/pkg/networking/core/cluster_builder.go). An app may speak both.
-func (c *Call) upstream(chain *surroundings.Chain) Answer {
+func (c *Call) upstream(chain *surroundings.Chain) Reply {
 	declares := "a " + chain.Kind() + " declares its port as "
 	switch {
 	case chain.Protocol == surroundings.HTTP1 && c.isGRPC:
-		return Answer{Why: declares + "HTTP/1, so that istio-proxy asks the app in HTTP/1.1, which is not gRPC; the port's name must begin with grpc"}
+		return Reply{Why: declares + "HTTP/1, so that istio-proxy asks the app in HTTP/1.1, which is not gRPC; the port's name must begin with grpc"}
 	case chain.Protocol == surroundings.HTTP1 && c.isHTTP2:
-		return Answer{Why: declares + "HTTP/1, so that istio-proxy asks the app in HTTP/1.1", If: "the app does not speak HTTP/1.1 there", Fix: inTheApp}
+		return Reply{Why: declares + "HTTP/1, so that istio-proxy asks the app in HTTP/1.1", If: "the app does not speak HTTP/1.1 there", Fix: inTheApp}
 	case chain.Protocol == surroundings.HTTP2 && !c.isHTTP2:
-		return Answer{Why: declares + "gRPC or HTTP/2, so that istio-proxy asks the app in HTTP/2", If: "the app does not speak HTTP/2 there", Fix: inTheApp}
+		return Reply{Why: declares + "gRPC or HTTP/2, so that istio-proxy asks the app in HTTP/2", If: "the app does not speak HTTP/2 there", Fix: inTheApp}
 	}
-	return Answer{}
+	return Reply{}
 }

@@ -15,13 +15,13 @@ import (
 
 var web = field.KeyValues{{Key: "app", Value: "web"}}
 
-func object(name string) surroundings.Object {
-	return surroundings.Object{Name: name, Namespace: "shop"}
+func object(name string) surroundings.Neighbour {
+	return surroundings.Neighbour{Name: name, Namespace: "shop"}
 }
 
 // service returns a Service whose ports of these names all lead to port 8080.
 func service(name string, ports ...string) *surroundings.Service {
-	v := &surroundings.Service{Object: object(name), Selector: web}
+	v := &surroundings.Service{Neighbour: object(name), Selector: web}
 	for _, p := range ports {
 		v.Ports = append(v.Ports, surroundings.ServicePort{Name: p, Port: 8080})
 	}
@@ -31,7 +31,7 @@ func service(name string, ports ...string) *surroundings.Service {
 // sidecar returns a Sidecar that declares a protocol for a port.
 func sidecar(name string, port int, protocol string) *surroundings.Sidecar {
 	l := surroundings.InboundListener{Port: surroundings.ListenerPort{Number: port, Protocol: protocol}}
-	return &surroundings.Sidecar{Object: object(name), Ingress: []surroundings.InboundListener{l}}
+	return &surroundings.Sidecar{Neighbour: object(name), Ingress: []surroundings.InboundListener{l}}
 }
 
 func policy(action authz.Action, paths ...field.Value) *surroundings.AuthorizationPolicy {
@@ -39,7 +39,7 @@ func policy(action authz.Action, paths ...field.Value) *surroundings.Authorizati
 	r.To = append(r.To, struct {
 		Operation field.Map `json:"operation"`
 	}{field.Map{{Key: "paths", Value: field.List(paths)}}})
-	return &surroundings.AuthorizationPolicy{Object: object("p"), Action: action, Rules: []*authz.Rule{r}}
+	return &surroundings.AuthorizationPolicy{Neighbour: object("p"), Action: action, Rules: []*authz.Rule{r}}
 }
 
 // answers returns what a call may get, each as "why if ...", without the names of objects.
@@ -113,7 +113,7 @@ func TestACallGoesThroughTheFiltersOfItsChain(t *testing.T) {
 		{"a Service of one pod may be about it", get("HTTPS"), []any{byName}, "a Service" + tlsToHTTP + " if Service shop/one" + decides + "; or passes"},
 		{"a Sidecar counts, and no Service", get("HTTPS"), []any{sidecar("s", 8080, "HTTP"), service("a", "https")}, "a Sidecar" + tlsToHTTP},
 		{"what a Sidecar does not list is sniffed", get("HTTPS"), []any{sidecar("s", 9090, "HTTP"), service("a", "http")}, "passes"},
-		{"a Sidecar without an ingress says nothing", get("HTTPS"), []any{&surroundings.Sidecar{Object: object("s")}, service("a", "http")}, "a Service" + tlsToHTTP},
+		{"a Sidecar without an ingress says nothing", get("HTTPS"), []any{&surroundings.Sidecar{Neighbour: object("s")}, service("a", "http")}, "a Service" + tlsToHTTP},
 		{"of two Sidecars any may be the oldest", get("HTTPS"), []any{sidecar("s", 8080, "TCP"), sidecar("t", 8080, "HTTP")},
 			"passes; or a Sidecar" + tlsToHTTP + " if Sidecar shop/t" + decides},
 		{"gRPC is no HTTP/1", grpc, []any{service("a", "http")}, "a Service" + notGRPC},
@@ -140,7 +140,7 @@ func TestACallGoesThroughTheFiltersOfItsChain(t *testing.T) {
 		}
 	}
 	byName.Ports[0].Name = "tcp"
-	tokens := &surroundings.RequestAuthentication{Object: object("r"), JWTRules: make([]surroundings.JWTRule, 1)}
+	tokens := &surroundings.RequestAuthentication{Neighbour: object("r"), JWTRules: make([]surroundings.JWTRule, 1)}
 	if got := answers(get("Authorization: Bearer garbage"), byName, tokens); !strings.HasSuffix(got, nothingDoes) {
 		t.Errorf("what nothing declares: %s", got)
 	}

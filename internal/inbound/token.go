@@ -18,15 +18,15 @@ type token struct {
 	not bool              // what the call has is no token
 }
 
-func (t *token) answer() Answer {
+func (t *token) answer() Reply {
 	if t.not {
-		a := Answer{Why: t.by + " refuses its token, which is not a JSON Web Token"}
+		a := Reply{Why: t.by + " refuses its token, which is not a JSON Web Token"}
 		if t.is != certain.Always {
 			a.If, a.Fix = isAbout, inTheCluster
 		}
 		return a
 	}
-	return Answer{Why: t.by + " demands a valid token of a probe that has one", If: "its token is not valid", Fix: "ask who issued it"}
+	return Reply{Why: t.by + " demands a valid token of a probe that has one", If: "its token is not valid", Fix: "ask who issued it"}
 }
 
 // token returns what becomes of the tokens of a call. What is not a JSON Web Token is refused. Whether

@@ -14,7 +14,7 @@ func TestATokenMustBeValidWherePoliciesLookForIt(t *testing.T) {
 	part := base64.RawURLEncoding.EncodeToString([]byte(`{"iss":"a"}`))
 	valid := part + "." + part + ".c2ln"
 	of := func(rules ...surroundings.JWTRule) *surroundings.RequestAuthentication {
-		return &surroundings.RequestAuthentication{Object: object("r"), JWTRules: rules}
+		return &surroundings.RequestAuthentication{Neighbour: object("r"), JWTRules: rules}
 	}
 	var byHeader, byParam, byCookie, byDefault surroundings.JWTRule
 	byHeader.FromHeaders = append(byHeader.FromHeaders, struct {

@@ -156,7 +156,7 @@ func (s *Stream) errorAt(at int, err error) *Error {
 
 // placed returns an error of the text with its file and line.
 func (s *Stream) placed(err error) error {
-	e, ok := errors.AsType[*yaml.Error](err)
+	e, ok := errors.AsType[*yaml.SyntaxError](err)
 	if !ok {
 		return err
 	}

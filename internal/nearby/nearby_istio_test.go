@@ -283,7 +283,7 @@ func TestATagOfSailMeansARevision(t *testing.T) {
 func TestAFarTagOfSailDecidesNothingNear(t *testing.T) {
 	tag := "apiVersion: sailoperator.io/v1\nkind: IstioRevisionTag\nmetadata: {name: default}\nspec: {targetRef: {kind: IstioRevision, name: canary}}\n"
 	pods := &surroundings.Pods{Namespace: "shop", Kind: "Deployment", Name: "web", Labels: field.KeyValues{}, Spec: &pod.Spec{}}
-	ask := func(files ...string) surroundings.Istio {
+	ask := func(files ...string) surroundings.Installed {
 		s := of(t, "shop", files...)
 		return s.Istio(pods, "", field.KeyValues{{Key: "istio-injection", Value: "enabled"}}, true)
 	}

@@ -287,18 +287,18 @@ func rowOf(kind string) (*surroundings.Kind, []string) {
 	return surroundings.Services.Kind, []string{"Service", "ServiceEntry"}
 }
 
-func objectOf(v any) surroundings.Object {
+func objectOf(v any) surroundings.Neighbour {
 	switch v := v.(type) {
 	case *surroundings.Namespace:
-		return v.Object
+		return v.Neighbour
 	case *surroundings.PeerAuthentication:
-		return v.Object
+		return v.Neighbour
 	case *surroundings.AuthorizationPolicy:
-		return v.Object
+		return v.Neighbour
 	case *surroundings.SidecarSet:
-		return v.Object
+		return v.Neighbour
 	case *surroundings.Service:
-		return v.Object
+		return v.Neighbour
 	}
 	panic(fmt.Sprintf("%T", v))
 }

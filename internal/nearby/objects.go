@@ -38,7 +38,7 @@ func (l *objects) read() {
 		if m == nil || !l.kind.Counts(m.Name) {
 			continue
 		}
-		v, ok := l.kind.Read(surroundings.Object{
+		v, ok := l.kind.Read(surroundings.Neighbour{
 			Kind: o.Kind(), Name: m.Name, Namespace: m.Namespace, Labels: m.Labels, Annotations: m.Annotations,
 			At: &origin{Object: o},
 		}, o.Decode)

@@ -43,8 +43,8 @@ func TestWhatCountsIsReadWithAllItsFields(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				object := reflect.ValueOf(f.Value).Elem().FieldByName("Object").Interface()
-				fmt.Fprintf(&b, "%+v\n\t%s\n", object, spec)
+				about := reflect.ValueOf(f.Value).Elem().FieldByName("Neighbour").Interface()
+				fmt.Fprintf(&b, "%+v\n\t%s\n", about, spec)
 			}
 		}
 	}

@@ -18,10 +18,10 @@ import (
 // A subject is an object that a run works on, with what the run has read of it.
 type subject struct {
 	*manifest.Object
-	index int             // in its stream
-	class workload.Class  // once classified
-	meta  *field.Metadata // once chosen
-	ref   *report.Object  // see refer
+	index int               // in its stream
+	class workload.Class    // once classified
+	meta  *field.Metadata   // once chosen
+	ref   *report.ObjectRef // see refer
 }
 
 // subjects yields all objects.
@@ -50,11 +50,11 @@ func (s *subject) inFile() bool { return !s.inList() && !s.Stream().FromCluster 
 
 // refer names an object, in the same value each time. The file of an item of a ResourceList is the
 // one that kpt or kustomize have noted on it; that of any other object is the stream.
-func (s *subject) refer() *report.Object {
+func (s *subject) refer() *report.ObjectRef {
 	if s.ref != nil {
 		return s.ref
 	}
-	s.ref = &report.Object{
+	s.ref = &report.ObjectRef{
 		Source:     s.Stream().Name(),
 		APIVersion: s.APIVersion(),
 		Kind:       s.Kind(),

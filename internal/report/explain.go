@@ -163,7 +163,7 @@ func (x *explanation) workload(w *workload) {
 type cell struct{ text, color string }
 
 // title names a workload and where it is, which stands below if it does not fit.
-func (x *explanation) title(o *Object) {
+func (x *explanation) title(o *ObjectRef) {
 	name, at := o.String(), place(o.File, o.Line)
 	between := "  "
 	if x.Width > 0 && utf8.RuneCountInString(name+between+at) > x.Width {

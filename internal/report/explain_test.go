@@ -28,7 +28,7 @@ func mixed(n int) *Report {
 	for i := range n {
 		v := verdicts[i%len(verdicts)]
 		v.Container, v.ProbeType, v.Before, v.After = "app", prober.Readiness, fmt.Sprintf("httpGet :%d/", i), ":15099/app-health/app/readyz"
-		t := PlannedTemplate{Object: &Object{Kind: "Deployment", Namespace: fmt.Sprint("ns", i%3), Name: fmt.Sprint("web", i)}}
+		t := PlannedTemplate{Object: &ObjectRef{Kind: "Deployment", Namespace: fmt.Sprint("ns", i%3), Name: fmt.Sprint("web", i)}}
 		t.Probes, t.Answer.By, t.Known = []transformer.Verdict{v}, "probe-proxy", "known: injected: a label"
 		r.Add("", t, true)
 	}
@@ -195,7 +195,7 @@ func TestFourProbesAreTwelveLines(t *testing.T) {
 	r := &Report{Changed: 2}
 	unless := "Istio injects its sidecar but rewrites no probes (unknown: set `istio.injectedNamespaces: [\"*\"]`, or `metadata.namespace` and its Namespace; set `istio.injectorRewrites`)"
 	for name, probes := range map[string][]prober.ProbeType{"ledger": {prober.Readiness}, "web": {prober.Readiness, prober.Liveness, prober.PreStop}} {
-		w := PlannedTemplate{Object: &Object{Kind: "Deployment", Namespace: "shop", Name: name, File: "examples/app/deploy/" + name + ".yaml", Line: 1}}
+		w := PlannedTemplate{Object: &ObjectRef{Kind: "Deployment", Namespace: "shop", Name: name, File: "examples/app/deploy/" + name + ".yaml", Line: 1}}
 		w.Answer.By, w.Known = "probe-proxy", "unknown: whether Istio injects its sidecar"
 		for _, p := range probes {
 			w.Probes = append(w.Probes, transformer.Verdict{

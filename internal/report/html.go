@@ -88,7 +88,7 @@ var pageFuncs = template.FuncMap{
 	"text": escaped,
 	"rich": rich,
 	"link": link,
-	"anchor": func(o *Object) template.HTML {
+	"anchor": func(o *ObjectRef) template.HTML {
 		return escaped(o.Kind + "/" + o.Namespace + "/" + o.Name)
 	},
 	"classes": classNames,

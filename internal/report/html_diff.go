@@ -62,7 +62,7 @@ func (d *pageDiffs) of(t *PlannedTemplate) template.HTML {
 }
 
 // write writes lines of a diff that have the same sign.
-func (d *pageDiffs) write(b *strings.Builder, run []string, of *Object) {
+func (d *pageDiffs) write(b *strings.Builder, run []string, of *ObjectRef) {
 	if len(run) == 0 {
 		return
 	}

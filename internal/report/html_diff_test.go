@@ -11,7 +11,7 @@ import (
 func diffsOf(texts ...[2]string) (all []string) {
 	d := &pageDiffs{}
 	for i, text := range texts {
-		t := &PlannedTemplate{Object: &Object{Kind: "Pod", Name: fmt.Sprint("web", i)}}
+		t := &PlannedTemplate{Object: &ObjectRef{Kind: "Pod", Name: fmt.Sprint("web", i)}}
 		t.Text = func() (before, after []byte, err error) { return []byte(text[0]), []byte(text[1]), nil }
 		all = append(all, string(d.of(t)))
 	}

@@ -106,7 +106,7 @@ func asOne(parts []Message, says string) Message {
 
 // probesOf words how many probes, hooks and objects some messages are about.
 func probesOf(parts []Message) string {
-	objects := make(map[Object]bool)
+	objects := make(map[ObjectRef]bool)
 	hooks := 0
 	for i := range parts {
 		objects[parts[i].about()] = true

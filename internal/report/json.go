@@ -36,7 +36,7 @@ type jsonAnswer struct {
 }
 
 type jsonTemplate struct {
-	*Object
+	*ObjectRef
 	Path   string      `json:"path,omitempty"`
 	Known  string      `json:"known,omitempty"`  // of the mesh, and from where
 	Answer *jsonAnswer `json:"answer,omitempty"` // nil if no probe is rewritten
@@ -44,14 +44,14 @@ type jsonTemplate struct {
 }
 
 type jsonMessage struct {
-	Severity string  `json:"severity"`
-	Reason   string  `json:"reason,omitempty"`
-	Message  string  `json:"message"`
-	Why      string  `json:"why,omitempty"`
-	Fix      string  `json:"fix,omitempty"`
-	Object   *Object `json:"object,omitempty"` // nil if it is about the whole run
-	Line     int     `json:"line,omitempty"`
-	Field    string  `json:"field,omitempty"`
+	Severity string     `json:"severity"`
+	Reason   string     `json:"reason,omitempty"`
+	Message  string     `json:"message"`
+	Why      string     `json:"why,omitempty"`
+	Fix      string     `json:"fix,omitempty"`
+	Object   *ObjectRef `json:"object,omitempty"` // nil if it is about the whole run
+	Line     int        `json:"line,omitempty"`
+	Field    string     `json:"field,omitempty"`
 }
 
 // JSON writes the report for machines: the templates with their probes, the
@@ -89,10 +89,10 @@ func (r *Report) JSON(w io.Writer, summary string) error {
 // asJSON returns what JSON has of a template.
 func asJSON(t PlannedTemplate) jsonTemplate {
 	row := jsonTemplate{
-		Object: t.Object,
-		Path:   t.Path.String(),
-		Known:  t.Known,
-		Probes: []jsonProbe{},
+		ObjectRef: t.Object,
+		Path:      t.Path.String(),
+		Known:     t.Known,
+		Probes:    []jsonProbe{},
 	}
 	if a := t.Answer; a.By != "" {
 		row.Answer = &jsonAnswer{

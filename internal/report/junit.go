@@ -45,8 +45,8 @@ type (
 // warnings, make a case fail. Other warnings are the output of a case. A probe that a folded message is about is skipped: it neither passes nor fails.
 func (r *Report) JUnit(w io.Writer) error {
 	suite := junitSuite{Name: "rewrite-probes"}
-	cases := make(map[Object][]*junitCase)
-	add := func(about Object, probe field.Path) *junitCase {
+	cases := make(map[ObjectRef][]*junitCase)
+	add := func(about ObjectRef, probe field.Path) *junitCase {
 		c := &junitCase{Class: about.File, Name: cmp.Or(about.String(), "manifests"), probe: probe}
 		if probe != nil {
 			c.Name += ": " + probe.String()

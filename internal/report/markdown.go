@@ -68,7 +68,7 @@ func markdownSection(b *strings.Builder, s *section) {
 	}
 }
 
-func markdownRow(b *strings.Builder, o *Object, r row) {
+func markdownRow(b *strings.Builder, o *ObjectRef, r row) {
 	does := r.Class.Sign() + " " + r.Today + r.Ref + prose(r.Why)
 	cells := []string{
 		code(o.Kind + " " + o.Name),

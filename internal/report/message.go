@@ -13,9 +13,9 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// An Object names the object of a message and where it was read. Of what no object
+// An ObjectRef names the object of a message and where it was read. Of what no object
 // could be read from, it has only the place.
-type Object struct {
+type ObjectRef struct {
 	Source     string `json:"-"` // the stream in which it was read
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -27,11 +27,11 @@ type Object struct {
 }
 
 // String returns the object's kind and name, such as Deployment default/web.
-func (o Object) String() string {
+func (o ObjectRef) String() string {
 	return field.Printable(string(o.appendTo(nil)))
 }
 
-func (o *Object) appendTo(b []byte) []byte {
+func (o *ObjectRef) appendTo(b []byte) []byte {
 	return field.AppendName(b, o.Kind, o.Namespace, o.Name)
 }
 
@@ -44,7 +44,7 @@ func NewMessage(key reason.Key, text reason.Text) Message {
 type Message struct {
 	Severity          transformer.Severity
 	Text              reason.Text // if it says nothing, it is "Proposed, was Current"
-	Object            *Object     // shared by all messages about it; nil if it is about the whole run
+	Object            *ObjectRef  // shared by all messages about it; nil if it is about the whole run
 	Field             field.Path  // empty if no field is at fault
 	Container         string      // that the field is in; "" if it is in none
 	Doubt             *Doubt      // what decides whether it holds; nil if it does
@@ -95,9 +95,9 @@ func (m *Message) prefix() string {
 }
 
 // about returns the object; the zero Object if the message is about the whole run.
-func (m *Message) about() Object {
+func (m *Message) about() ObjectRef {
 	if m.Object == nil {
-		return Object{}
+		return ObjectRef{}
 	}
 	return *m.Object
 }
@@ -169,7 +169,7 @@ func (m *Message) Fix() string {
 // same object share parts of theirs, and so do those with the same reason: otherwise a list of
 // 50,000 Deployments takes 10 MB more.
 type results struct {
-	object    *Object
+	object    *ObjectRef
 	ref, file field.Value
 	reasons   map[reason.Key]field.Value // the tags
 }
@@ -201,7 +201,7 @@ func with(m field.Map, key string, value field.Value) field.Map {
 	return append(m, field.Entry{Key: key, Value: value})
 }
 
-func (r *results) refer(o *Object) {
+func (r *results) refer(o *ObjectRef) {
 	r.object = o
 	r.ref = nil
 	r.file = nil

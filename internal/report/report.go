@@ -26,7 +26,7 @@ type Report struct {
 	Unwritten    int    // files, or stdout, that could not be written
 	Config       string // which functionConfig the run has; "" if none
 
-	first    *Object // the first with a pod template; nil if none has one
+	first    *ObjectRef // the first with a pod template; nil if none has one
 	counts   map[counted]int
 	withheld map[string]bool // the sources whose changes are not written
 }
@@ -100,7 +100,7 @@ func (r *Report) Withhold(source string) {
 
 // A PlannedTemplate is one pod template with the plan for it.
 type PlannedTemplate struct {
-	Object *Object
+	Object *ObjectRef
 	Path   field.Path
 	transformer.Plan
 	Lines           []int // of the probes in the file; nil if unknown

@@ -22,8 +22,8 @@ import (
 )
 
 func sample() *Report {
-	web := &Object{APIVersion: "v1", Kind: "Pod", Name: "web", File: filepath.Join("a b", "web#1.yaml"), Line: 1}
-	stdin := &Object{APIVersion: "v1", Kind: "Pod", Name: "db", File: "<stdin>"}
+	web := &ObjectRef{APIVersion: "v1", Kind: "Pod", Name: "web", File: filepath.Join("a b", "web#1.yaml"), Line: 1}
+	stdin := &ObjectRef{APIVersion: "v1", Kind: "Pod", Name: "db", File: "<stdin>"}
 	return &Report{
 		Templates: []PlannedTemplate{{Object: web}, {Object: stdin}},
 		first:     web,
@@ -31,7 +31,7 @@ func sample() *Report {
 			{Severity: transformer.Error, Reason: reason.WouldFail, Text: reason.Text{What: "fails & <how>"}, Object: web, Line: 7},
 			{Severity: transformer.Warning, Reason: reason.PortUnresolved, Text: reason.Text{What: "names \"htpp\""}, Object: stdin},
 			{Severity: transformer.Info, Reason: reason.HostNetwork, Text: reason.Text{What: "left alone"}, Object: stdin, Line: 1},
-			{Severity: transformer.Warning, Reason: reason.HelmTemplate, Text: reason.Text{What: "passed over"}, Object: &Object{File: "/charts/x.yaml"}},
+			{Severity: transformer.Warning, Reason: reason.HelmTemplate, Text: reason.Text{What: "passed over"}, Object: &ObjectRef{File: "/charts/x.yaml"}},
 			{Severity: transformer.Info, Reason: reason.NoManifest, Text: reason.Text{What: "about the whole run"}},
 		},
 	}
@@ -52,7 +52,7 @@ func TestSARIFHasAPlaceForAMessageAboutTheRun(t *testing.T) {
 	for file, want := range map[string]string{"web.yaml": `"uri": "web.yaml"`, "": `"results": [`} {
 		r := &Report{Messages: []Message{{Severity: transformer.Warning, Reason: reason.NoManifest, Text: reason.Text{What: "about the whole run"}}}}
 		if file != "" {
-			r.Add("", PlannedTemplate{Object: &Object{Kind: "Pod", File: file}}, false)
+			r.Add("", PlannedTemplate{Object: &ObjectRef{Kind: "Pod", File: file}}, false)
 		}
 		var b bytes.Buffer
 		if err := r.SARIF(&b, "v1.2.3", sampleReasons); err != nil || !strings.Contains(b.String(), want) || file == "" && strings.Contains(b.String(), "uri\": \"w") {
@@ -142,7 +142,7 @@ func TestSARIFHoldsWhatItsReadersRequire(t *testing.T) {
 
 func TestSARIFHasTheFirstLine(t *testing.T) {
 	var b bytes.Buffer
-	m := Message{Severity: transformer.Error, Reason: reason.Unreadable, Object: &Object{File: "a.yaml"}, Line: 1}
+	m := Message{Severity: transformer.Error, Reason: reason.Unreadable, Object: &ObjectRef{File: "a.yaml"}, Line: 1}
 	if err := (&Report{Messages: []Message{m}}).SARIF(&b, "dev", sampleReasons); err != nil || !strings.Contains(b.String(), `"startLine": 1`) {
 		t.Errorf("%v: %s", err, &b)
 	}
@@ -205,7 +205,7 @@ func TestJUnitCountsWarningsWhenStrict(t *testing.T) {
 }
 
 func TestAnObjectIsNamedByItsKindFirst(t *testing.T) {
-	for want, o := range map[string]Object{
+	for want, o := range map[string]ObjectRef{
 		"":             {Name: "web", Namespace: "shop"},
 		"Pod":          {Kind: "Pod", Namespace: "shop"},
 		"Pod web":      {Kind: "Pod", Name: "web"},
@@ -220,14 +220,14 @@ func TestAnObjectIsNamedByItsKindFirst(t *testing.T) {
 func TestThePageOfExplainEscapesWhatTheManifestsSay(t *testing.T) {
 	r := &Report{
 		Templates: []PlannedTemplate{{
-			Object: &Object{Kind: "Pod", Name: "<b>", File: "a&b.yaml", Line: 2},
+			Object: &ObjectRef{Kind: "Pod", Name: "<b>", File: "a&b.yaml", Line: 2},
 			Plan: transformer.Plan{
 				Probes:   []transformer.Verdict{{Container: "<i>", ProbeType: "livez", Before: "httpGet :80/<x>", State: transformer.LeftAlone, Reason: reason.HostNetwork, StrictTLS: world.Fails, Why: "no <certificate> `<y>`"}},
 				Findings: []transformer.Finding{{Severity: transformer.Info, Reason: reason.HostNetwork, Text: reason.Text{What: "<u>"}}},
 			},
 			Text: func() (before, after []byte, err error) { return []byte("<old\n"), []byte("  <new\n"), nil },
 		}},
-		Messages: []Message{{Severity: transformer.Error, Reason: reason.Unreadable, Text: reason.Text{What: "<s>"}, Object: &Object{File: "<t>"}}, {Severity: transformer.Info, Text: reason.Text{What: "<u>"}, InPlan: true}},
+		Messages: []Message{{Severity: transformer.Error, Reason: reason.Unreadable, Text: reason.Text{What: "<s>"}, Object: &ObjectRef{File: "<t>"}}, {Severity: transformer.Info, Text: reason.Text{What: "<u>"}, InPlan: true}},
 	}
 	var b bytes.Buffer
 	if err := r.HTML(&b, "apps", "v1"); err != nil {
@@ -260,7 +260,7 @@ func TestMarkdown_escapes(t *testing.T) {
 	const hostile = "a|b`c`[x](http://evil)<img src=x>@team *b* # h"
 	r := &Report{
 		Templates: []PlannedTemplate{{
-			Object: &Object{Kind: "Pod", Name: hostile, Namespace: hostile},
+			Object: &ObjectRef{Kind: "Pod", Name: hostile, Namespace: hostile},
 			Plan: transformer.Plan{
 				Known:    hostile,
 				Probes:   []transformer.Verdict{{Container: hostile, ProbeType: "livez", Before: hostile, After: hostile, State: transformer.WouldRewrite, StrictTLS: world.Fails, Why: hostile}},
@@ -289,7 +289,7 @@ func TestMarkdown_escapes(t *testing.T) {
 // A repository may have hundreds of templates, and each would be a line.
 func TestManyMessagesAboutWhatIsNotRenderedAreTwoLines(t *testing.T) {
 	message := func(i int) Message {
-		m := Message{Severity: transformer.Warning, Reason: reason.HelmTemplate, Text: reason.Text{What: "passed over"}, Object: &Object{File: fmt.Sprint(i, ".yaml")}}
+		m := Message{Severity: transformer.Warning, Reason: reason.HelmTemplate, Text: reason.Text{What: "passed over"}, Object: &ObjectRef{File: fmt.Sprint(i, ".yaml")}}
 		if i == 1 {
 			m.Reason = reason.PortUnresolved // which is about one thing each time
 		}
@@ -332,7 +332,7 @@ func TestExplain_filesThatAreNoManifests(t *testing.T) {
 	r := &Report{}
 	for i := range 300 {
 		for _, key := range []reason.Key{reason.NoManifest, reason.HelmTemplate} {
-			r.Messages = append(r.Messages, Message{Severity: transformer.Info, Reason: key, Text: reason.Text{What: "is passed over"}, Object: &Object{File: fmt.Sprint(i, ".yaml")}})
+			r.Messages = append(r.Messages, Message{Severity: transformer.Info, Reason: key, Text: reason.Text{What: "is passed over"}, Object: &ObjectRef{File: fmt.Sprint(i, ".yaml")}})
 		}
 	}
 	for verbose, want := range map[bool]int{false: 0, true: 600} {
@@ -357,7 +357,7 @@ func TestWhyAProbeIsLeftAloneIsSaid(t *testing.T) {
 		reason.PortTaken:      "a container declares the port where rewritten probes are answered, or one of its probes asks it [port-taken]", // as in `reasons`
 	} {
 		r := &Report{Templates: []PlannedTemplate{{
-			Object: &Object{Kind: "Pod", Name: "web"},
+			Object: &ObjectRef{Kind: "Pod", Name: "web"},
 			Plan:   transformer.Plan{Probes: []transformer.Verdict{{Container: "web", ProbeType: "livez", Before: "exec", State: transformer.LeftAlone, Reason: key, StrictTLS: world.Unaffected}}},
 		}}}
 		var b bytes.Buffer
@@ -369,7 +369,7 @@ func TestWhyAProbeIsLeftAloneIsSaid(t *testing.T) {
 }
 
 func TestWhatFailsIsKnownBySource(t *testing.T) {
-	a, b := &Object{Source: "a"}, &Object{Source: "b"}
+	a, b := &ObjectRef{Source: "a"}, &ObjectRef{Source: "b"}
 	r := &Report{Messages: []Message{{Severity: transformer.Error, Object: a}, {Severity: transformer.Warning, Object: b}, {Severity: transformer.Info}}}
 	if got, want := r.FailedSources(), map[string]bool{"a": true}; !maps.Equal(got, want) {
 		t.Errorf("failed: %v, want %v", got, want)
@@ -383,27 +383,27 @@ func TestWhatFailsIsKnownBySource(t *testing.T) {
 
 // TestJUnitHasACaseForEachProbe: CI servers count cases, and show one failure of each.
 func TestJUnitHasACaseForEachProbe(t *testing.T) {
-	object := &Object{Kind: "Pod", Name: "web", File: "web.yaml"}
+	object := &ObjectRef{Kind: "Pod", Name: "web", File: "web.yaml"}
 	container := field.NewPath("spec").Item("containers", 0)
-	template := func(o *Object, probes ...string) PlannedTemplate {
+	template := func(o *ObjectRef, probes ...string) PlannedTemplate {
 		tmpl := PlannedTemplate{Object: o}
 		for _, p := range probes {
 			tmpl.Probes = append(tmpl.Probes, transformer.Verdict{Field: container.Key(p)})
 		}
 		return tmpl
 	}
-	message := func(o *Object, key reason.Key, at field.Path) Message {
+	message := func(o *ObjectRef, key reason.Key, at field.Path) Message {
 		m := NewMessage(key, reason.NewText("text of %s", key))
 		m.Object, m.Field, m.Container = o, at, "web"
 		return m
 	}
 	probe := container.Key("livenessProbe")
 	r := Report{
-		Templates: []PlannedTemplate{template(object, "livenessProbe", "readinessProbe"), template(&Object{Kind: "Pod", Name: "bare"})},
+		Templates: []PlannedTemplate{template(object, "livenessProbe", "readinessProbe"), template(&ObjectRef{Kind: "Pod", Name: "bare"})},
 		Messages: []Message{
 			message(object, reason.WouldFail, probe), message(object, reason.PortTaken, container.Item("ports", 0).Key("containerPort")),
 			message(object, reason.TwoMeshes, field.NewPath("metadata")), message(object, reason.EnvUnreadable, probe.Key("httpGet")), message(object, reason.OptOut, field.NewPath("spec")),
-			message(nil, reason.WouldFail, nil), message(nil, reason.UnreleasedImage, nil), message(&Object{File: "a.yaml"}, reason.NoManifest, nil),
+			message(nil, reason.WouldFail, nil), message(nil, reason.UnreleasedImage, nil), message(&ObjectRef{File: "a.yaml"}, reason.NoManifest, nil),
 		},
 	}
 	var b bytes.Buffer
@@ -464,7 +464,7 @@ func TestPrintParts_fix(t *testing.T) {
 // One entry of the functionConfig names what differs in the indexes of lists only.
 func TestUnknownKindsAreAlikeWhereOneFieldCuresThem(t *testing.T) {
 	message := func(kind string, at field.Path) *Message {
-		return &Message{Reason: reason.UnknownKind, Object: &Object{APIVersion: "a.io/v1", Kind: kind}, Field: at}
+		return &Message{Reason: reason.UnknownKind, Object: &ObjectRef{APIVersion: "a.io/v1", Kind: kind}, Field: at}
 	}
 	spec := field.NewPath("spec")
 	for _, c := range []struct {
@@ -485,7 +485,7 @@ func TestUnknownKindsAreAlikeWhereOneFieldCuresThem(t *testing.T) {
 // Of an object with several templates, one without probes has a case too. A failure of a probe is that
 // probe's, whatever the order; one of anything else is the object's.
 func TestAFailureOfAProbeIsInTheCaseOfThatProbe(t *testing.T) {
-	web := &Object{Source: "a.yaml", File: "a.yaml", Kind: "LeaderWorkerSet", Name: "web"}
+	web := &ObjectRef{Source: "a.yaml", File: "a.yaml", Kind: "LeaderWorkerSet", Name: "web"}
 	probe := field.NewPath("spec").Item("workers", 1).Key("readinessProbe")
 	none := PlannedTemplate{Object: web, Path: field.NewPath("spec")}
 	with := none
@@ -528,7 +528,7 @@ func TestThePageIsBounded(t *testing.T) {
 	r := &Report{}
 	add := func(n int, namespace string, probes ...transformer.Verdict) {
 		for range n {
-			o := Object{Kind: "Pod", Namespace: namespace, Name: "a"}
+			o := ObjectRef{Kind: "Pod", Namespace: namespace, Name: "a"}
 			r.Templates = append(r.Templates, PlannedTemplate{Object: &o, Plan: transformer.Plan{Probes: probes}})
 		}
 	}
@@ -541,7 +541,7 @@ func TestThePageIsBounded(t *testing.T) {
 	add(1, "failing", fails)
 	add(mostOnPage+7, "bare")
 	for range mostOnPage + 2 {
-		r.Messages = append(r.Messages, Message{Severity: transformer.Info, Reason: reason.NoManifest, Object: &Object{File: "a"}})
+		r.Messages = append(r.Messages, Message{Severity: transformer.Info, Reason: reason.NoManifest, Object: &ObjectRef{File: "a"}})
 	}
 	var b bytes.Buffer
 	if err := r.HTML(&b, "apps", "v1"); err != nil {

@@ -21,7 +21,7 @@ func TestExplain_failingProbeLeftAlone(t *testing.T) {
 	} {
 		var r report.Report
 		r.Add("web.yaml", report.PlannedTemplate{
-			Object: &report.Object{Kind: "Deployment", Namespace: "shop", Name: "web"},
+			Object: &report.ObjectRef{Kind: "Deployment", Namespace: "shop", Name: "web"},
 			Plan: transformer.Plan{Probes: []transformer.Verdict{{
 				Container: "app", ProbeType: prober.Readiness, Before: "httpGet :80/", State: transformer.LeftAlone, Reason: reason.OptOut, StrictTLS: outcome,
 			}}},
@@ -46,7 +46,7 @@ func TestExplainDoesNotSayNothingToDoBelowAWarning(t *testing.T) {
 }
 
 func TestExplain_fileAndLine(t *testing.T) {
-	for want, o := range map[string]report.Object{
+	for want, o := range map[string]report.ObjectRef{
 		"web.yaml:3": {File: "web.yaml", Line: 3}, "web.yaml": {File: "web.yaml"}, "": {Line: 3},
 	} {
 		o.Kind, o.Name = "Deployment", "web"

@@ -24,12 +24,12 @@ func several() *Report {
 	const depends = "Istio injects its sidecar into the pods of this namespace"
 	containers := field.NewPath("spec", "template", "spec")
 	at := func(i int, keys ...string) field.Path { return containers.Item("containers", i).Key(keys...) }
-	object := func(namespace, name string, line int) *Object {
+	object := func(namespace, name string, line int) *ObjectRef {
 		file := ""
 		if line > 0 {
 			file = name + ".yaml"
 		}
-		return &Object{Source: name, APIVersion: "apps/v1", Kind: "Deployment", Namespace: namespace, Name: name, File: file, Line: line}
+		return &ObjectRef{Source: name, APIVersion: "apps/v1", Kind: "Deployment", Namespace: namespace, Name: name, File: file, Line: line}
 	}
 	probe := func(container string, i int, before string, why, unless string) transformer.Verdict {
 		return transformer.Verdict{
@@ -68,7 +68,7 @@ func several() *Report {
 	}}, true)
 	r.Add("bare", PlannedTemplate{Object: bare}, true)
 	r.Add("bare", PlannedTemplate{Object: bare, Plan: transformer.Plan{Findings: []transformer.Finding{{Severity: transformer.Info, Reason: reason.OptOut, Text: reason.Text{What: "has opted out"}}}}}, true)
-	alike := func(key reason.Key, o *Object, unless string, n int) {
+	alike := func(key reason.Key, o *ObjectRef, unless string, n int) {
 		for range n {
 			m := NewMessage(key, reason.NewText("message %d", len(r.Messages)))
 			m.Object, m.Doubt = o, &Doubt{If: unless}
@@ -78,7 +78,7 @@ func several() *Report {
 	alike(reason.MayFail, web, "it is injected", 3)
 	alike(reason.MayFail, db, "it is not", 2)
 	alike(reason.PortUnresolved, db, "it is injected", 3)
-	alike(reason.HelmTemplate, &Object{Source: "chart", File: "chart.yaml"}, "", 4)
+	alike(reason.HelmTemplate, &ObjectRef{Source: "chart", File: "chart.yaml"}, "", 4)
 	alike(reason.OptOut, web, "", 2)
 	in := Message{Severity: transformer.Error, Reason: reason.PortTaken, Text: reason.Text{What: "is shown with its template", Why: "because\x1b"}, Object: web, Field: at(0), InPlan: true}
 	late := NewMessage(reason.TwoMeshes, reason.Text{What: "is an error that comes late", Why: "because\x1b"})
@@ -157,19 +157,19 @@ func TestSubjectsAreSaidInWords(t *testing.T) {
 
 // A result says where its object is, of what was there before it nothing.
 func TestAResultHasNothingOfTheOneBefore(t *testing.T) {
-	web := &Object{APIVersion: "v1", Kind: "Pod", Namespace: "shop", Name: "web", File: "web.yaml", Index: 2}
-	db := &Object{APIVersion: "v1", Kind: "Pod", Name: "db"}
-	chart := &Object{File: "chart.yaml"}
-	want := map[*Object]string{
+	web := &ObjectRef{APIVersion: "v1", Kind: "Pod", Namespace: "shop", Name: "web", File: "web.yaml", Index: 2}
+	db := &ObjectRef{APIVersion: "v1", Kind: "Pod", Name: "db"}
+	chart := &ObjectRef{File: "chart.yaml"}
+	want := map[*ObjectRef]string{
 		web:   `"resourceRef":{"apiVersion":"v1","kind":"Pod","namespace":"shop","name":"web"},"field":{"path":"a","currentValue":1},"file":{"path":"web.yaml","index":2},`,
 		db:    `"resourceRef":{"apiVersion":"v1","kind":"Pod","name":"db"},"field":{"path":"a","currentValue":1},`,
 		chart: `"file":{"path":"chart.yaml","index":0},`,
 		nil:   ``,
 	}
-	for _, first := range []*Object{web, db, chart, nil} {
-		for _, second := range []*Object{web, db, chart, nil} {
+	for _, first := range []*ObjectRef{web, db, chart, nil} {
+		for _, second := range []*ObjectRef{web, db, chart, nil} {
 			r := &Report{}
-			for i, o := range []*Object{first, second, first} {
+			for i, o := range []*ObjectRef{first, second, first} {
 				key := []reason.Key{reason.PortTaken, reason.None, reason.OptOut}[i]
 				r.Messages = append(r.Messages, Message{Severity: transformer.Error, Reason: key, Object: o, Field: field.NewPath("a"), Current: 1, Text: reason.Text{What: "x", Fix: "y"}})
 			}

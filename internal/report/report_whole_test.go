@@ -23,9 +23,9 @@ import (
 
 // everything is a report that has a value in each field, and an object that has as few as can be.
 func everything() *Report {
-	web := &Object{Source: "deploy", APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web", File: filepath.Join("deploy", "web <1>.yaml"), Index: 2, Line: 10}
-	vms := &Object{Source: "vms.yaml", APIVersion: "networking.istio.io/v1", Kind: "WorkloadGroup", Name: "vms", File: "vms.yaml", Line: 1}
-	bare := &Object{Source: "<stdin>", APIVersion: "v1", Kind: "Pod", Name: "bare"}
+	web := &ObjectRef{Source: "deploy", APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web", File: filepath.Join("deploy", "web <1>.yaml"), Index: 2, Line: 10}
+	vms := &ObjectRef{Source: "vms.yaml", APIVersion: "networking.istio.io/v1", Kind: "WorkloadGroup", Name: "vms", File: "vms.yaml", Line: 1}
+	bare := &ObjectRef{Source: "<stdin>", APIVersion: "v1", Kind: "Pod", Name: "bare"}
 	at := field.NewPath("spec").Item("containers", 0)
 	r := &Report{Config: "near/by.yaml\x1b", Strict: true}
 	r.Add("deploy", PlannedTemplate{
@@ -59,11 +59,11 @@ func everything() *Report {
 		{Severity: transformer.Info, Reason: reason.Rewritten, Object: web, Line: 12, Field: at.Key("livenessProbe"), Current: "httpGet :80/<a>", Proposed: ":15099/app-health/web/livez"},
 		{Severity: transformer.Error, Reason: reason.PortTaken, Text: reason.Text{What: "`x`: declares\nthe port"}, Object: web, Line: 17, Field: at.Item("ports", 3), Current: field.Map{{Key: "containerPort", Value: 15099}}},
 		{Severity: transformer.Warning, Reason: reason.MayFail, Text: reason.Text{What: "fails, if something holds"}, Object: vms, Field: field.NewPath("spec", "probe"), Doubt: &Doubt{If: "something holds"}, Proposed: "Host"},
-		{Severity: transformer.Warning, Reason: reason.HelmTemplate, Text: reason.Text{What: "was not rendered"}, Object: &Object{Source: "chart", File: "chart/<web>.yaml", Index: 1}, Line: 3, Field: field.NewPath("a")},
+		{Severity: transformer.Warning, Reason: reason.HelmTemplate, Text: reason.Text{What: "was not rendered"}, Object: &ObjectRef{Source: "chart", File: "chart/<web>.yaml", Index: 1}, Line: 3, Field: field.NewPath("a")},
 		{Severity: transformer.Info, Reason: reason.UnreleasedImage, Text: reason.Text{What: "this build <dev>"}},
 		{Severity: transformer.Error, Text: reason.Text{What: "no reason"}},
-		{Severity: transformer.Info, Reason: reason.NoManifest, Text: reason.Text{What: "contains nothing"}, Object: &Object{Source: "none", File: "none.yaml"}, Line: 1},
-		{Severity: transformer.Warning, Reason: reason.KindMisspelt, Text: reason.Text{What: "is no kind"}, Object: &Object{Source: "typo", APIVersion: "v1", Kind: "Podd", Name: "typo"}, Field: field.NewPath("kind")},
+		{Severity: transformer.Info, Reason: reason.NoManifest, Text: reason.Text{What: "contains nothing"}, Object: &ObjectRef{Source: "none", File: "none.yaml"}, Line: 1},
+		{Severity: transformer.Warning, Reason: reason.KindMisspelt, Text: reason.Text{What: "is no kind"}, Object: &ObjectRef{Source: "typo", APIVersion: "v1", Kind: "Podd", Name: "typo"}, Field: field.NewPath("kind")},
 	}
 	return r
 }
@@ -212,7 +212,7 @@ func TestTheSummaryCountsWhatIsThere(t *testing.T) {
 
 func TestNextIsWhatFailsThenTheChangeThenWhatWasLeft(t *testing.T) {
 	left := func(state transformer.State, tls world.Outcome, unless string) PlannedTemplate {
-		return PlannedTemplate{Object: &Object{Kind: "Pod", Name: "web"}, Plan: transformer.Plan{Probes: []transformer.Verdict{
+		return PlannedTemplate{Object: &ObjectRef{Kind: "Pod", Name: "web"}, Plan: transformer.Plan{Probes: []transformer.Verdict{
 			{ProbeType: prober.Liveness, State: transformer.LeftAlone, StrictTLS: world.Unaffected},
 			{ProbeType: prober.Readiness, State: state, Reason: reason.OptOut, StrictTLS: tls, If: unless},
 		}}}

@@ -17,7 +17,7 @@ var judgements = map[reason.Key]bool{
 // under strict mTLS; nil if there is none.
 func Stricter(strict, permissive *Report) *Message {
 	type probe struct {
-		object Object
+		object ObjectRef
 		field  string
 	}
 	fails := make(map[probe]bool)

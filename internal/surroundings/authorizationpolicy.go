@@ -13,7 +13,7 @@ import (
 // MatchLabels it is about all of its namespace, or of the mesh if that is the root
 // namespace.
 type AuthorizationPolicy struct {
-	Object
+	Neighbour
 	Selector   WorkloadSelector `json:"selector"`
 	TargetRef  field.Map        `json:"targetRef"`
 	TargetRefs field.List       `json:"targetRefs"`
@@ -38,7 +38,7 @@ type WorkloadSelector struct {
 // namespace, selects them, and the control plane of their revision reads it. An object that is there twice with other
 // content, or has no namespace, may be another one.
 func (w *WorkloadSelector) applies(
-	s *Surroundings, o *Object, rootNamespace string, pods *Pods,
+	s *Surroundings, o *Neighbour, rootNamespace string, pods *Pods,
 ) certain.Certainty {
 	if o.Namespace != rootNamespace && o.Namespace != pods.Namespace {
 		return certain.Never
@@ -68,7 +68,7 @@ func (s *Surroundings) Refuses(rootNamespace string, pods *Pods, q *authz.Reques
 	policies := AuthorizationPolicies.all(s)
 	for i := range policies {
 		p := &policies[i]
-		applies := p.Selector.applies(s, &p.Object, rootNamespace, pods)
+		applies := p.Selector.applies(s, &p.Neighbour, rootNamespace, pods)
 		if applies == certain.Never {
 			continue
 		}
@@ -134,5 +134,5 @@ func (v *verdict) refusal() Refusal {
 }
 
 func (p *AuthorizationPolicy) words() string {
-	return p.Object.words("AuthorizationPolicy")
+	return p.Neighbour.words("AuthorizationPolicy")
 }

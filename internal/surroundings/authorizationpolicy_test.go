@@ -34,9 +34,9 @@ func TestFarPoliciesOnlyMakeARefusalOpen(t *testing.T) {
 		var all, near, told []AuthorizationPolicy
 		for i := range 1 + rnd.IntN(4) {
 			p := AuthorizationPolicy{
-				Object: named([]string{"shop", "shop", "istio-system", ""}[rnd.IntN(4)], fmt.Sprint("p", i)),
-				Action: actions[rnd.IntN(len(actions))],
-				Rules:  rules[rnd.IntN(len(rules))],
+				Neighbour: named([]string{"shop", "shop", "istio-system", ""}[rnd.IntN(4)], fmt.Sprint("p", i)),
+				Action:    actions[rnd.IntN(len(actions))],
+				Rules:     rules[rnd.IntN(len(rules))],
 			}
 			p.Far = rnd.IntN(2) == 0
 			all = append(all, p)
@@ -94,7 +94,7 @@ func TestARefusalIsThatOfEveryCluster(t *testing.T) {
 		pods := &Pods{Namespace: []string{"shop", "shop", ""}[rnd.IntN(3)], Kind: "Deployment", Labels: web}
 		var policies []AuthorizationPolicy
 		for i := range rnd.IntN(5) {
-			p := AuthorizationPolicy{Object: named([]string{pods.Namespace, pods.Namespace, "istio-system", "other"}[rnd.IntN(4)], fmt.Sprint("p", i))}
+			p := AuthorizationPolicy{Neighbour: named([]string{pods.Namespace, pods.Namespace, "istio-system", "other"}[rnd.IntN(4)], fmt.Sprint("p", i))}
 			p.Selector.MatchLabels, p.Action, p.Rules, p.Disputed = labels[rnd.IntN(4)], actions[rnd.IntN(len(actions))], rules[rnd.IntN(4)], rnd.IntN(5) == 0
 			policies = append(policies, p)
 		}

@@ -89,7 +89,7 @@ func addServices(s *Surroundings, all []Chain, pods *Pods, port int) []Chain {
 		}
 		selects := v.selects(pods)
 		if v.isEntry() {
-			selects = min(selects, readBy(s, pods, &v.Object))
+			selects = min(selects, readBy(s, pods, &v.Neighbour))
 		}
 		if _, leads := v.chain(pods, port); leads && selects > certain.Never {
 			leading = append(leading, about(v, selects))

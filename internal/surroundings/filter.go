@@ -10,7 +10,7 @@ import (
 // A filter is an EnvoyFilter, a WasmPlugin or a TrafficExtension: it changes what Envoy does with a call. Its
 // content is code, and nobody evaluates it here.
 type filter struct {
-	Object
+	Neighbour
 	Workloads     PodLabels        `json:"workloadSelector"` // of an EnvoyFilter
 	Selector      WorkloadSelector `json:"selector"`         // of the others
 	TargetRefs    field.List       `json:"targetRefs"`
@@ -42,7 +42,7 @@ func Filter(s *Surroundings, rootNamespace string, pods *Pods) string {
 	all := filters.near(s)
 	for i := range all {
 		f := &all[i]
-		applies := f.Selector.applies(s, &f.Object, rootNamespace, pods)
+		applies := f.Selector.applies(s, &f.Neighbour, rootNamespace, pods)
 		if min(pods.selects(f.Workloads.Labels), applies) > certain.Never {
 			return f.words(f.Kind)
 		}

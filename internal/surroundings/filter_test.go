@@ -10,7 +10,7 @@ import (
 func TestAFilterOfTheSidecarIsNamed(t *testing.T) {
 	web, other := field.KeyValues{{Key: "app", Value: "web"}}, field.KeyValues{{Key: "app", Value: "other"}}
 	patches := func(contexts ...string) filter {
-		f := filter{Object: Object{Kind: "EnvoyFilter", Namespace: "shop", Name: "x"}}
+		f := filter{Neighbour: Neighbour{Kind: "EnvoyFilter", Namespace: "shop", Name: "x"}}
 		f.ConfigPatches = make([]struct {
 			Match struct {
 				Context string `json:"context"`
@@ -22,7 +22,7 @@ func TestAFilterOfTheSidecarIsNamed(t *testing.T) {
 		return f
 	}
 	plugin := func(modes ...string) filter {
-		f := filter{Object: Object{Kind: "WasmPlugin", Namespace: "shop", Name: "x"}}
+		f := filter{Neighbour: Neighbour{Kind: "WasmPlugin", Namespace: "shop", Name: "x"}}
 		f.Match = make([]struct {
 			Mode string `json:"mode"`
 		}, len(modes))

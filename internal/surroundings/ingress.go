@@ -22,7 +22,7 @@ import (
 //
 // Otherwise they ask for /.
 type Ingress struct {
-	Object
+	Neighbour
 	IngressClassName string         `json:"ingressClassName"`
 	DefaultBackend   IngressBackend `json:"defaultBackend"`
 	Rules            []IngressRule  `json:"rules"`

@@ -10,7 +10,7 @@ import (
 func TestALoadBalancerTakesItsPathFromAProbe(t *testing.T) {
 	const class = "kubernetes.io/ingress.class"
 	labels := field.KeyValues{{Key: "app", Value: "web"}}
-	web := Service{Object: named("", "web"), Selector: labels, Ports: []ServicePort{{Name: "http", Port: 80, TargetPort: field.IntOrString{Int: 8080}}}}
+	web := Service{Neighbour: named("", "web"), Selector: labels, Ports: []ServicePort{{Name: "http", Port: 80, TargetPort: field.IntOrString{Int: 8080}}}}
 	with := func(key, value string) Service {
 		v := web
 		v.Annotations = field.KeyValues{{Key: key, Value: value}}
@@ -28,7 +28,7 @@ func TestALoadBalancerTakesItsPathFromAProbe(t *testing.T) {
 	}
 	toWeb := backend("web", "", 80)
 	annotated := func(key string) Ingress {
-		return Ingress{Object: Object{Annotations: field.KeyValues{{Key: key, Value: "x"}}}, DefaultBackend: toWeb}
+		return Ingress{Neighbour: Neighbour{Annotations: field.KeyValues{{Key: key, Value: "x"}}}, DefaultBackend: toWeb}
 	}
 	azure := Ingress{IngressClassName: "azure-application-gateway", DefaultBackend: toWeb}
 	for name, c := range map[string]struct {
@@ -40,7 +40,7 @@ func TestALoadBalancerTakesItsPathFromAProbe(t *testing.T) {
 		"GKE's, inside":                     {Ingress{IngressClassName: "gce-internal", DefaultBackend: toWeb}, web, "BackendConfig", ""},
 		"another's":                         {Ingress{IngressClassName: "nginx", DefaultBackend: toWeb}, web, "", ""},
 		"nobody's":                          {Ingress{DefaultBackend: toWeb}, web, "", ""},
-		"another's with an annotation":      {Ingress{Object: Object{Annotations: annotated("networking.gke.io/x").Annotations}, IngressClassName: "nginx", DefaultBackend: toWeb}, web, "", ""},
+		"another's with an annotation":      {Ingress{Neighbour: Neighbour{Annotations: annotated("networking.gke.io/x").Annotations}, IngressClassName: "nginx", DefaultBackend: toWeb}, web, "", ""},
 		"a static address":                  {annotated("kubernetes.io/ingress.global-static-ip-name"), web, "BackendConfig", ""},
 		"a certificate":                     {annotated("networking.gke.io/managed-certificates"), web, "BackendConfig", ""},
 		"another certificate":               {annotated("ingress.gcp.kubernetes.io/pre-shared-cert"), web, "BackendConfig", ""},
@@ -51,7 +51,7 @@ func TestALoadBalancerTakesItsPathFromAProbe(t *testing.T) {
 		"Azure's":                           {azure, web, azureProbePath, azureProbePath},
 		"Azure's by its older class":        {Ingress{IngressClassName: "azure/application-gateway", DefaultBackend: toWeb}, web, azureProbePath, azureProbePath},
 		"Azure's, and a BackendConfig":      {azure, with("cloud.google.com/backend-config", "{}"), azureProbePath, azureProbePath},
-		"Azure's with the path":             {Ingress{Object: Object{Annotations: annotated(azureProbePath).Annotations}, IngressClassName: azure.IngressClassName, DefaultBackend: toWeb}, web, "", ""},
+		"Azure's with the path":             {Ingress{Neighbour: Neighbour{Annotations: annotated(azureProbePath).Annotations}, IngressClassName: azure.IngressClassName, DefaultBackend: toWeb}, web, "", ""},
 		"the port by its name":              {Ingress{IngressClassName: "gce", DefaultBackend: backend("web", "http", 0)}, web, "BackendConfig", ""},
 		"another port":                      {Ingress{IngressClassName: "gce", DefaultBackend: backend("web", "", 8080)}, web, "", ""},
 		"another port by its name":          {Ingress{IngressClassName: "gce", DefaultBackend: backend("web", "admin", 0)}, web, "", ""},
@@ -59,7 +59,7 @@ func TestALoadBalancerTakesItsPathFromAProbe(t *testing.T) {
 		"another Service":                   {Ingress{IngressClassName: "gce", DefaultBackend: backend("api", "", 80)}, web, "", ""},
 		"a ServiceEntry":                    {Ingress{IngressClassName: "gce", DefaultBackend: toWeb}, entry, "", ""},
 		"a Service of other pods":           {Ingress{IngressClassName: "gce", DefaultBackend: toWeb}, other, "", ""},
-		"a Service without a selector":      {Ingress{IngressClassName: "gce", DefaultBackend: toWeb}, Service{Object: named("", "web"), Ports: web.Ports}, "", ""},
+		"a Service without a selector":      {Ingress{IngressClassName: "gce", DefaultBackend: toWeb}, Service{Neighbour: named("", "web"), Ports: web.Ports}, "", ""},
 	} {
 		s := New(given{objects: []any{&c.service, &Ingress{IngressClassName: "nginx", DefaultBackend: toWeb}, &c.ingress}})
 		for _, readiness := range []bool{true, false} {

@@ -28,7 +28,7 @@ const defaultTag = "default"
 
 // A plane is what one object states of a control plane of Istio.
 type plane struct {
-	*Object
+	*Neighbour
 	kind     string // for words
 	revision string // "" is the default one
 	version  string // of Istio; "" is not stated
@@ -50,7 +50,7 @@ func (p *plane) at() string { return p.words(p.kind) }
 // An istioConfig is a ConfigMap of a control plane: that of the injector (istio-sidecar-injector-REV: `values`
 // is JSON and `config` YAML), or that of the mesh (istio-REV: `mesh` is YAML).
 type istioConfig struct {
-	Object
+	Neighbour
 	Values string `json:"values"`
 	Config string `json:"config"`
 	Mesh   string `json:"mesh"`
@@ -60,7 +60,7 @@ type istioConfig struct {
 const injectorConfig = "istio-sidecar-injector"
 
 func (c *istioConfig) complete() bool {
-	c.plane = plane{Object: &c.Object, kind: "ConfigMap"}
+	c.plane = plane{Neighbour: &c.Neighbour, kind: "ConfigMap"}
 	p := &c.plane
 	name, isInjector := strings.CutPrefix(c.Name, injectorConfig)
 	if !isInjector {
@@ -142,7 +142,7 @@ func nativeOf(v field.Value) (native certain.Certainty, auto bool) {
 
 // An istiod is a Deployment istiod-REV. Of its containers `discovery` has the settings.
 type istiod struct {
-	Object
+	Neighbour
 	Template struct {
 		Spec struct {
 			Containers []struct {
@@ -163,7 +163,7 @@ type envVar struct {
 }
 
 func (d *istiod) complete() bool {
-	d.plane = plane{Object: &d.Object, kind: "Deployment", runs: true}
+	d.plane = plane{Neighbour: &d.Neighbour, kind: "Deployment", runs: true}
 	p := &d.plane
 	inName := strings.TrimPrefix(strings.TrimPrefix(d.Name, "istiod"), "-")
 	p.revision = revisionOf(cmp.Or(d.Labels.Get(istioRev), inName))
@@ -218,7 +218,7 @@ func releaseOf(version string) (major, minor int, known bool) {
 
 // A node says whether native sidecars can run on it.
 type node struct {
-	Object
+	Neighbour
 	NodeInfo struct {
 		KubeletVersion string `json:"kubeletVersion"`
 	} `json:"nodeInfo"`
@@ -236,10 +236,10 @@ func nativeOnNodes(s *Surroundings) certain.Certainty {
 	return certain.Maybe
 }
 
-// An Istio is what the objects of Istio's installations state for a pod: those that are near, and
+// Installed is what the objects of Istio's installations state for a pod: those that are near, and
 // of far ones only whether their injector rewrites. It decides verdicts and no plans: what is
 // written must not depend on an installation that happens to lie in the same stream.
-type Istio struct {
+type Installed struct {
 	Injected Stated // by the webhooks, or as the pod's own controller shows
 	// InjectsHere is set if other pods of the namespace have the sidecar without asking for it.
 	InjectsHere Stated
@@ -258,7 +258,7 @@ type Istio struct {
 
 // Istio returns what the installations state for pods in a Namespace with these labels, if they are known. inject is
 // the value of the pods' switch for injection, a label or else an annotation.
-func (s *Surroundings) Istio(pods *Pods, inject string, namespace field.KeyValues, known bool) (x Istio) {
+func (s *Surroundings) Istio(pods *Pods, inject string, namespace field.KeyValues, known bool) (x Installed) {
 	x.Holds = func(certain.Certainty) Stated { return Stated{} }
 	if s.facts == nil {
 		return x
@@ -283,7 +283,7 @@ func (s *Surroundings) Istio(pods *Pods, inject string, namespace field.KeyValue
 // A Revision is a control plane of Istio, and what its objects state for pods that it injects.
 type Revision struct {
 	Name string // "" is the default one
-	Istio
+	Installed
 	// Root is the root namespace of its mesh, and RootAt who says so; "" is not stated.
 	Root, RootAt string
 }
@@ -311,20 +311,20 @@ func (s *Surroundings) Revisions() (all []Revision, noWebhook bool) {
 // planes returns what the objects state that lie in one way.
 func planes(s *Surroundings, where lie) (all []*plane) {
 	for _, c := range istioConfigs.in(s, where) {
-		c.plane.Object = &c.Object
+		c.plane.Neighbour = &c.Neighbour
 		all = append(all, &c.plane)
 	}
 	for _, d := range istiods.in(s, where) {
-		d.plane.Object = &d.Object
+		d.plane.Neighbour = &d.Neighbour
 		all = append(all, &d.plane)
 	}
 	for _, d := range istioDesireds.in(s, where) {
-		d.plane.Object, d.plane.kind = &d.Object, d.Object.Kind
+		d.plane.Neighbour, d.plane.kind = &d.Neighbour, d.Neighbour.Kind
 		all = append(all, &d.plane)
 	}
 	for _, d := range releases.in(s, where) {
 		for _, p := range d.planes {
-			p.Object, p.kind = &d.Object, d.Object.Kind
+			p.Neighbour, p.kind = &d.Neighbour, d.Neighbour.Kind
 			all = append(all, &p)
 		}
 	}
@@ -332,7 +332,7 @@ func planes(s *Surroundings, where lie) (all []*plane) {
 }
 
 // combine joins what objects state of the revisions that may inject: a fact holds if it holds in each.
-func (x *Istio) combine(s *Surroundings, all []*plane) {
+func (x *Installed) combine(s *Surroundings, all []*plane) {
 	var valuesHold, meshHold Stated
 	ports := [2]map[int]bool{{}, {}}
 	hasLifecycle := false

@@ -12,7 +12,7 @@ import (
 // An istioDesired is an object that makes istioctl or an operator install Istio: an IstioOperator, an Istio or an
 // IstioRevision of the Sail operator, or a ServiceMeshControlPlane.
 type istioDesired struct {
-	Object
+	Neighbour
 	Spec   field.Map `json:"spec"`
 	Status field.Map `json:"status"`
 	plane  plane
@@ -21,7 +21,7 @@ type istioDesired struct {
 func (d *istioDesired) complete() bool {
 	var u chartUse
 	ok := true
-	switch d.Object.Kind {
+	switch d.Neighbour.Kind {
 	case "ServiceMeshControlPlane":
 		u = d.ofMaistra()
 	case "IstioOperator":
@@ -118,7 +118,7 @@ func (d *istioDesired) ofSail() (u chartUse, ok bool) {
 
 // An istioTag is an IstioRevisionTag of the Sail operator: its name is a tag for an IstioRevision, or for that of an Istio.
 type istioTag struct {
-	Object
+	Neighbour
 	Spec struct {
 		Target struct {
 			Kind string `json:"kind"`
@@ -137,7 +137,7 @@ func (t *istioTag) of(s *Surroundings) string {
 		return cmp.Or(t.Status.Revision, target.Name)
 	}
 	for _, d := range istioDesireds.all(s) {
-		if d.Object.Kind == target.Kind && d.Name == target.Name {
+		if d.Neighbour.Kind == target.Kind && d.Name == target.Name {
 			return cmp.Or(d.plane.revision, defaultTag)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // configOf returns a ConfigMap of a control plane, as a Source has it.
-func configOf(t *testing.T, o Object, key, text string) any {
+func configOf(t *testing.T, o Neighbour, key, text string) any {
 	t.Helper()
 	v, ok := istioConfigs.Read(o, func(_ field.Path, into any) (bool, error) {
 		c := into.(*istioConfig)
@@ -36,7 +36,7 @@ func TestAnInstallationElsewhereIsNamedIfThereIsNoneHere(t *testing.T) {
 		var objects []any
 		hasOwn, known, rewriting := false, 0, ""
 		for i := range rnd.IntN(4) {
-			o := Object{Kind: "ConfigMap", Namespace: fmt.Sprintf("mesh%d", i), Far: rnd.IntN(3) > 0}
+			o := Neighbour{Kind: "ConfigMap", Namespace: fmt.Sprintf("mesh%d", i), Far: rnd.IntN(3) > 0}
 			switch kind := rnd.IntN(4); kind {
 			case 0:
 				o.Name = "istio"

@@ -12,7 +12,7 @@ import (
 // An istioWebhooks is a MutatingWebhookConfiguration of Istio's: that of a revision or of a tag. Its
 // label istio.io/rev is the revision that injects. Without it the names of webhooks tell whose they are.
 type istioWebhooks struct {
-	Object
+	Neighbour
 	Webhooks []struct {
 		Name              string        `json:"name"`
 		NamespaceSelector LabelSelector `json:"namespaceSelector"`
@@ -246,7 +246,7 @@ func (a *asked) revision() (name string, asks bool) {
 
 // require says that a pod is not injected which a webhook sends to the injector, and the injector leaves
 // (injectRequired in pkg/kube/inject/inject.go).
-func (x *Istio) require(all []*plane, a *asked) {
+func (x *Installed) require(all []*plane, a *asked) {
 	for _, p := range all {
 		if p.config == nil {
 			continue
@@ -300,7 +300,7 @@ func selectorOf(m field.Map) (l LabelSelector) {
 // readBy returns whether the control plane that injects pods reads an object: one that has the label istio.io/rev
 // is for this revision alone (LabelsInRevision in Istio's pkg/config/model.go). What the pods ask for may be a tag,
 // unless a webhook tells.
-func readBy(s *Surroundings, pods *Pods, o *Object) certain.Certainty {
+func readBy(s *Surroundings, pods *Pods, o *Neighbour) certain.Certainty {
 	label, isSet := o.Labels.Lookup(istioRev)
 	if !isSet {
 		return certain.Always

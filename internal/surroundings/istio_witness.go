@@ -21,7 +21,7 @@ const InjectedMark = "sidecar.istio.io/status"
 // A witness is a pod that Istio's injector has got: it shows what the injector did when the pod was made. What an
 // annotation of the pod itself decides it does not show of others.
 type witness struct {
-	Object
+	Neighbour
 	Metadata struct {
 		CreationTimestamp field.Value `json:"creationTimestamp"`
 		DeletionTimestamp field.Value `json:"deletionTimestamp"`
@@ -208,7 +208,7 @@ func (w *witness) asks() bool {
 // An injectedTemplate is a workload whose template was injected before it was applied (istioctl kube-inject): its
 // pods show nothing of the injector in the cluster.
 type injectedTemplate struct {
-	Object
+	Neighbour
 	Template struct {
 		Metadata field.Metadata `json:"metadata"`
 	} `json:"template"`
@@ -365,7 +365,7 @@ func (h *hearing) port(of func(w *witness) int) int {
 }
 
 // hear adds what running pods show, where the objects of the installation say nothing.
-func (x *Istio) hear(s *Surroundings, a *asked, chosen choice) {
+func (x *Installed) hear(s *Surroundings, a *asked, chosen choice) {
 	stated := x.Holds
 	said := []string{x.Injected.At, x.Rewrites.At, x.Native.At, stated(certain.Maybe).At}
 	if !slices.Contains(said, "") {

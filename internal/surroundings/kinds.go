@@ -62,7 +62,7 @@ var (
 	filters          = kind[filter](OfNamespaceAndRoot,
 		"EnvoyFilter.networking.istio.io", "WasmPlugin.extensions.istio.io", "TrafficExtension.extensions.istio.io")
 	// OpenShift is any kind that only OpenShift has, among those that are found beside workloads.
-	OpenShift = kind[Object](Mark,
+	OpenShift = kind[Neighbour](Mark,
 		"DeploymentConfig.apps.openshift.io", "BuildConfig.build.openshift.io", "ImageStream.image.openshift.io",
 		"Project.project.openshift.io", "ProjectRequest.project.openshift.io", "Route.route.openshift.io",
 		"SecurityContextConstraints.security.openshift.io")
@@ -194,12 +194,12 @@ func (s Kinds) Fields(of GroupKind) (fields []field.Path) {
 func (k *Kind) New() any { return k.make() }
 
 // Read returns the value of an object, of which o has the metadata; ok is false if it does not count.
-func (k *Kind) Read(o Object, decode Decode) (v any, ok bool) {
+func (k *Kind) Read(o Neighbour, decode Decode) (v any, ok bool) {
 	v = k.New()
 	if _, err := decode(k.path, v); err != nil {
 		return nil, false
 	}
-	*v.(interface{ object() *Object }).object() = o
+	*v.(interface{ object() *Neighbour }).object() = o
 	if c, conditional := v.(interface{ complete() bool }); conditional && !c.complete() {
 		return nil, false
 	}

@@ -11,7 +11,7 @@ import (
 
 // A LinkerdServer is Linkerd's name for a port of pods (policy.linkerd.io).
 type LinkerdServer struct {
-	Object
+	Neighbour
 	PodSelector   *LabelSelector    `json:"podSelector"` // or it has an externalWorkloadSelector
 	Port          field.IntOrString `json:"port"`
 	ProxyProtocol string            `json:"proxyProtocol"` // "" is unknown: Linkerd detects it
@@ -23,7 +23,7 @@ func (v *LinkerdServer) complete() bool { return v.PodSelector != nil }
 // An HTTPRoute is attached to Servers of its namespace (policy.linkerd.io, or
 // gateway.networking.k8s.io with such a parent).
 type HTTPRoute struct {
-	Object
+	Neighbour
 	ParentRefs []ParentRef `json:"parentRefs"`
 	Rules      []RouteRule `json:"rules"`
 }

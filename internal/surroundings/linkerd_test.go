@@ -38,9 +38,9 @@ func TestAPrefixMatchesWholeSegments(t *testing.T) {
 // Only a Server that is certainly about the pods and the port counts, and its routes.
 func TestOnlyASureServerHasRoutes(t *testing.T) {
 	web := field.KeyValues{{Key: "app", Value: "web"}}
-	server := LinkerdServer{Object: named("", "web"), PodSelector: &LabelSelector{MatchLabels: web}, Port: field.IntOrString{Int: 80}}
+	server := LinkerdServer{Neighbour: named("", "web"), PodSelector: &LabelSelector{MatchLabels: web}, Port: field.IntOrString{Int: 80}}
 	of := func(name string, paths []PathMatch, servers ...string) HTTPRoute {
-		r := HTTPRoute{Object: named("", name), Rules: make([]RouteRule, len(paths))}
+		r := HTTPRoute{Neighbour: named("", name), Rules: make([]RouteRule, len(paths))}
 		for i, p := range paths {
 			r.Rules[i].Matches = append(r.Rules[i].Matches, struct {
 				Path PathMatch `json:"path"`
@@ -94,8 +94,8 @@ func TestAServerIsAboutItsPort(t *testing.T) {
 		{Int: 80}: "[80]", {Int: 8080}: "[8080]", {Str: "http", IsString: true}: "[8080]", {Str: "grpc", IsString: true}: "[]", {}: "[80 8080]",
 	} {
 		s := New(given{objects: []any{
-			&LinkerdServer{Object: named("", "web"), Port: port, PodSelector: new(LabelSelector)},
-			&HTTPRoute{Object: named("", "a"), ParentRefs: []ParentRef{{"Server", "web"}}},
+			&LinkerdServer{Neighbour: named("", "web"), Port: port, PodSelector: new(LabelSelector)},
+			&HTTPRoute{Neighbour: named("", "a"), ParentRefs: []ParentRef{{"Server", "web"}}},
 		}})
 		routed := []int{}
 		for _, p := range []int{80, 8080} {

@@ -10,7 +10,7 @@ import (
 
 // A ServerAuthorization is Linkerd's: it lets clients in to Servers of its namespace.
 type ServerAuthorization struct {
-	Object
+	Neighbour
 	Server struct {
 		Name     string         `json:"name"`
 		Selector *LabelSelector `json:"selector"` // of the Servers' labels
@@ -29,7 +29,7 @@ type network struct {
 
 // A LinkerdAuthorization is an AuthorizationPolicy of policy.linkerd.io.
 type LinkerdAuthorization struct {
-	Object
+	Neighbour
 	TargetRef Ref   `json:"targetRef"`
 	Required  []Ref `json:"requiredAuthenticationRefs"`
 }
@@ -43,7 +43,7 @@ type Ref struct {
 
 // A NetworkAuthentication is Linkerd's name for networks.
 type NetworkAuthentication struct {
-	Object
+	Neighbour
 	Networks []network `json:"networks"`
 }
 

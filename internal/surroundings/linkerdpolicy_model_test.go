@@ -22,10 +22,10 @@ func TestAnAuthorizationRequiresAllThatItRefersTo(t *testing.T) {
 	for range 5000 {
 		var objects []any
 		for _, name := range []string{"none", "all", "four", "some", "but"} {
-			objects = append(objects, &NetworkAuthentication{Object: named("shop", name), Networks: networks[name]})
+			objects = append(objects, &NetworkAuthentication{Neighbour: named("shop", name), Networks: networks[name]})
 		}
 		rnd.Shuffle(len(objects), func(i, j int) { objects[i], objects[j] = objects[j], objects[i] })
-		a := LinkerdAuthorization{Object: named("shop", "a"), TargetRef: Ref{Kind: "Server", Name: "web"}}
+		a := LinkerdAuthorization{Neighbour: named("shop", "a"), TargetRef: Ref{Kind: "Server", Name: "web"}}
 		want := certain.Always
 		for range rnd.IntN(4) {
 			ref := Ref{Kind: one("NetworkAuthentication", "NetworkAuthentication", "NetworkAuthentication", "MeshTLSAuthentication"), Name: one("all", "all", "none", "four", "some", "but", "missing"), Namespace: one("", "shop", "other")}
@@ -40,7 +40,7 @@ func TestAnAuthorizationRequiresAllThatItRefersTo(t *testing.T) {
 			a.Required = append(a.Required, ref)
 		}
 		s := New(given{objects: append(slices.Clone(objects), &a)})
-		server := &LinkerdServer{Object: named("shop", "web")}
+		server := &LinkerdServer{Neighbour: named("shop", "web")}
 		if got := server.LetsIn(&s); got != want {
 			t.Fatalf("%+v: %d, want %d", a.Required, got, want)
 		}

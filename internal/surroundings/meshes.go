@@ -14,7 +14,7 @@ import (
 // A meshControl is a Deployment of a control plane, whose containers have the settings of its mesh:
 // kuma-control-plane, linkerd-destination, or Consul's connect-injector, which is behind a release's name.
 type meshControl struct {
-	Object
+	Neighbour
 	Template struct {
 		Spec struct {
 			Containers []struct {
@@ -61,7 +61,7 @@ func (d *meshControl) env(name string) (value string, set bool) {
 
 // A meshConfigMap has the settings of a mesh: linkerd-config (`values`) or kuma-control-plane-config (`config.yaml`).
 type meshConfigMap struct {
-	Object
+	Neighbour
 	Values string `json:"values"`
 	Config string `json:"config.yaml"`
 	read   field.Map
@@ -75,24 +75,24 @@ func (c *meshConfigMap) complete() bool {
 
 // A kumaMesh is a Mesh of Kuma's. Without a backend in `mtls` its proxies accept everybody.
 type kumaMesh struct {
-	Object
+	Neighbour
 	MTLS struct {
 		EnabledBackend string `json:"enabledBackend"`
 	} `json:"mtls"`
 }
 
 // A kumaTLS is a MeshTLS of Kuma's, which can make a mesh accept everybody.
-type kumaTLS struct{ Object }
+type kumaTLS struct{ Neighbour }
 
 // A consulDefaults is a ServiceDefaults or the ProxyDefaults of Consul's.
 type consulDefaults struct {
-	Object
+	Neighbour
 	Mode string `json:"mutualTLSMode"`
 }
 
 // An osmConfig is the MeshConfig of Open Service Mesh.
 type osmConfig struct {
-	Object
+	Neighbour
 	Traffic struct {
 		Excluded []int `json:"inboundPortExclusionList"`
 	} `json:"traffic"`
@@ -148,11 +148,11 @@ func Linkerd(s *Surroundings, annotation string) Setting {
 // isInstalled reports whether an object is near that a mesh's chart makes, by the end of its name: it shows what the
 // values of a release have become.
 func isInstalled(s *Surroundings, names ...string) bool {
-	isOne := func(o *Object) bool {
+	isOne := func(o *Neighbour) bool {
 		return slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(o.Name, name) })
 	}
-	return slices.ContainsFunc(meshControls.near(s), func(d meshControl) bool { return isOne(&d.Object) }) ||
-		slices.ContainsFunc(meshConfigMaps.near(s), func(c meshConfigMap) bool { return isOne(&c.Object) })
+	return slices.ContainsFunc(meshControls.near(s), func(d meshControl) bool { return isOne(&d.Neighbour) }) ||
+		slices.ContainsFunc(meshConfigMaps.near(s), func(c meshConfigMap) bool { return isOne(&c.Neighbour) })
 }
 
 // A Kuma is what the objects of Kuma's installation state.
@@ -320,7 +320,7 @@ func ConsulOf(s *Surroundings) (c Consul) {
 	}
 	for _, d := range consulDefaultses.near(s) {
 		switch {
-		case d.Object.Kind == "ProxyDefaults" && d.Mode != "":
+		case d.Neighbour.Kind == "ProxyDefaults" && d.Mode != "":
 			c.Permissive.add(certain.Of(d.Mode == "permissive"), d.words("ProxyDefaults"))
 		case d.Mode != "": // of a service, whose name the pods do not show
 			return Consul{Overwrites: c.Overwrites, Transparent: c.Transparent}

@@ -10,7 +10,7 @@ import (
 )
 
 // A Namespace says by its labels and annotations what is injected into its pods.
-type Namespace struct{ Object }
+type Namespace struct{ Neighbour }
 
 // complete reports whether the name is known: one that is still to be filled in may be any.
 func (n *Namespace) complete() bool { return n.Name != "" && !pod.IsPlaceholder(n.Name) }
@@ -28,7 +28,7 @@ func (s *Surroundings) Namespaced() (m field.NotedMetadata, known bool) {
 	return unknown.note(keys), false
 }
 
-var unknown Object
+var unknown Neighbour
 
 // NamespaceAt returns where the object's Namespace is; nil if that is not known.
 func (s *Surroundings) NamespaceAt() fmt.Stringer {

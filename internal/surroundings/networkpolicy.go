@@ -11,7 +11,7 @@ import (
 
 // A NetworkPolicy says what may connect to the pods that it selects.
 type NetworkPolicy struct {
-	Object
+	Neighbour
 	PodSelector LabelSelector `json:"podSelector"`
 	PolicyTypes []string      `json:"policyTypes"`
 	Ingress     []NetworkRule `json:"ingress"`

@@ -15,7 +15,7 @@ const orderOfNetworkPolicies = 1000
 
 // A CalicoPolicy is a NetworkPolicy or a GlobalNetworkPolicy of Calico (api/pkg/apis/projectcalico/v3). Its rules are tried in order.
 type CalicoPolicy struct {
-	Object
+	Neighbour
 	Tier                   string       `json:"tier"`
 	Order                  field.Value  `json:"order"` // nil is after all others
 	Selector               string       `json:"selector"`
@@ -61,7 +61,7 @@ type calicoPeer struct {
 
 // A CalicoNetworkSet gives names to networks: a selector of a rule may mean them.
 type CalicoNetworkSet struct {
-	Object
+	Neighbour
 	Nets []string `json:"nets"`
 }
 

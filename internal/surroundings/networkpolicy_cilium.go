@@ -13,7 +13,7 @@ import (
 
 // A CiliumPolicy is a CiliumNetworkPolicy or a CiliumClusterwideNetworkPolicy: pkg/policy/api in Cilium has its rules.
 type CiliumPolicy struct {
-	Object
+	Neighbour
 	Spec  *ciliumRule  `json:"spec"`
 	Specs []ciliumRule `json:"specs"`
 }

@@ -98,7 +98,7 @@ func TestABlockLacksEveryException(t *testing.T) {
 // A policy that may be about the pods may let in what another keeps out, and keeps nothing out itself.
 func TestOnlyASurePolicyKeepsOut(t *testing.T) {
 	later := LabelSelector{MatchLabels: field.KeyValues{{Key: "istio.io/rev", Value: "canary"}}}
-	shut, open := NetworkPolicy{Object: named("", "shut")}, NetworkPolicy{Object: named("", "open"), Ingress: []NetworkRule{{}}}
+	shut, open := NetworkPolicy{Neighbour: named("", "shut")}, NetworkPolicy{Neighbour: named("", "open"), Ingress: []NetworkRule{{}}}
 	mayShut, mayOpen := shut, open
 	mayShut.PodSelector, mayOpen.PodSelector = later, later
 	for _, c := range []struct {
@@ -106,7 +106,7 @@ func TestOnlyASurePolicyKeepsOut(t *testing.T) {
 		want     string
 	}{
 		{nil, ""}, {[]NetworkPolicy{shut}, "NetworkPolicy shut"}, {[]NetworkPolicy{open}, ""}, {[]NetworkPolicy{mayShut}, ""}, {[]NetworkPolicy{mayOpen}, ""},
-		{[]NetworkPolicy{mayShut, shut, {Object: named("", "another")}}, "NetworkPolicy shut"}, {[]NetworkPolicy{{Object: named("", "another")}, shut}, "NetworkPolicy another"},
+		{[]NetworkPolicy{mayShut, shut, {Neighbour: named("", "another")}}, "NetworkPolicy shut"}, {[]NetworkPolicy{{Neighbour: named("", "another")}, shut}, "NetworkPolicy another"},
 		{[]NetworkPolicy{shut, open}, ""}, {[]NetworkPolicy{shut, mayOpen}, ""}, {[]NetworkPolicy{mayOpen, shut}, ""}, {[]NetworkPolicy{mayShut, shut}, "NetworkPolicy shut"},
 	} {
 		s := around(c.policies...)

@@ -11,8 +11,8 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// An Object is what is known of an object besides its spec. Each type of a kind embeds it.
-type Object struct {
+// A Neighbour is what is known of an object besides its spec. Each type of a kind embeds it.
+type Neighbour struct {
 	Kind        string          `json:"-"`
 	Name        string          `json:"-"`
 	Namespace   string          `json:"-"`
@@ -25,10 +25,10 @@ type Object struct {
 	Disputed bool `json:"-"`
 }
 
-func (o *Object) object() *Object { return o }
+func (o *Neighbour) object() *Neighbour { return o }
 
 // note returns the metadata of the object. What is asked of it goes into keys, which may be nil.
-func (o *Object) note(keys *field.MetadataKeys) field.NotedMetadata {
+func (o *Neighbour) note(keys *field.MetadataKeys) field.NotedMetadata {
 	m := field.Metadata{Name: o.Name, Labels: o.Labels, Annotations: o.Annotations}
 	return m.Note(keys)
 }
@@ -76,7 +76,7 @@ func oldest[T any](all []AboutPods[T]) []AboutPods[T] {
 	return left
 }
 
-func objectOf(v any) *Object { return v.(interface{ object() *Object }).object() }
+func objectOf(v any) *Neighbour { return v.(interface{ object() *Neighbour }).object() }
 
 // A Found is an object that was found, as a pointer to a value of its kind's type, and how it lies.
 type Found struct {
@@ -96,7 +96,7 @@ func listOf[T any](found []Found) any {
 }
 
 // words names an object of a kind, and where it is: an item of a ResourceList may be in no file.
-func (o *Object) words(kind string) string {
+func (o *Neighbour) words(kind string) string {
 	words := string(field.AppendName(nil, kind, o.Namespace, o.Name))
 	if o.At == nil {
 		return words

@@ -26,7 +26,7 @@ func TestOfSeveralObjectsIstioTakesTheOldest(t *testing.T) {
 		values := make([]Service, rnd.IntN(5))
 		var all []AboutPods[Service]
 		for i := range values {
-			values[i].Object = named("shop", fmt.Sprint("s", i))
+			values[i].Neighbour = named("shop", fmt.Sprint("s", i))
 			values[i].At = made(fmt.Sprintf("2026-11-2%dT10:00:00Z", rnd.IntN(4)))
 			if unknown && rnd.IntN(2) == 0 {
 				values[i].At = made([]string{"", "null", "yesterday"}[rnd.IntN(3)])
@@ -64,26 +64,26 @@ func TestOfSeveralObjectsIstioTakesTheOldest(t *testing.T) {
 // The kinds of which one counts, with two objects that disagree.
 func TestTheOldestCountsOfEachKind(t *testing.T) {
 	pods := &Pods{Namespace: "shop", Kind: "Deployment", Labels: field.KeyValues{{Key: "app", Value: "web"}}}
-	of := func(name string, older bool) Object {
+	of := func(name string, older bool) Neighbour {
 		o := named("shop", name)
 		o.At = made(map[bool]string{true: "2026-11-28T10:00:00Z", false: "2026-11-29T10:00:00Z"}[older])
 		return o
 	}
 	for _, isFirst := range []bool{true, false} {
-		strict := PeerAuthentication{Object: of("strict", isFirst), MTLS: PeerMTLS{MTLSStrict}}
-		open := PeerAuthentication{Object: of("open", !isFirst), MTLS: PeerMTLS{MTLSDisable}}
+		strict := PeerAuthentication{Neighbour: of("strict", isFirst), MTLS: PeerMTLS{MTLSStrict}}
+		open := PeerAuthentication{Neighbour: of("open", !isFirst), MTLS: PeerMTLS{MTLSDisable}}
 		want := map[bool]string{true: MTLSStrict, false: MTLSDisable}[isFirst]
 		if modes := around(open, strict).MTLS("istio-system", pods, 8080, MTLSPermissive); len(modes) != 1 || modes[0].Mode != want {
 			t.Errorf("%v, want %s", modes, want)
 		}
-		http := Service{Object: of("http", isFirst), Selector: pods.Labels, Ports: []ServicePort{{Name: "http", Port: 8080}}}
-		tcp := Service{Object: of("tcp", !isFirst), Selector: pods.Labels, Ports: []ServicePort{{Name: "tcp", Port: 8080}}}
+		http := Service{Neighbour: of("http", isFirst), Selector: pods.Labels, Ports: []ServicePort{{Name: "http", Port: 8080}}}
+		tcp := Service{Neighbour: of("tcp", !isFirst), Selector: pods.Labels, Ports: []ServicePort{{Name: "tcp", Port: 8080}}}
 		protocol := map[bool]Protocol{true: HTTP1, false: TCP}[isFirst]
 		if chains := around(tcp, http).Chains("istio-system", pods, 8080); len(chains) != 1 || chains[0].Protocol != protocol {
 			t.Errorf("%v, want %v", chains, protocol)
 		}
 		ingress := func(name string, older bool, protocol string) Sidecar {
-			return Sidecar{Object: of(name, older), Ingress: []InboundListener{{Port: ListenerPort{Number: 8080, Protocol: protocol}}}}
+			return Sidecar{Neighbour: of(name, older), Ingress: []InboundListener{{Port: ListenerPort{Number: 8080, Protocol: protocol}}}}
 		}
 		if chains := around(ingress("tcp", !isFirst, "TCP"), ingress("http", isFirst, "HTTP")).Chains("istio-system", pods, 8080); len(chains) != 1 || chains[0].Protocol != protocol {
 			t.Errorf("%v, want %v", chains, protocol)
@@ -95,7 +95,7 @@ func TestTheOldestCountsOfEachKind(t *testing.T) {
 func TestAnObjectOfAnotherRevisionDoesNotCount(t *testing.T) {
 	const always, maybe, never = certain.Always, certain.Maybe, certain.Never
 	hook := func(revision, tag string) *istioWebhooks {
-		w := &istioWebhooks{Object: named("", "hook-"+tag)}
+		w := &istioWebhooks{Neighbour: named("", "hook-"+tag)}
 		w.Labels = field.KeyValues{{Key: istioRev, Value: revision}}
 		w.Webhooks = append(w.Webhooks, struct {
 			Name              string        `json:"name"`
@@ -110,7 +110,7 @@ func TestAnObjectOfAnotherRevisionDoesNotCount(t *testing.T) {
 		return w
 	}
 	namespace := func(rev string) *Namespace {
-		return &Namespace{Object{Name: "shop", Labels: field.KeyValues{{Key: istioRev, Value: rev}}}}
+		return &Namespace{Neighbour{Name: "shop", Labels: field.KeyValues{{Key: istioRev, Value: rev}}}}
 	}
 	for _, c := range []struct {
 		name    string
@@ -126,7 +126,7 @@ func TestAnObjectOfAnotherRevisionDoesNotCount(t *testing.T) {
 		{"it is not what the tag means", "1-30", []any{namespace("prod"), hook("1-31", "prod"), hook("1-30", "old")}, never},
 		{"it is the tag, which is no revision", "prod", []any{namespace("prod"), hook("1-31", "prod")}, never},
 	} {
-		var o Object
+		var o Neighbour
 		if c.label != "" {
 			o.Labels = field.KeyValues{{Key: istioRev, Value: c.label}}
 		}
@@ -141,7 +141,7 @@ func TestAnObjectOfAnotherRevisionDoesNotCount(t *testing.T) {
 		if isNoted != (c.label != "") {
 			t.Errorf("%s: it asked for %q", c.name, asked.Namespace.Labels)
 		}
-		policy := PeerAuthentication{Object: o, MTLS: PeerMTLS{MTLSStrict}}
+		policy := PeerAuthentication{Neighbour: o, MTLS: PeerMTLS{MTLSStrict}}
 		policy.Namespace = "shop"
 		s = New(given{objects: append(c.objects, &policy)})
 		modes := s.MTLS("istio-system", pods, 8080, MTLSPermissive)

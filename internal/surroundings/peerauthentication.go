@@ -24,7 +24,7 @@ const (
 // Without MatchLabels it is about its namespace, or the mesh if that is the root
 // namespace.
 type PeerAuthentication struct {
-	Object
+	Neighbour
 	Selector WorkloadSelector    `json:"selector"`
 	MTLS     PeerMTLS            `json:"mtls"`
 	ByPort   map[string]PeerMTLS `json:"portLevelMtls"` // only of a policy with matchLabels
@@ -33,7 +33,7 @@ type PeerAuthentication struct {
 
 // A maistraPeer is a ServiceMeshControlPlane of OpenShift Service Mesh 2 that makes a PeerAuthentication of its namespace.
 type maistraPeer struct {
-	Object
+	Neighbour
 	Security struct {
 		DataPlane struct {
 			MTLS bool `json:"mtls"`
@@ -115,12 +115,12 @@ func (s *Surroundings) modes(far bool, rootNamespace string, pods *Pods, port in
 	}
 	policies := PeerAuthentications.in(s, where)
 	for _, p := range maistraPeers.in(s, where) {
-		made := PeerAuthentication{Object: p.Object, MTLS: PeerMTLS{MTLSStrict}}
+		made := PeerAuthentication{Neighbour: p.Neighbour, MTLS: PeerMTLS{MTLSStrict}}
 		policies = append(slices.Clip(policies), made)
 	}
 	for i := range policies {
 		p := &policies[i]
-		fits := min(pods.selects(p.Selector.MatchLabels), readBy(s, pods, &p.Object))
+		fits := min(pods.selects(p.Selector.MatchLabels), readBy(s, pods, &p.Neighbour))
 		isWide := len(p.Selector.MatchLabels) == 0
 		if pods.Namespace == "" && p.Namespace != rootNamespace {
 			fits = min(fits, certain.Maybe)
@@ -164,7 +164,7 @@ func narrow(wider []MTLSMode, scope []AboutPods[PeerAuthentication], root string
 		if inherits {
 			modes = append(modes, wider...)
 		} else {
-			modes = append(modes, MTLSMode{Mode: mode, At: p.words(p.Object.Kind)})
+			modes = append(modes, MTLSMode{Mode: mode, At: p.words(p.Neighbour.Kind)})
 		}
 	}
 	return modes

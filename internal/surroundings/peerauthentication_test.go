@@ -12,7 +12,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-func peerNamed(namespace, name string) Object {
+func peerNamed(namespace, name string) Neighbour {
 	o := named(namespace, name)
 	o.Kind = "PeerAuthentication"
 	return o
@@ -21,7 +21,7 @@ func peerNamed(namespace, name string) Object {
 func TestOnePolicyThatIsSureLeavesTheWiderScopeOut(t *testing.T) {
 	web, later := field.KeyValues{{Key: "app", Value: "web"}}, field.KeyValues{{Key: "istio.io/rev", Value: "canary"}}
 	of := func(namespace, name string, labels field.KeyValues, mode string) PeerAuthentication {
-		return PeerAuthentication{Object: peerNamed(namespace, name), Selector: WorkloadSelector{labels}, MTLS: PeerMTLS{mode}}
+		return PeerAuthentication{Neighbour: peerNamed(namespace, name), Selector: WorkloadSelector{labels}, MTLS: PeerMTLS{mode}}
 	}
 	sure, maybe := of("shop", "sure", web, MTLSStrict), of("shop", "maybe", later, MTLSPermissive)
 	wide, root := of("shop", "wide", nil, MTLSDisable), of("istio-system", "root", nil, MTLSStrict)
@@ -64,7 +64,7 @@ func TestTheModesAreThoseOfEveryCluster(t *testing.T) {
 		pods := &Pods{Namespace: []string{"shop", "shop", ""}[rnd.IntN(3)], Kind: "Deployment", Labels: web}
 		var all, near []PeerAuthentication
 		for i := range rnd.IntN(9) {
-			p := PeerAuthentication{Object: peerNamed([]string{pods.Namespace, pods.Namespace, "istio-system", "other"}[rnd.IntN(4)], fmt.Sprint("p", i))}
+			p := PeerAuthentication{Neighbour: peerNamed([]string{pods.Namespace, pods.Namespace, "istio-system", "other"}[rnd.IntN(4)], fmt.Sprint("p", i))}
 			p.Selector.MatchLabels, p.MTLS.Mode, p.Far = labels[rnd.IntN(4)], draw(), rnd.IntN(4) == 0
 			if rnd.IntN(2) == 0 {
 				p.ports = map[int]string{port: draw(), 9090: MTLSStrict}

@@ -85,12 +85,12 @@ func TestLabelsThatPodsGetLaterAreComputedOrOpen(t *testing.T) {
 
 func TestAPolicyOfAnotherNamespaceDecidesNothing(t *testing.T) {
 	deny := func(namespace, name string) AuthorizationPolicy {
-		return AuthorizationPolicy{Object: named(namespace, name), Action: "DENY", Rules: []*authz.Rule{nil, {}}}
+		return AuthorizationPolicy{Neighbour: named(namespace, name), Action: "DENY", Rules: []*authz.Rule{nil, {}}}
 	}
 	for want, policies := range map[string][]AuthorizationPolicy{
 		"AuthorizationPolicy shop/b":         {deny("other", "a"), deny("shop", "b"), deny("shop", "c")},
 		"AuthorizationPolicy istio-system/a": {deny("istio-system", "a"), deny("shop", "b")},
-		"":                                   {deny("other", "a"), deny("", "c"), {Object: named("shop", "b"), Action: "DENY", Rules: []*authz.Rule{nil}}},
+		"":                                   {deny("other", "a"), deny("", "c"), {Neighbour: named("shop", "b"), Action: "DENY", Rules: []*authz.Rule{nil}}},
 	} {
 		s := around(policies...)
 		web := &Pods{Namespace: "shop", Labels: field.KeyValues{{Key: "app", Value: "web"}}}
@@ -104,10 +104,10 @@ func TestAPolicyOfAnotherNamespaceDecidesNothing(t *testing.T) {
 func TestAPolicyOfAnotherBranchOnlyMakesARefusalOpen(t *testing.T) {
 	all := []*authz.Rule{{}}
 	far := func(action authz.Action, rules []*authz.Rule) AuthorizationPolicy {
-		return AuthorizationPolicy{Object: Object{Namespace: "shop", Name: "far", Far: true}, Action: action, Rules: rules}
+		return AuthorizationPolicy{Neighbour: Neighbour{Namespace: "shop", Name: "far", Far: true}, Action: action, Rules: rules}
 	}
-	nothing := AuthorizationPolicy{Object: named("shop", "nothing"), Action: authz.Allow}
-	everything := AuthorizationPolicy{Object: named("shop", "everything"), Action: authz.Deny, Rules: all}
+	nothing := AuthorizationPolicy{Neighbour: named("shop", "nothing"), Action: authz.Allow}
+	everything := AuthorizationPolicy{Neighbour: named("shop", "everything"), Action: authz.Deny, Rules: all}
 	for name, c := range map[string]struct {
 		policies []AuthorizationPolicy
 		want     Refusal

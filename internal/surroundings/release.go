@@ -27,7 +27,7 @@ var meshCharts = []string{istiodChart, linkerdChart, kongChart, kumaChart, consu
 // A release is an object that makes another program install charts with some values: Flux, Argo CD, the Helm
 // controller of k3s, or kustomize. Only those count that install a mesh.
 type release struct {
-	Object
+	Neighbour
 	Spec       field.Map   `json:"spec"`
 	HelmCharts []field.Map `json:"helmCharts"` // of a Kustomization
 	charts     []chartUse
@@ -45,7 +45,7 @@ type chartUse struct {
 }
 
 func (d *release) complete() bool {
-	switch d.Object.Kind {
+	switch d.Neighbour.Kind {
 	case "HelmRelease":
 		d.use(d.ofFlux())
 	case "Application":
@@ -203,7 +203,7 @@ func withEntry(m field.Map, key string, v field.Value) field.Map {
 func isVersion(s string) bool { return strings.Trim(s, "v0123456789.x") == "" }
 
 // at names the object.
-func (d *release) at() string { return d.words(d.Object.Kind) }
+func (d *release) at() string { return d.words(d.Neighbour.Kind) }
 
 // chartsOf yields the uses of some charts by objects that are near, and who says so.
 func chartsOf(s *Surroundings, charts ...string) iter.Seq2[*chartUse, string] {

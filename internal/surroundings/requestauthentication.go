@@ -8,7 +8,7 @@ import (
 // A RequestAuthentication is Istio's policy about tokens: a request that has one must have a valid one. The keys
 // are not read.
 type RequestAuthentication struct {
-	Object
+	Neighbour
 	Selector   WorkloadSelector `json:"selector"`
 	TargetRef  field.Map        `json:"targetRef"`
 	TargetRefs field.List       `json:"targetRefs"`
@@ -33,7 +33,7 @@ func (s *Surroundings) RequestAuthentications(root string, pods *Pods) (all []Ab
 	near := RequestAuthentications.near(s)
 	for i := range near {
 		p := &near[i]
-		applies := p.Selector.applies(s, &p.Object, root, pods)
+		applies := p.Selector.applies(s, &p.Neighbour, root, pods)
 		if applies > certain.Never {
 			all = append(all, about(p, applies))
 		}

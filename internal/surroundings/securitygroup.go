@@ -4,7 +4,7 @@ import "github.com/rewrite-probes/rewrite-probes/internal/certain"
 
 // A SecurityGroupPolicy gives pods on EKS an interface of their own, with security groups of AWS.
 type SecurityGroupPolicy struct {
-	Object
+	Neighbour
 	PodSelector            *LabelSelector `json:"podSelector"`
 	ServiceAccountSelector *LabelSelector `json:"serviceAccountSelector"`
 }

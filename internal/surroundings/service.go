@@ -13,7 +13,7 @@ import (
 // build it may have none: kustomize writes its labels into it (`includeSelectors`,
 // `commonLabels`). A ServiceEntry of Istio's that selects pods is one too.
 type Service struct {
-	Object
+	Neighbour
 	Type             string          `json:"type"`
 	Selector         field.KeyValues `json:"selector"`
 	WorkloadSelector struct {        // of a ServiceEntry
@@ -123,7 +123,7 @@ func (v *Service) words(condition string) string {
 	if len(v.Selector) == 0 {
 		condition = " (if kustomize gives it a selector)"
 	}
-	return v.Object.words(cmp.Or(v.Kind, "Service")) + condition
+	return v.Neighbour.words(cmp.Or(v.Kind, "Service")) + condition
 }
 
 // leadsTo reports whether calls by TCP lead to a port of a pod.

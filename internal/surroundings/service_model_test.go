@@ -29,7 +29,7 @@ func TestAServiceThatMayLeadToThePortExposesIt(t *testing.T) {
 		near, far, open := "", "", "" // the first that leads there
 		for i := range rnd.IntN(5) {
 			by, target, protocol := one("none", "web", "web", "other", "later", "both"), one("", "http", "dns", "8080", "9090"), one("", "TCP", "UDP")
-			v := &Service{Object: named("shop", fmt.Sprint("s", i)), Type: one("", "ClusterIP", "ExternalName"), Selector: selectors[by]}
+			v := &Service{Neighbour: named("shop", fmt.Sprint("s", i)), Type: one("", "ClusterIP", "ExternalName"), Selector: selectors[by]}
 			p := ServicePort{Port: []int{8080, 80}[rnd.IntN(2)], Protocol: protocol, TargetPort: field.IntOrString{IsString: true, Str: target}}
 			if target == "8080" || target == "9090" {
 				p.TargetPort = map[string]field.IntOrString{"8080": field.Number(8080), "9090": field.Number(9090)}[target]

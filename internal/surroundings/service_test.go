@@ -121,7 +121,7 @@ func TestASureServiceDeclaresAndAnyExposes(t *testing.T) {
 	web, other := field.KeyValues{{Key: "app", Value: "web"}}, field.KeyValues{{Key: "app", Value: "other"}}
 	later := field.KeyValues{{Key: "app", Value: "web"}, {Key: "istio.io/rev", Value: "canary"}}
 	of := func(name string, selector field.KeyValues, protocols ...string) Service {
-		v := Service{Object: named("shop", name), Selector: selector}
+		v := Service{Neighbour: named("shop", name), Selector: selector}
 		for i, p := range protocols {
 			v.Ports = append(v.Ports, ServicePort{Name: p, Port: 80 + i, TargetPort: field.IntOrString{Int: 8080}})
 		}

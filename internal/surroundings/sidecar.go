@@ -13,7 +13,7 @@ import (
 // where apps listen. In the root namespace, without a selector, it is about all pods for which their
 // own namespace has none.
 type Sidecar struct {
-	Object
+	Neighbour
 	WorkloadSelector *PodLabels        `json:"workloadSelector"`
 	Ingress          []InboundListener `json:"ingress"`
 }
@@ -163,7 +163,7 @@ func (s *Surroundings) sidecarsOf(rootNamespace string, pods *Pods) (applying []
 		var rank []AboutPods[Sidecar]
 		for i := range all {
 			c := &all[i]
-			selects := min(c.selects(pods), readBy(s, pods, &c.Object))
+			selects := min(c.selects(pods), readBy(s, pods, &c.Neighbour))
 			if isOf(c) && selects != certain.Never {
 				rank = append(rank, about(c, selects))
 			}
@@ -180,5 +180,5 @@ func (s *Surroundings) sidecarsOf(rootNamespace string, pods *Pods) (applying []
 }
 
 func (c *Sidecar) words() string {
-	return c.Object.words("Sidecar")
+	return c.Neighbour.words("Sidecar")
 }

@@ -48,7 +48,7 @@ func drawnSidecars(rnd *rand.Rand) (all []Sidecar) {
 	one := func(of ...string) string { return of[rnd.IntN(len(of))] }
 	hasAges := rnd.IntN(2) == 0
 	for i := range rnd.IntN(4) {
-		c := Sidecar{Object: named(one("shop", "shop", "istio-system", "other"), fmt.Sprint("s", i))}
+		c := Sidecar{Neighbour: named(one("shop", "shop", "istio-system", "other"), fmt.Sprint("s", i))}
 		if hasAges {
 			c.At = made(fmt.Sprintf("2026-11-2%dT10:00:00Z", rnd.IntN(3)))
 		}

@@ -13,7 +13,7 @@ func TestEnvoyListensWhereEverySidecarHasItListen(t *testing.T) {
 	later := field.KeyValues{{Key: "istio.io/rev", Value: "canary"}}
 	binds := []InboundListener{{Port: ListenerPort{Number: 9090}}, {Port: ListenerPort{Number: 8080}, CaptureMode: "NONE"}}
 	of := func(namespace string, listeners ...InboundListener) Sidecar {
-		return Sidecar{Object: named(namespace, "x"), Ingress: listeners}
+		return Sidecar{Neighbour: named(namespace, "x"), Ingress: listeners}
 	}
 	selecting := func(c Sidecar, labels field.KeyValues) Sidecar {
 		c.WorkloadSelector = &PodLabels{labels}
@@ -76,7 +76,7 @@ func TestASidecarSaysWhereTheAppListens(t *testing.T) {
 		{9080, "127.0.0.1:8080", "127.0.0.1", ""},
 		{9080, "10.0.0.1:8080", "", ""},
 	} {
-		sidecar := Sidecar{Object: named("", "x"), Ingress: []InboundListener{{Port: ListenerPort{Number: c.port}, Endpoint: c.endpoint}}}
+		sidecar := Sidecar{Neighbour: named("", "x"), Ingress: []InboundListener{{Port: ListenerPort{Number: c.port}, Endpoint: c.endpoint}}}
 		s := around(sidecar)
 		in := s.Inbound("istio-system", &Pods{}, 8080, true)
 		by := ""
@@ -92,7 +92,7 @@ func TestASidecarSaysWhereTheAppListens(t *testing.T) {
 func TestTheSurestSidecarSetAdds(t *testing.T) {
 	web, other := field.KeyValues{{Key: "app", Value: "web"}}, field.KeyValues{{Key: "app", Value: "other"}}
 	set := func(name, namespace string, labels field.KeyValues) SidecarSet {
-		return SidecarSet{Object: named("", name), OfPods: namespace, Selector: LabelSelector{MatchLabels: labels}}
+		return SidecarSet{Neighbour: named("", name), OfPods: namespace, Selector: LabelSelector{MatchLabels: labels}}
 	}
 	byLabel := set("by-label", "", web)
 	byLabel.NamespaceSelector = field.Map{{Key: "matchLabels", Value: field.Map{}}}
@@ -127,9 +127,9 @@ func TestTheSurestSidecarSetAdds(t *testing.T) {
 // Of several that may be about the pods, the first that says something is named.
 func TestTheFirstSidecarThatSaysSomethingIsNamed(t *testing.T) {
 	of := func(name, endpoint string) Sidecar {
-		return Sidecar{Object: named("", name), Ingress: []InboundListener{{Port: ListenerPort{Number: 8080}, Endpoint: endpoint}}}
+		return Sidecar{Neighbour: named("", name), Ingress: []InboundListener{{Port: ListenerPort{Number: 8080}, Endpoint: endpoint}}}
 	}
-	binds := Sidecar{Object: named("", "binds"), Ingress: []InboundListener{{Port: ListenerPort{Number: 8080}, CaptureMode: "NONE"}}}
+	binds := Sidecar{Neighbour: named("", "binds"), Ingress: []InboundListener{{Port: ListenerPort{Number: 8080}, CaptureMode: "NONE"}}}
 	for _, c := range []struct {
 		sidecars []Sidecar
 		want     Inbound

@@ -8,7 +8,7 @@ import (
 // A SidecarSet is OpenKruise's (apps.kruise.io): its webhook adds containers with fixed arguments to the
 // pods that it selects, whatever labels and annotations of Istio's say.
 type SidecarSet struct {
-	Object
+	Neighbour
 	OfPods            string          `json:"namespace"`         // that of the pods; "" is any
 	NamespaceSelector field.Map       `json:"namespaceSelector"` // the labels of their Namespaces
 	Selector          LabelSelector   `json:"selector"`
@@ -72,5 +72,5 @@ func (s *SidecarSet) selects(pods *Pods) certain.Certainty {
 
 // Words names the SidecarSet, and where it is.
 func (s *SidecarSet) Words() string {
-	return s.Object.words("SidecarSet")
+	return s.Neighbour.words("SidecarSet")
 }

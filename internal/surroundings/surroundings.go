@@ -132,7 +132,7 @@ func (s *Surroundings) complete(k *Kind) bool {
 
 // limitRange and quota are the specs of the kinds whose content package resources reads.
 type limitRange struct {
-	Object
+	Neighbour
 	Limits field.Value `json:"limits"`
 	read   resources.LimitRange
 }
@@ -143,7 +143,7 @@ func (l *limitRange) complete() bool {
 }
 
 type quota struct {
-	Object
+	Neighbour
 	Hard field.Value `json:"hard"`
 }
 

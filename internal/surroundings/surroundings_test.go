@@ -31,10 +31,10 @@ func TestNothingIsKnownOfNoSurroundings(t *testing.T) {
 	if got := far.Words(); got != "Namespace shop" {
 		t.Errorf("the Namespace is %q", got)
 	}
-	if set := (SidecarSet{Object: named("", "a"), OfPods: "shop"}); set.Words() != "SidecarSet a" {
+	if set := (SidecarSet{Neighbour: named("", "a"), OfPods: "shop"}); set.Words() != "SidecarSet a" {
 		t.Errorf("the SidecarSet is %q", set.Words())
 	}
-	if v := (Ingress{Object: named("shop", "a")}); v.Words() != "Ingress shop/a" {
+	if v := (Ingress{Neighbour: named("shop", "a")}); v.Words() != "Ingress shop/a" {
 		t.Errorf("the Ingress is %q", v.Words())
 	}
 }
@@ -52,7 +52,7 @@ func (g given) Find(k *Kind, unplaced bool) (found []Found) {
 	}
 	for _, v := range all {
 		if reflect.TypeOf(v) == reflect.TypeOf(k.New()) {
-			o := v.(interface{ object() *Object }).object()
+			o := v.(interface{ object() *Neighbour }).object()
 			found = append(found, Found{v, o.Far, o.Disputed})
 		}
 	}
@@ -74,7 +74,7 @@ func pointers[T any](values []T) (all []any) {
 // around returns surroundings that have the objects.
 func around[T any](values ...T) *Surroundings { return new(New(given{objects: pointers(values)})) }
 
-func named(namespace, name string) Object { return Object{Namespace: namespace, Name: name} }
+func named(namespace, name string) Neighbour { return Neighbour{Namespace: namespace, Name: name} }
 
 // read returns an object without a spec.
 func read[T any](k Of[T], name string) any {

@@ -12,7 +12,7 @@ import (
 // workloads (GoogleCloudPlatform/cloud-sql-proxy-operator, api/v1/authproxyworkload_types.go). It has httpGet
 // startup and liveness probes (internal/workload/podspec_updates.go).
 type AuthProxyWorkload struct {
-	Object
+	Neighbour
 	Workload struct {
 		Kind     string    `json:"kind"`
 		Name     string    `json:"name"`
@@ -41,7 +41,7 @@ func (a *AuthProxyWorkload) Words() string { return a.words("AuthProxyWorkload")
 // that ask for it. With the extension health_check that has a liveness probe (open-telemetry/opentelemetry-operator,
 // internal/manifests/collector/container.go).
 type Collector struct {
-	Object
+	Neighbour
 	Mode          string      `json:"mode"`
 	Config        field.Value `json:"config"` // a text in v1alpha1
 	LivenessProbe field.Map   `json:"livenessProbe"`

@@ -203,7 +203,7 @@ func TestWhatAPlanReadsIsNamed(t *testing.T) {
 
 func TestTheOptOutOfANamespaceCounts(t *testing.T) {
 	s := read(t, group("", httpsProbe))
-	s.Around = beside.Of(&surroundings.Namespace{Object: surroundings.Object{Name: "shop", Annotations: field.KeyValues{{Key: "rewrite-probes.io/rewrite", Value: "false"}}}})
+	s.Around = beside.Of(&surroundings.Namespace{Neighbour: surroundings.Neighbour{Name: "shop", Annotations: field.KeyValues{{Key: "rewrite-probes.io/rewrite", Value: "false"}}}})
 	plan := s.plan(everything)
 	if len(plan.Edits) > 0 || len(plan.Findings) != 1 || !strings.HasSuffix(plan.Findings[0].Text.String(), ". Its probe is not rewritten") {
 		t.Errorf("%+v", plan)

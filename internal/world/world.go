@@ -113,7 +113,7 @@ type Case struct {
 	// failure.
 	Elsewhere string
 	// Answer is that of Istio's sidecar to the probe, or what its agent's own call may come to; nil if none comes so far.
-	Answer *inbound.Answer
+	Answer *inbound.Reply
 	// Uncaptured is set if the probe comes through an interface that the mesh excludes.
 	Uncaptured bool
 	// Unbound is set if Envoy does not listen on the probe's port, since a Sidecar that may have it listen is

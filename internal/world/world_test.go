@@ -90,10 +90,10 @@ func TestAFactMayHaveAValueUnlessTheOtherIsKnown(t *testing.T) {
 }
 
 func TestTheVerdictNamesTheFactThatDecides(t *testing.T) {
-	refused := inbound.Answer{Why: "x", If: "the policy and its rule are about it", Fix: "look in the cluster"}
-	local := inbound.Answer{Why: "z", If: "the app listens only there", Fix: "look at the app"}
-	another := inbound.Answer{Why: "y", If: "its token is not valid", Fix: "ask who issued it"}
-	chained := inbound.Answer{Why: "z", If: "Service x counts and the app does not speak it", Fix: "look in the cluster; look at the app"}
+	refused := inbound.Reply{Why: "x", If: "the policy and its rule are about it", Fix: "look in the cluster"}
+	local := inbound.Reply{Why: "z", If: "the app listens only there", Fix: "look at the app"}
+	another := inbound.Reply{Why: "y", If: "its token is not valid", Fix: "ask who issued it"}
+	chained := inbound.Reply{Why: "z", If: "Service x counts and the app does not speak it", Fix: "look in the cluster; look at the app"}
 	var (
 		fails   = Fate{Fails, "so"}
 		falsely = Fate{FalselyPasses, "otherwise"}

@@ -6,17 +6,17 @@ import (
 	"fmt"
 )
 
-// An Error is why a text is refused, and where.
-type Error struct {
+// A SyntaxError is why a text is refused, and where.
+type SyntaxError struct {
 	At   int // the offset
 	Open int // that of the bracket which is open there; -1 if none is
 	Err  error
 }
 
-func (e *Error) Error() string { return e.Err.Error() }
+func (e *SyntaxError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the error without the place.
-func (e *Error) Unwrap() error { return e.Err }
+func (e *SyntaxError) Unwrap() error { return e.Err }
 
 // ErrNotObject is part of the error of a document that is a list or a single value.
 var ErrNotObject = errors.New("a document must be a Kubernetes object, which is a mapping")
@@ -26,12 +26,12 @@ var ErrNotObject = errors.New("a document must be a Kubernetes object, which is 
 var ErrScalar = fmt.Errorf("%w", ErrNotObject)
 
 func errorAt(at int, err error) error {
-	return &Error{at, -1, err}
+	return &SyntaxError{at, -1, err}
 }
 
 // Invalid returns the error of a text that starts at an offset and is refused.
 func Invalid(start int, r Refusal) error {
-	e := &Error{At: start + r.At, Open: -1, Err: errors.New(r.Why)}
+	e := &SyntaxError{At: start + r.At, Open: -1, Err: errors.New(r.Why)}
 	if r.inBracket {
 		e.Open = start + r.open
 	}

@@ -40,7 +40,7 @@ func TestWhatIsKeptOfDocuments(t *testing.T) {
 				writeDocument(&out, d, empty)
 			}
 		}
-		if e := (*Error)(nil); errors.As(err, &e) {
+		if e := (*SyntaxError)(nil); errors.As(err, &e) {
 			fmt.Fprintf(&out, "  %d: %v, not an object: %v\n", e.At, e, errors.Is(err, ErrNotObject))
 		}
 		if at := text.OddBreak(0, len(in)); at >= 0 {

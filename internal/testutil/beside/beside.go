@@ -61,6 +61,6 @@ func LimitRange(name string, limits ...field.Value) any {
 		reflect.ValueOf(into).Elem().FieldByName("Limits").Set(reflect.ValueOf(field.List(limits)))
 		return true, nil
 	}
-	v, _ := surroundings.LimitRanges.Read(surroundings.Object{Name: name}, read)
+	v, _ := surroundings.LimitRanges.Read(surroundings.Neighbour{Name: name}, read)
 	return v
 }

@@ -46,7 +46,7 @@ func TestServices_declareWhatIstioReads(t *testing.T) {
 			ours.AppProtocol = *p.AppProtocol
 		}
 		app := field.KeyValues{{Key: "app", Value: "web"}}
-		s := beside.Of(&surroundings.Service{Object: surroundings.Object{Name: "web"}, Selector: app, Ports: []surroundings.ServicePort{ours}})
+		s := beside.Of(&surroundings.Service{Neighbour: surroundings.Neighbour{Name: "web"}, Selector: app, Ports: []surroundings.ServicePort{ours}})
 		got := s.Chains("istio-system", &surroundings.Pods{Kind: "Deployment", Labels: app, Spec: new(pod.Spec)}, int(p.Port))
 		want := protocolOf(p)
 		if counts[want]++; len(got) != 1 || got[0].Protocol != want {
@@ -106,7 +106,7 @@ func TestServices_leadWhereKubernetesSays(t *testing.T) {
 			found++
 		}
 		s := beside.Of(&surroundings.Service{
-			Object: surroundings.Object{Name: "web"}, Selector: field.KeyValues{{Key: "a", Value: "b"}}, Ports: []surroundings.ServicePort{own},
+			Neighbour: surroundings.Neighbour{Name: "web"}, Selector: field.KeyValues{{Key: "a", Value: "b"}}, Ports: []surroundings.ServicePort{own},
 		})
 		for port := 1; port <= 4; port++ {
 			leads := s.Exposed(&surroundings.Pods{Labels: field.KeyValues{{Key: "a", Value: "b"}}, Spec: &ours}, port) != ""
