@@ -35,6 +35,7 @@ while read -r version commit tag client; do
 	rm -rf "$module"
 done <<'EOF'
 1.24.0 v0.0.0-20241105211601-8825a6b7f8c9 oldest v1.24.0
+1.25.1 v0.0.0-20250322053744-be4b14ad8be8 meshwatcher v1.25.1
 1.26.0 v0.0.0-20250506181944-c2e9871f340c meshwatcher v1.26.0
 1.29.1 v0.0.0-20260306174214-6991a379e1fc meshwatcher
 EOF
