@@ -259,6 +259,16 @@ older-istio: ## build the injectors of older Istios, ask them again, and record 
 	build/older-istio.sh $(OLDER_ISTIO)
 	OLDER_ISTIO=$(abspath $(OLDER_ISTIO)) $(GO) -C test test -vet=off -count=1 -v -timeout 30m -run TestOlder ./conformance/installed
 
+# The oldest Istio that builds, which rewrites no hooks, and the latest before that of test/go.mod.
+OLDER_ISTIOS ?= 1.24.0 1.29.1
+
+.PHONY: older-cluster
+older-cluster: ## run the suite of the cluster with older Istios: their istiod, injector and agent (Linux, root; 15 minutes)
+	for v in $(OLDER_ISTIOS); do \
+		build/older-istio.sh $(OLDER_ISTIO) $$v && \
+		OLDER_ISTIO=$(abspath $(OLDER_ISTIO))/$$v test/e2e/run cluster || exit 1; \
+	done
+
 .PHONY: corpus
 corpus: bin/kustomize ## fetch the real-world manifests into .corpus/, for REWRITE_PROBES_CORPUS=$PWD/.corpus
 	build/corpus.sh .corpus

@@ -344,11 +344,11 @@ func (o *older) changes(t *testing.T, objects []map[string]any, version string) 
 }
 
 // TestOlderChartsSayWhatTheirInjectorsDid compares with what is recorded of older releases. The env var OLDER_ISTIO names a
-// folder with programs that ask their injectors: then they are asked, and the answers recorded.
+// folder that build/older-istio.sh has filled: then its programs ask their injectors, and the answers are recorded.
 func TestOlderChartsSayWhatTheirInjectorsDid(t *testing.T) {
-	programs, _ := filepath.Glob(filepath.Join(os.Getenv("OLDER_ISTIO"), "1.*"))
+	programs, _ := filepath.Glob(filepath.Join(os.Getenv("OLDER_ISTIO"), "1.*", "injector"))
 	for _, program := range programs {
-		version := filepath.Base(program)
+		version := filepath.Base(filepath.Dir(program))
 		o := record(t, program, version)
 		text, err := o.text()
 		if err != nil {

@@ -400,7 +400,7 @@ func (m manifests) pod(t *testing.T) string {
 		input = m.sidecar
 	}
 	input += "---\n" + m.original
-	out := rewrite(t, input, "--config", filepath.Join(root, "test/e2e/pods/config/default.yaml"))
+	out := rewrite(t, input)
 	all, err := objects(out)
 	if err != nil {
 		t.Fatal(err)
@@ -413,9 +413,9 @@ func (m manifests) pod(t *testing.T) string {
 }
 
 // rewrite returns what rewrite-probes makes of manifests.
-func rewrite(t *testing.T, input string, flags ...string) string {
+func rewrite(t *testing.T, input string) string {
 	t.Helper()
-	cmd := exec.Command(filepath.Join(root, "bin/rewrite-probes"), append(flags, "-")...)
+	cmd := exec.Command(filepath.Join(root, "bin/rewrite-probes"), "--config", configFile, "-")
 	cmd.Stdin = strings.NewReader(input)
 	out, err := testutil.Output(cmd)
 	if err != nil {
@@ -430,7 +430,7 @@ func (m manifests) check(t *testing.T) string {
 	t.Helper()
 	config := filepath.Join(t.TempDir(), "config.yaml")
 	text := fmt.Sprintf("apiVersion: rewrite-probes.io/v1alpha1\nkind: RewriteProbes\nmetadata: {name: check}\n"+
-		"spec:\n  istio: {injectorRewrites: %t, nativeSidecars: %t}\n", !m.variant.noRewriting, !m.ordinary)
+		"spec:\n  istio: {injectorRewrites: %t, nativeSidecars: %t%s}\n", !m.variant.noRewriting, !m.ordinary, versionSetting())
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

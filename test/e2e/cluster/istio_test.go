@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"istio.io/istio/operator/pkg/render"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
@@ -35,20 +36,30 @@ var istioSettings = []string{
 }
 
 // otherRevision is a second istiod, whose injector does not rewrite probes: as where
-// that is turned off for the whole mesh. Its pods are redirected by nftables, not iptables.
+// that is turned off for the whole mesh. Its pods are redirected by nftables, not iptables, where Istio can.
 const otherRevision = "norewrite"
 
-var otherSettings = append([]string{
-	"revision=" + otherRevision, "values.sidecarInjectorWebhook.rewriteAppHTTPProbe=false",
-	"values.global.nativeNftables=true",
-}, istioSettings...)
+func otherSettings() []string {
+	settings := append([]string{
+		"revision=" + otherRevision, "values.sidecarInjectorWebhook.rewriteAppHTTPProbe=false",
+	}, istioSettings...)
+	if hasNftables() {
+		settings = append(settings, "values.global.nativeNftables=true")
+	}
+	return settings
+}
 
 // strict is the policy of the whole mesh.
 const strict = `{apiVersion: security.istio.io/v1, kind: PeerAuthentication, metadata: {name: default, namespace: istio-system}, spec: {mtls: {mode: STRICT}}}`
 
-func moduleFolder(module string) (string, error) {
-	out, err := testutil.Output(exec.Command("go", "-C", filepath.Join(root, "test"), "list", "-m", "-f", "{{.Dir}}", module))
-	return strings.TrimSpace(string(out)), err
+// istioBootstrap returns the path of what Istio's agent makes the configuration of an Envoy from.
+func istioBootstrap() (string, error) {
+	const name = "envoy_bootstrap.json"
+	if olderIstio != "" {
+		return filepath.Join(olderIstio, name), nil
+	}
+	out, err := testutil.Output(exec.Command("go", "-C", filepath.Join(root, "test"), "list", "-m", "-f", "{{.Dir}}", "istio.io/istio"))
+	return filepath.Join(strings.TrimSpace(string(out)), "tools/packaging/common", name), err
 }
 
 // installIstio applies Istio's own charts, and waits until both istiods are ready. When
@@ -58,7 +69,7 @@ func installIstio(images <-chan error) error {
 	if err != nil {
 		return err
 	}
-	_, other, err := renderIstio(otherSettings...)
+	_, other, err := renderIstio(otherSettings()...)
 	if err != nil {
 		return err
 	}
@@ -91,24 +102,41 @@ func installIstio(images <-chan error) error {
 	return testutil.Eventually(time.Minute, func() error { return api.apply(strict) })
 }
 
-// renderIstio returns what Istio's charts, which are part of its module, make of
-// settings: the definitions of its kinds, and the rest.
+// renderIstio returns what the charts of the Istio that runs make of settings: the
+// definitions of its kinds, and the rest.
 func renderIstio(settings ...string) (crds, rest string, err error) {
-	sets, _, err := render.GenerateManifest(nil, settings, false, nil, nil)
+	render := renderNewest
+	if olderIstio != "" {
+		render = renderOlder
+	}
+	all, err := render(settings)
 	if err != nil {
 		return "", "", fmt.Errorf("Istio's charts: %w", err)
 	}
 	var kinds, others []string
-	for _, set := range sets {
-		for _, m := range set.Manifests {
-			if m.GetKind() == "CustomResourceDefinition" {
-				kinds = append(kinds, m.Content)
-			} else {
-				others = append(others, m.Content)
-			}
+	for _, o := range all {
+		text, err := o.MarshalJSON()
+		if err != nil {
+			return "", "", err
+		}
+		if o.GetKind() == "CustomResourceDefinition" {
+			kinds = append(kinds, string(text))
+		} else {
+			others = append(others, string(text))
 		}
 	}
 	return strings.Join(kinds, "\n---\n"), strings.Join(others, "\n---\n"), nil
+}
+
+// renderNewest asks the charts that are part of Istio's module.
+func renderNewest(settings []string) (all []*unstructured.Unstructured, err error) {
+	sets, _, err := render.GenerateManifest(nil, settings, false, nil, nil)
+	for _, set := range sets {
+		for _, m := range set.Manifests {
+			all = append(all, m.Unstructured)
+		}
+	}
+	return all, err
 }
 
 // everythingAccepted returns an error with what an Envoy has refused of what istiod

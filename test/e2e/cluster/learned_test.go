@@ -71,7 +71,7 @@ func TestCheckOfTheClusterSaysWhatBecomesOfItsPods(t *testing.T) {
 			if err := witnessed(t, name, c.says); err != nil {
 				t.Error(err)
 			}
-			if err := api.apply(rewrite(t, shop, defaultConfig...)); err != nil {
+			if err := api.apply(rewrite(t, shop)); err != nil {
 				t.Fatal(err)
 			}
 			if err := ready(name, "web", "reviews"); err != nil {

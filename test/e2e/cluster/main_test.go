@@ -21,6 +21,7 @@ var (
 	root       = os.Getenv("ROOT")       // the repository
 	kubernetes = os.Getenv("KUBERNETES") // the cluster's version
 	dir        = filepath.Join(node.Dir, "cluster")
+	configFile = filepath.Join(root, "test/e2e/pods/config/default.yaml") // the functionConfig of what is rewritten
 )
 
 var (
@@ -73,6 +74,11 @@ func up() error {
 	if api, err = newClient(); err != nil {
 		return err
 	}
+	if olderIstio != "" {
+		if err := expectOlder(); err != nil {
+			return err
+		}
+	}
 	if err := serveNames(); err != nil {
 		return err
 	}
@@ -122,7 +128,7 @@ func importImages() error {
 		},
 		{
 			Name: hub + "/pilot:" + tag, Entrypoint: []string{"/usr/local/bin/pilot-discovery"}, User: "1337:1337",
-			Files: map[string]string{"/usr/local/bin/pilot-discovery": filepath.Join(bin, "pilot-discovery")},
+			Files: map[string]string{"/usr/local/bin/pilot-discovery": filepath.Join(istioPrograms(), "pilot-discovery")},
 		},
 		{Name: hub + "/proxyv2:" + tag, Entrypoint: []string{"/usr/local/bin/pilot-agent"}, Files: proxy},
 	}
@@ -145,9 +151,9 @@ func istioProxyFiles() (map[string]string, error) {
 		return nil, err
 	}
 	delete(files, iptables)
-	for _, family := range []string{"iptables", "ip6tables"} { // it looks at its own name
+	for _, family := range []string{"iptables", "ip6tables", "iptables-nft", "ip6tables-nft"} { // it looks at its own name
 		for _, command := range []string{"", "-save", "-restore"} {
-			files["/usr/sbin/"+family+"-nft"+command] = iptables
+			files["/usr/sbin/"+family+command] = iptables
 		}
 	}
 	nft, err := image.Program("/usr/sbin/nft")
@@ -162,12 +168,12 @@ func istioProxyFiles() (map[string]string, error) {
 	}
 	delete(libraries, envoy)
 	maps.Copy(files, libraries)
-	istio, err := moduleFolder("istio.io/istio")
+	bootstrap, err := istioBootstrap()
 	if err != nil {
 		return nil, err
 	}
 	files["/usr/local/bin/envoy"] = envoy
-	files["/usr/local/bin/pilot-agent"] = filepath.Join(bin, "pilot-agent")
-	files["/var/lib/istio/envoy/envoy_bootstrap_tmpl.json"] = filepath.Join(istio, "tools/packaging/common/envoy_bootstrap.json")
+	files["/usr/local/bin/pilot-agent"] = filepath.Join(istioPrograms(), "pilot-agent")
+	files["/var/lib/istio/envoy/envoy_bootstrap_tmpl.json"] = bootstrap
 	return files, nil
 }

@@ -69,7 +69,7 @@ func kubectlKustomize(t *testing.T, folder string) string {
 func patches(t *testing.T, finished string) string {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(root, "bin/rewrite-probes"),
-		append([]string{"patches", "--resource", "../prod", "-"}, defaultConfig...)...)
+		"patches", "--resource", "../prod", "-", "--config", configFile)
 	cmd.Stdin = strings.NewReader(finished)
 	out, err := testutil.Output(cmd)
 	if err != nil {

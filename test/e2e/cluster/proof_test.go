@@ -67,6 +67,10 @@ func prove() error {
 	if err != nil {
 		return err
 	}
+	if olderIstio != "" {
+		return testutil.ProofPage(root, "cluster-older").Prove(istioVersion(),
+			versions+"\n\n"+fateTables(wanted)+triedTable(wanted))
+	}
 	page := testutil.ProofPage(root, "cluster")
 	return errors.Join(
 		page.Prove("fates", versions+"\n\n"+fateTables(wanted)),
@@ -76,9 +80,13 @@ func prove() error {
 
 // versions says what ran.
 func versions() (string, error) {
-	istio, err := testutil.ModuleVersion(filepath.Join(root, "test/go.mod"), "istio.io/istio")
-	if err != nil {
-		return "", err
+	istio := "Istio " + istioVersion()
+	if olderIstio == "" {
+		version, err := testutil.ModuleVersion(filepath.Join(root, "test/go.mod"), "istio.io/istio")
+		if err != nil {
+			return "", err
+		}
+		istio = "istio.io/istio " + version
 	}
 	pinned, err := os.ReadFile(filepath.Join(root, "test/e2e/cluster/envoy.txt"))
 	if err != nil {
@@ -88,7 +96,7 @@ func versions() (string, error) {
 	if envoy == nil {
 		return "", errors.New("envoy.txt names no version of Envoy")
 	}
-	return fmt.Sprintf("Kubernetes %s, istio.io/istio %s, Envoy %s.", kubernetes, istio, envoy[1]), nil
+	return fmt.Sprintf("Kubernetes %s, %s, Envoy %s.", kubernetes, istio, envoy[1]), nil
 }
 
 // complete returns an error that names the pods of which nothing was noted.

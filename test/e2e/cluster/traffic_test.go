@@ -45,11 +45,9 @@ func bringUp(t *testing.T, namespace, manifests string) {
 	}
 }
 
-var defaultConfig = []string{"--config", filepath.Join(root, "test/e2e/pods/config/default.yaml")}
-
 func TestABuildOfKustomizeThroughRewriteProbesComesUpAndTalksByMTLS(t *testing.T) {
 	t.Parallel()
-	bringUp(t, "store", rewrite(t, shopIn(t, "store"), defaultConfig...))
+	bringUp(t, "store", rewrite(t, shopIn(t, "store")))
 	server := onePod(t, "store", "app=web")
 	before := handshakes(t, "store", server)
 	client := onePod(t, "store", "app=reviews")
@@ -142,7 +140,7 @@ func handshakes(t *testing.T, namespace, pod string) int {
 // service has no endpoint, whoever answers the probe.
 func TestARolloutLosesNoRequestThatItWouldNotLoseWithoutRewriteProbes(t *testing.T) {
 	held := strings.NewReplacer("?for=3s", "?until=released", "GracePeriodSeconds: 10", "GracePeriodSeconds: 90")
-	bringUp(t, "rollout", rewrite(t, held.Replace(shopIn(t, "rollout")), defaultConfig...))
+	bringUp(t, "rollout", rewrite(t, held.Replace(shopIn(t, "rollout"))))
 	client := onePod(t, "rollout", "app=reviews")
 	old := onePod(t, "rollout", "app=web")
 	address := addressOf(t, "rollout", old)
