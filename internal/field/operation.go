@@ -12,6 +12,7 @@ const (
 	OpAdd     = "add"
 	OpReplace = "replace"
 	OpRemove  = "remove"
+	OpCopy    = "copy"
 )
 
 // An Operation is one operation of a JSON Patch (RFC 6902), in the dialect of the library that
@@ -19,6 +20,7 @@ const (
 type Operation struct {
 	Op    string
 	Path  Path // must have a step
+	From  Path // of a copy alone, which has no value
 	Value Value
 }
 
@@ -50,8 +52,11 @@ func (p Path) Pointer() string {
 // AppendJSON appends the operation in JSON.
 func (o Operation) AppendJSON(b []byte) []byte {
 	b = AppendJSON(append(b, `{"op":`...), o.Op)
+	if o.Op == OpCopy {
+		b = AppendJSON(append(b, `,"from":`...), o.From.Pointer())
+	}
 	b = AppendJSON(append(b, `,"path":`...), o.Path.Pointer())
-	if o.Op != OpRemove {
+	if o.Op != OpRemove && o.Op != OpCopy {
 		b = AppendJSON(append(b, `,"value":`...), o.Value)
 	}
 	return append(b, '}')

@@ -27,6 +27,7 @@ func TestAnOperationIsWrittenAsKustomizeTakesIt(t *testing.T) {
 	at := field.NewPath("a", "b/c").Index(1)
 	for want, o := range map[string]field.Operation{
 		`{"op":"remove","path":"/a/b~1c/1"}`:                {Op: field.OpRemove, Path: at, Value: "old"},
+		`{"op":"copy","from":"/a/b~1c/1","path":"/d~1e"}`:   {Op: field.OpCopy, Path: field.NewPath("d/e"), From: at},
 		`{"op":"test","path":"/a/b~1c/1","value":null}`:     {Op: field.OpTest, Path: at},
 		`{"op":"add","path":"/a/b~1c/1","value":{"x":[1]}}`: {Op: field.OpAdd, Path: at, Value: field.Map{{Key: "x", Value: field.List{1}}}},
 		`{"op":"replace","path":"/a/b~1c/1","value":""}`:    {Op: field.OpReplace, Path: at, Value: ""},

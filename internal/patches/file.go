@@ -86,8 +86,10 @@ func (s *Set) Renamed(home *manifest.Object) (was, is string) {
 
 // nameless returns the text of a patch without the name of its object.
 func nameless(text string, v field.Value) string {
-	name := targetOf(v, "name")
-	return strings.NewReplacer(quoted(name), "", quoted(strings.ReplaceAll(name, `\`, "")), "").Replace(text)
+	pattern := targetOf(v, "name")
+	name := strings.ReplaceAll(pattern, `\`, "")
+	copied := `"` + copyOf(name).Pointer()
+	return strings.NewReplacer(quoted(pattern), "", quoted(name), "", copied, "").Replace(text)
 }
 
 // IsRewrittenBy returns an object that the patches in another one change, and that is already as they make it;

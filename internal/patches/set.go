@@ -80,8 +80,9 @@ const localConfig = "config.kubernetes.io/local-config"
 func (s *Set) items() field.List {
 	items := s.marks()
 	for _, kinds := range s.Guarded {
+		test := field.Operation{Op: field.OpTest, Path: field.NewPath(isNew), Value: true}
 		items = append(items, item(guard(kinds), "an object that is new since the patches were written fails the build",
-			field.Operation{Op: field.OpTest, Path: field.NewPath(isNew), Value: true}))
+			[]field.Operation{test}, nil))
 	}
 	for _, t := range s.Required {
 		items = append(items, field.Map{{Key: "patch", Value: t.merge()}})
@@ -94,19 +95,12 @@ func (s *Set) items() field.List {
 		},
 	)
 	for _, p := range patches {
-		items = append(
-			items,
-			item(p.Target.selector(regexp.QuoteMeta(p.Name)), p.Comment, p.Operations...),
-		)
+		target := p.Target.selector(regexp.QuoteMeta(p.Name))
+		items = append(items, item(target, p.Comment, p.namedTests(), p.Edits()))
 	}
 	unmark := field.Map{{Key: "annotationSelector", Value: seen}}
-	return append(
-		items,
-		item(unmark, "the end of what rewrite-probes patches wrote", field.Operation{
-			Op:   field.OpRemove,
-			Path: seenPath,
-		}),
-	)
+	end := field.Operation{Op: field.OpRemove, Path: seenPath}
+	return append(items, item(unmark, "the end of what rewrite-probes patches wrote", nil, []field.Operation{end}))
 }
 
 // marks returns the patches that mark what is known, one for the objects of a kind in a namespace.
@@ -119,8 +113,9 @@ func (s *Set) marks() (items field.List) {
 			names = append(names, regexp.QuoteMeta(known[0].Name))
 			known = known[1:]
 		}
+		mark := field.Operation{Op: field.OpAdd, Path: seenPath, Value: ""}
 		items = append(items, item(first.selector(strings.Join(names, "|")), "rewrite-probes patches knows these",
-			field.Operation{Op: field.OpAdd, Path: seenPath, Value: ""}))
+			nil, []field.Operation{mark}))
 	}
 	return items
 }
@@ -209,13 +204,20 @@ func (t Target) compare(u Target) int {
 // item returns an item of a list of patches. Its operations are YAML, a line each, below a comment:
 // kustomize writes YAML anew before it compares bytes, so that a test of `&` holds. A second comment parts the tests
 // from the edits, which a reviewer looks for.
-func item(target field.Map, comment string, operations ...field.Operation) field.Map {
-	b := make([]byte, 0, 128*(1+len(operations)))
+func item(target field.Map, comment string, tests, edits []field.Operation) field.Map {
+	b := make([]byte, 0, 128*(1+len(tests)+len(edits)))
 	b = append(append(append(b, "# "...), strings.ReplaceAll(comment, "\n", " ")...), '\n')
-	for i, o := range operations {
-		if i > 0 && o.Op != field.OpTest && operations[i-1].Op == field.OpTest {
-			b = fmt.Appendf(b, "# the edits, if the %d tests above hold\n", i)
+	held := 0
+	for _, o := range tests {
+		if o.Op == field.OpTest {
+			held++
 		}
+		b = append(o.AppendJSON(append(b, "- "...)), '\n')
+	}
+	if held > 0 && len(edits) > 0 {
+		b = fmt.Appendf(b, "# the edits, if the %d tests above hold\n", held)
+	}
+	for _, o := range edits {
 		b = append(o.AppendJSON(append(b, "- "...)), '\n')
 	}
 	return field.Map{{Key: "target", Value: target}, {Key: "patch", Value: string(b)}}

@@ -1,8 +1,12 @@
 package patches
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
@@ -263,6 +267,14 @@ func tryOn(t *testing.T, m mutation, d drawn) string {
 	want, refused := rewritten(render)
 	mutated["probes/kustomization.yaml"] = string(set.Text(patches.Kustomization, "../base"))
 	got, err := build(mutated, "probes")
+	requireName(t, set, err)
+	named := mutated["probes/kustomization.yaml"]
+	if mutated["probes/kustomization.yaml"] = inPlace(named); mutated["probes/kustomization.yaml"] == named {
+		t.Errorf("%s: no test reads a copy:\n%s", m.name, named)
+	}
+	if plain, plainErr := build(mutated, "probes"); !bytes.Equal(plain, got) || (plainErr == nil) != (err == nil) {
+		t.Errorf("%s: %v, and if the tests read no copy: %v", m.name, err, plainErr)
+	}
 	switch {
 	case err != nil && refused == nil && same(t, render, want):
 		return "failed builds for which nothing had to be done"
@@ -276,15 +288,53 @@ func tryOn(t *testing.T, m mutation, d drawn) string {
 	return "right builds"
 }
 
-// isNeedless reports whether the patches without their tests would have given what is wanted.
-func isNeedless(t *testing.T, set *patches.Set, files tree, want []byte, refused error) bool {
-	bold := patches.Set{}
+// requireName fails the test if a build failed for an object of the set, and the message does not name it. Only the tests of an
+// object's own metadata, and the patches that require an object, have another message.
+func requireName(t *testing.T, set *patches.Set, err error) {
+	t.Helper()
+	if err == nil {
+		return
+	}
+	for _, words := range []string{"this object is new", " /metadata/", "no resource matches strategic merge patch"} {
+		if strings.Contains(err.Error(), words) {
+			return
+		}
+	}
+	isNamed := func(p patches.Patch) bool { return strings.Contains(err.Error(), " /"+p.Name+":/") }
+	if !slices.ContainsFunc(set.Patches, isNamed) {
+		t.Errorf("the message names no object: %v", err)
+	}
+}
+
+var copies = regexp.MustCompile(`(?m)^ *- {"op":"copy","from":"(.*)","path":"(.*)"}\n`)
+
+// inPlace returns the text of a set whose tests read the objects themselves instead of copies.
+func inPlace(text string) string {
+	patches := strings.SplitAfter(text, "- target:")
+	for i, patch := range patches {
+		if c := copies.FindStringSubmatch(patch); c != nil {
+			removal := regexp.MustCompile(`(?m)^ *- {"op":"remove","path":"` + regexp.QuoteMeta(c[2]) + `"}\n`)
+			patch = removal.ReplaceAllString(strings.Replace(patch, c[0], "", 1), "")
+			patches[i] = strings.ReplaceAll(patch, `"`+c[2]+`/`, `"`+c[1]+`/`)
+		}
+	}
+	return strings.Join(patches, "")
+}
+
+// boldly returns the set without its tests.
+func boldly(set *patches.Set) *patches.Set {
+	bold := &patches.Set{}
 	for _, p := range set.Patches {
 		if p.Operations = p.Edits(); len(p.Operations) > 0 {
 			bold.Patches = append(bold.Patches, p)
 		}
 	}
-	files["probes/kustomization.yaml"] = string(bold.Text(patches.Kustomization, "../base"))
+	return bold
+}
+
+// isNeedless reports whether the patches without their tests would have given what is wanted.
+func isNeedless(t *testing.T, set *patches.Set, files tree, want []byte, refused error) bool {
+	files["probes/kustomization.yaml"] = string(boldly(set).Text(patches.Kustomization, "../base"))
 	got, err := build(files, "probes")
 	return refused == nil && err == nil && same(t, got, want)
 }

@@ -1,6 +1,7 @@
 package patches
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
 	"maps"
@@ -200,6 +201,10 @@ func TestAWrappedTreeIsWhatTheFunctionWrites(t *testing.T) {
 			continue
 		}
 		results["wrapped trees that are equal"]++
+		files["probes/kustomization.yaml"] = string(boldly(set).Text(patches.Kustomization, "../overlay"))
+		if bold, err := build(files, "probes"); err != nil || !bytes.Equal(got, bold) {
+			t.Errorf("tree %d: %v: the tests change what is built\n%s\nwithout them\n%s", seed, err, got, bold)
+		}
 		componentOf(t, seed, files)
 	}
 }
