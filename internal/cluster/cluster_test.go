@@ -181,15 +181,23 @@ func TestMeshes(t *testing.T) {
 	}
 }
 
-// Kinds that are read only if a mesh is there say what is unknown without them too.
-func TestUnknownWithoutKindsOfAMesh(t *testing.T) {
-	for kind, want := range map[string]string{
-		"ConfigMap":                    "how the meshes are configured, such as whether Istio's injector rewrites probes",
-		"MutatingWebhookConfiguration": "which pods are injected, and by which revision",
-		"Node":                         "whether Istio's sidecars are native",
+// Two kinds of one name, in groups of two meshes, leave different things unknown.
+func TestUnknownIsByGroupAndKind(t *testing.T) {
+	for _, c := range []struct {
+		wish                 Wish
+		group, kind, unknown string
+	}{
+		{Wish{}, "security.istio.io", "AuthorizationPolicy", "whether a policy denies probes"},
+		{Wish{}, "policy.linkerd.io", "AuthorizationPolicy", "whether Linkerd admits a probe"},
+		{Wish{}, "", "ConfigMap", "how the meshes are configured, such as whether Istio's injector rewrites probes"},
+		{Wish{FactsOnly: true}, "", "Pod", "what running pods show of Istio"},
+		{Wish{}, "", "Pod", ""}, // they are what is checked
 	} {
-		if unknown[kind] != want {
-			t.Errorf("without %s: %q", kind, unknown[kind])
+		of := surroundings.GroupKind{Group: c.group, Kind: c.kind}
+		all := (&reader{Wish: c.wish}).wanted()
+		i := slices.IndexFunc(all, func(n need) bool { return n.GroupKind == of })
+		if i < 0 || all[i].unknown != c.unknown {
+			t.Errorf("%+v: without %v, %q", c.wish, of, all[max(i, 0)].unknown)
 		}
 	}
 }

@@ -17,7 +17,7 @@ type need struct {
 	phase     phase
 	makesPods bool
 	beside    bool   // its objects only say something about others
-	unknown   string // without it
+	unknown   string // without it; "" if pods are
 	queries   func(*reader) []kubectl.Query
 }
 
@@ -40,47 +40,6 @@ var (
 	deployment         = surroundings.GroupKind{Group: "apps", Kind: "Deployment"}
 )
 
-// unknown has what is not known without a kind.
-var unknown = map[string]string{
-	"AuthProxyWorkload":              "which pods get Cloud SQL's proxy",
-	"AuthorizationPolicy":            "whether a policy denies probes",
-	"CiliumClusterwideNetworkPolicy": "whether a policy keeps the kubelet out",
-	"CiliumNetworkPolicy":            "whether a policy keeps the kubelet out",
-	"ConfigMap":                      "how the meshes are configured, such as whether Istio's injector rewrites probes",
-	"EnvoyFilter":                    "what else refuses probes",
-	"GlobalNetworkPolicy":            "whether a policy keeps the kubelet out",
-	"GlobalNetworkSet":               "whether a policy keeps the kubelet out",
-	"HTTPRoute":                      "whether Linkerd admits a probe",
-	"Ingress":                        "whether a load balancer copies a probe",
-	"LimitRange":                     "whether the namespace admits probe-proxy",
-	"Mesh":                           "whether Kuma demands mTLS",
-	"MeshConfig":                     "which ports Open Service Mesh captures",
-	"MeshTLS":                        "whether Kuma demands mTLS",
-	"MutatingWebhookConfiguration":   "which pods are injected, and by which revision",
-	"Namespace":                      "in which namespaces a mesh injects",
-	"NetworkAuthentication":          "whether Linkerd admits a probe",
-	"NetworkPolicy":                  "whether a policy keeps the kubelet out",
-	"NetworkSet":                     "whether a policy keeps the kubelet out",
-	"Node":                           "whether Istio's sidecars are native",
-	"OpenTelemetryCollector":         "which collectors have probes",
-	"PeerAuthentication":             "which mode of mTLS holds",
-	"Pod":                            "what running pods show of Istio",
-	"ProxyDefaults":                  "whether Consul demands mTLS",
-	"RequestAuthentication":          "whether a policy refuses a probe's token",
-	"ResourceQuota":                  "whether the namespace admits probe-proxy",
-	"SecurityGroupPolicy":            "whether a policy keeps the kubelet out",
-	"Server":                         "whether Linkerd admits a probe",
-	"ServerAuthorization":            "whether Linkerd admits a probe",
-	"Service":                        "which protocols ports have",
-	"ServiceDefaults":                "whether Consul demands mTLS",
-	"ServiceEntry":                   "which protocols ports have",
-	"Sidecar":                        "where sidecars listen",
-	"SidecarSet":                     "which pods OpenKruise adds a sidecar to",
-	"TrafficExtension":               "what else refuses probes",
-	"WasmPlugin":                     "what else refuses probes",
-	"WorkloadGroup":                  "which virtual machines have probes",
-}
-
 // wanted returns the kinds to read, each once.
 func (r *reader) wanted() (all []need) {
 	add := func(n need) {
@@ -89,9 +48,6 @@ func (r *reader) wanted() (all []need) {
 		}
 		if n.queries == nil {
 			n.queries = (*reader).everything
-		}
-		if !n.makesPods {
-			n.unknown = unknown[n.Kind]
 		}
 		all = append(all, n)
 	}
@@ -104,7 +60,7 @@ func (r *reader) wanted() (all []need) {
 			continue
 		}
 		for _, name := range k.Names {
-			n := need{GroupKind: name}
+			n := need{GroupKind: name, unknown: k.Unread}
 			switch {
 			case k.Scope == surroundings.Mark, name.Kind == "Secret", name.Group == "apps", name == podKind: // see Reading.OpenShift
 				continue
@@ -127,7 +83,9 @@ func (r *reader) addControlPlanes(add func(need)) {
 		add(need{GroupKind: deployment, beside: true, queries: (*reader).controlPlanes})
 	}
 	if r.FactsOnly && !r.NoPods {
-		add(need{GroupKind: podKind, phase: pods, beside: true, queries: (*reader).injectedPods})
+		n := need{GroupKind: podKind, phase: pods, beside: true, queries: (*reader).injectedPods}
+		n.unknown = "what running pods show of Istio"
+		add(n)
 	}
 }
 
@@ -148,7 +106,10 @@ func (r *reader) addWorkloads(add func(need)) {
 	for _, c := range r.Custom {
 		add(need{GroupKind: c, makesPods: true})
 	}
-	add(need{GroupKind: surroundings.GroupKind{Group: "networking.istio.io", Kind: "WorkloadGroup"}})
+	add(need{
+		GroupKind: surroundings.GroupKind{Group: "networking.istio.io", Kind: "WorkloadGroup"},
+		unknown:   "which virtual machines have probes",
+	})
 }
 
 // everything asks for all objects of the run's namespaces.

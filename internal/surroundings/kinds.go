@@ -9,39 +9,70 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
+// What stays unknown without any of some kinds.
+const (
+	keepsOut      = "whether a policy keeps the kubelet out"
+	admitsOurs    = "whether the namespace admits probe-proxy"
+	linkerdAdmits = "whether Linkerd admits a probe"
+	kumaDemands   = "whether Kuma demands mTLS"
+)
+
 // The kinds of objects that say something about others, a row each: their type, of which namespace they
-// count, and their names, with the group after a dot. A type is the kind's own spec.
+// count, and their names, with the group after a dot. A type is the kind's own spec. Without the objects, what
+// unread says is unknown.
 var (
-	Namespaces            = kind[Namespace](OfName, "Namespace").from("metadata")
-	LimitRanges           = kind[limitRange](OfNamespace, "LimitRange")
-	Quotas                = kind[quota](OfNamespace, "ResourceQuota")
-	Services              = kind[Service](OfNamespace, "Service", "ServiceEntry.networking.istio.io")
-	Sidecars              = kind[Sidecar](OfNamespaceAndRoot, "Sidecar.networking.istio.io")
-	SidecarSets           = kind[SidecarSet](Anywhere, "SidecarSet.apps.kruise.io")
-	Ingresses             = kind[Ingress](OfNamespace, "Ingress.networking.k8s.io")
-	NetworkPolicies       = kind[NetworkPolicy](OfNamespace, "NetworkPolicy.networking.k8s.io")
-	CiliumPolicies        = kind[CiliumPolicy](OfNamespace, "CiliumNetworkPolicy.cilium.io").from()
-	CiliumClusterPolicies = kind[CiliumPolicy](Anywhere, "CiliumClusterwideNetworkPolicy.cilium.io").from()
-	CalicoPolicies        = kind[CalicoPolicy](OfNamespace, "NetworkPolicy.projectcalico.org", "NetworkPolicy.crd.projectcalico.org")
-	CalicoGlobalPolicies  = kind[CalicoPolicy](Anywhere, "GlobalNetworkPolicy.projectcalico.org", "GlobalNetworkPolicy.crd.projectcalico.org")
-	CalicoNetworkSets     = kind[CalicoNetworkSet](Anywhere,
+	Namespaces = kind[Namespace](OfName, "Namespace").from("metadata").
+			unread("in which namespaces a mesh injects")
+	LimitRanges = kind[limitRange](OfNamespace, "LimitRange").unread(admitsOurs)
+	Quotas      = kind[quota](OfNamespace, "ResourceQuota").unread(admitsOurs)
+	Services    = kind[Service](OfNamespace, "Service", "ServiceEntry.networking.istio.io").
+			unread("which protocols ports have")
+	Sidecars = kind[Sidecar](OfNamespaceAndRoot, "Sidecar.networking.istio.io").
+			unread("where sidecars listen")
+	SidecarSets = kind[SidecarSet](Anywhere, "SidecarSet.apps.kruise.io").
+			unread("which pods OpenKruise adds a sidecar to")
+	Ingresses = kind[Ingress](OfNamespace, "Ingress.networking.k8s.io").
+			unread("whether a load balancer copies a probe")
+	NetworkPolicies = kind[NetworkPolicy](OfNamespace, "NetworkPolicy.networking.k8s.io").
+			unread(keepsOut)
+	CiliumPolicies = kind[CiliumPolicy](OfNamespace, "CiliumNetworkPolicy.cilium.io").from().
+			unread(keepsOut)
+	CiliumClusterPolicies = kind[CiliumPolicy](Anywhere, "CiliumClusterwideNetworkPolicy.cilium.io").from().
+				unread(keepsOut)
+	CalicoPolicies = kind[CalicoPolicy](OfNamespace, "NetworkPolicy.projectcalico.org", "NetworkPolicy.crd.projectcalico.org").
+			unread(keepsOut)
+	CalicoGlobalPolicies = kind[CalicoPolicy](Anywhere, "GlobalNetworkPolicy.projectcalico.org", "GlobalNetworkPolicy.crd.projectcalico.org").
+				unread(keepsOut)
+	CalicoNetworkSets = kind[CalicoNetworkSet](Anywhere,
 		"NetworkSet.projectcalico.org", "NetworkSet.crd.projectcalico.org",
-		"GlobalNetworkSet.projectcalico.org", "GlobalNetworkSet.crd.projectcalico.org")
-	SecurityGroupPolicies  = kind[SecurityGroupPolicy](OfNamespace, "SecurityGroupPolicy.vpcresources.k8s.aws")
-	PeerAuthentications    = kind[PeerAuthentication](OfNamespaceAndRoot, "PeerAuthentication.security.istio.io")
-	AuthorizationPolicies  = kind[AuthorizationPolicy](OfNamespaceAndRoot, "AuthorizationPolicy.security.istio.io")
-	RequestAuthentications = kind[RequestAuthentication](OfNamespaceAndRoot, "RequestAuthentication.security.istio.io")
-	LinkerdServers         = kind[LinkerdServer](OfNamespace, "Server.policy.linkerd.io")
-	AuthProxyWorkloads     = kind[AuthProxyWorkload](OfNamespace, "AuthProxyWorkload.cloudsql.cloud.google.com")
-	Collectors             = kind[Collector](OfNamespace, "OpenTelemetryCollector.opentelemetry.io")
-	ServerAuthorizations   = kind[ServerAuthorization](OfNamespace, "ServerAuthorization.policy.linkerd.io")
-	LinkerdAuthorizations  = kind[LinkerdAuthorization](OfNamespace, "AuthorizationPolicy.policy.linkerd.io")
-	NetworkAuthentications = kind[NetworkAuthentication](OfNamespace, "NetworkAuthentication.policy.linkerd.io")
-	HTTPRoutes             = kind[HTTPRoute](OfNamespace, "HTTPRoute.policy.linkerd.io", "HTTPRoute.gateway.networking.k8s.io")
-	istioConfigs           = kind[istioConfig](Anywhere, "ConfigMap").from("data").named("istio", "istio-*")
-	istiods                = kind[istiod](Anywhere, "Deployment.apps").named("istiod", "istiod-*")
-	istioHooks             = kind[istioWebhooks](Anywhere, "MutatingWebhookConfiguration.admissionregistration.k8s.io").from()
-	istioDesireds          = kind[istioDesired](Anywhere, "ServiceMeshControlPlane.maistra.io",
+		"GlobalNetworkSet.projectcalico.org", "GlobalNetworkSet.crd.projectcalico.org").unread(keepsOut)
+	SecurityGroupPolicies = kind[SecurityGroupPolicy](OfNamespace, "SecurityGroupPolicy.vpcresources.k8s.aws").
+				unread(keepsOut)
+	PeerAuthentications = kind[PeerAuthentication](OfNamespaceAndRoot, "PeerAuthentication.security.istio.io").
+				unread("which mode of mTLS holds")
+	AuthorizationPolicies = kind[AuthorizationPolicy](OfNamespaceAndRoot, "AuthorizationPolicy.security.istio.io").
+				unread("whether a policy denies probes")
+	RequestAuthentications = kind[RequestAuthentication](OfNamespaceAndRoot, "RequestAuthentication.security.istio.io").
+				unread("whether a policy refuses a probe's token")
+	LinkerdServers     = kind[LinkerdServer](OfNamespace, "Server.policy.linkerd.io").unread(linkerdAdmits)
+	AuthProxyWorkloads = kind[AuthProxyWorkload](OfNamespace, "AuthProxyWorkload.cloudsql.cloud.google.com").
+				unread("which pods get Cloud SQL's proxy")
+	Collectors = kind[Collector](OfNamespace, "OpenTelemetryCollector.opentelemetry.io").
+			unread("which collectors have probes")
+	ServerAuthorizations = kind[ServerAuthorization](OfNamespace, "ServerAuthorization.policy.linkerd.io").
+				unread(linkerdAdmits)
+	LinkerdAuthorizations = kind[LinkerdAuthorization](OfNamespace, "AuthorizationPolicy.policy.linkerd.io").
+				unread(linkerdAdmits)
+	NetworkAuthentications = kind[NetworkAuthentication](OfNamespace, "NetworkAuthentication.policy.linkerd.io").
+				unread(linkerdAdmits)
+	HTTPRoutes = kind[HTTPRoute](OfNamespace, "HTTPRoute.policy.linkerd.io", "HTTPRoute.gateway.networking.k8s.io").
+			unread(linkerdAdmits)
+	istioConfigs = kind[istioConfig](Anywhere, "ConfigMap").from("data").named("istio", "istio-*").
+			unread("how the meshes are configured, such as whether Istio's injector rewrites probes")
+	istiods    = kind[istiod](Anywhere, "Deployment.apps").named("istiod", "istiod-*")
+	istioHooks = kind[istioWebhooks](Anywhere, "MutatingWebhookConfiguration.admissionregistration.k8s.io").from().
+			unread("which pods are injected, and by which revision")
+	istioDesireds = kind[istioDesired](Anywhere, "ServiceMeshControlPlane.maistra.io",
 		"IstioOperator.install.istio.io", "Istio.sailoperator.io", "IstioRevision.sailoperator.io").from().inFiles()
 	istioTags    = kind[istioTag](Anywhere, "IstioRevisionTag.sailoperator.io").from().inFiles()
 	maistraPeers = kind[maistraPeer](OfNamespaceAndRoot, "ServiceMeshControlPlane.maistra.io").inFiles()
@@ -54,13 +85,17 @@ var (
 	meshControls = kind[meshControl](Anywhere, "Deployment.apps").
 			named("linkerd-destination", "kuma-control-plane", "*connect-injector")
 	meshConfigMaps   = kind[meshConfigMap](Anywhere, "ConfigMap").from("data").named("linkerd-config", "kuma-control-plane-config")
-	kumaMeshes       = kind[kumaMesh](Anywhere, "Mesh.kuma.io")
-	kumaTLSs         = kind[kumaTLS](Anywhere, "MeshTLS.kuma.io")
-	consulDefaultses = kind[consulDefaults](Anywhere, "ProxyDefaults.consul.hashicorp.com", "ServiceDefaults.consul.hashicorp.com")
-	osmConfigs       = kind[osmConfig](Anywhere, "MeshConfig.config.openservicemesh.io")
-	nodes            = kind[node](Anywhere, "Node").from("status")
-	filters          = kind[filter](OfNamespaceAndRoot,
-		"EnvoyFilter.networking.istio.io", "WasmPlugin.extensions.istio.io", "TrafficExtension.extensions.istio.io")
+	kumaMeshes       = kind[kumaMesh](Anywhere, "Mesh.kuma.io").unread(kumaDemands)
+	kumaTLSs         = kind[kumaTLS](Anywhere, "MeshTLS.kuma.io").unread(kumaDemands)
+	consulDefaultses = kind[consulDefaults](Anywhere, "ProxyDefaults.consul.hashicorp.com", "ServiceDefaults.consul.hashicorp.com").
+				unread("whether Consul demands mTLS")
+	osmConfigs = kind[osmConfig](Anywhere, "MeshConfig.config.openservicemesh.io").
+			unread("which ports Open Service Mesh captures")
+	nodes = kind[node](Anywhere, "Node").from("status").
+		unread("whether Istio's sidecars are native")
+	filters = kind[filter](OfNamespaceAndRoot,
+		"EnvoyFilter.networking.istio.io", "WasmPlugin.extensions.istio.io", "TrafficExtension.extensions.istio.io").
+		unread("what else refuses probes")
 	// OpenShift is any kind that only OpenShift has, among those that are found beside workloads.
 	OpenShift = kind[Neighbour](Mark,
 		"DeploymentConfig.apps.openshift.io", "BuildConfig.build.openshift.io", "ImageStream.image.openshift.io",
@@ -91,6 +126,8 @@ type Kind struct {
 	Mentions string
 	// InFiles is set if a cluster has what the objects of the kind make, so that nobody asks it for these.
 	InFiles bool
+	// Unread is what stays unknown if a cluster's objects cannot be read, as a clause; "" if none are asked for.
+	Unread string
 
 	index int
 	path  field.Path // of the content that is read
@@ -145,6 +182,12 @@ func (k Of[T]) mentioning(text string) Of[T] {
 // inFiles sets InFiles.
 func (k Of[T]) inFiles() Of[T] {
 	k.InFiles = true
+	return k
+}
+
+// unread sets Unread.
+func (k Of[T]) unread(unknown string) Of[T] {
+	k.Unread = unknown
 	return k
 }
 
