@@ -44,6 +44,7 @@ import (
 var consul = passiveProxy{
 	meshData: meshData{
 		name: "consul", title: "Consul", proxy: "consul-dataplane", uid: 5995, sidecarUser: consulInitUser, firstIsApp: true,
+		word: "consul", inject: []mark{{consulInject, "annotations"}}, control: "*connect-injector",
 		reserved: []int{8600, 15001, 19000, 20000, 20200, 20600, 21000},
 		excluded: portList{key: "consul.hashicorp.com/transparent-proxy-exclude-inbound-ports"},
 		off: rewriterOff{

@@ -13,6 +13,7 @@ import (
 
 var istioData = meshData{
 	name: "istio", title: "Istio", proxy: istioProxyName, uid: prober.IstioProxyID,
+	word: "istio", inject: []mark{{key: istioInjection}, {key: istioRevision}, {key: istioInject}}, control: "istiod*",
 	reserved: []int{15000, 15001, 15004, 15006, 15008, 15021, 15053, 15090}, // but for the status server's
 	excluded: portList{key: istioExcludePorts, full: true},
 	off:      rewriterOff{key: istioRewrite, value: "false", means: isFalse},
@@ -83,6 +84,13 @@ func isFalse(v string) bool {
 type meshData struct {
 	name  string // in the functionConfig
 	title string // in messages
+	// word is in the keys of all labels and annotations that the mesh reads, and inject are those by which it injects.
+	word   string
+	inject []mark
+	// control is the Deployment of its control plane. A star at the end is a revision, one at the start a release's name.
+	control string
+	// short is the name of the mesh beside a version; "" if it is title.
+	short string
 	// proxy is the name of the proxy's container, and image a part of its image. commonName
 	// is set if other containers may have the same name, so that one in a template does not
 	// say that the pod is in the mesh.
@@ -103,6 +111,14 @@ type meshData struct {
 	excluded    portList // the annotation with the ports that the mesh does not capture
 	// off turns the mesh's own rewriter off, the zero value if it has none.
 	off rewriterOff
+}
+
+// A mark is a label or annotation by which a mesh injects.
+type mark struct {
+	key string
+	// on is where alone the mesh reads it, of pods and Namespaces: "labels" or "annotations". It is "" if none is
+	// reported in the other place.
+	on string
 }
 
 // Answerers returns the values that [Options].AnsweredBy may have in any

@@ -15,5 +15,5 @@ import "github.com/rewrite-probes/rewrite-probes/internal/reason"
 // (pkg/sidecar/v1/providers/pipy/repo/codebase/probes.js).
 var flomesh = osmProfile(fsmDomain, meshData{
 	name: "fsm", title: "Flomesh Service Mesh", proxy: "sidecar", image: "pipy",
-	ownInjector: reason.FSMInjector,
+	ownInjector: reason.FSMInjector, word: "flomesh", control: "fsm-controller", short: "Flomesh",
 })

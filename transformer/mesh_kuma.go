@@ -47,6 +47,7 @@ import (
 var kuma = passiveProxy{
 	meshData: meshData{
 		name: "kuma", title: "Kuma", proxy: "kuma-sidecar", uid: 5678,
+		word: "kuma", inject: []mark{{kumaInject, "labels"}}, control: "kuma-control-plane",
 		reserved: []int{9000, 9001, 9901, 9902, 15001, 15006, 15053},
 		excluded: portList{key: "traffic.kuma.io/exclude-inbound-ports"},
 		off: rewriterOff{key: kumaProbeProxyPort, value: "0", means: func(v string) bool {

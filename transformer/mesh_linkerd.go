@@ -40,6 +40,7 @@ import (
 var linkerd = passiveProxy{
 	meshData: meshData{
 		name: "linkerd", title: "Linkerd", proxy: "linkerd-proxy", uid: 2102,
+		word: "linkerd", inject: []mark{{linkerdInject, "annotations"}}, control: "linkerd-destination",
 		reserved: []int{4140, 4143, 4190, 4191},
 		excluded: portList{key: "config.linkerd.io/skip-inbound-ports", ranges: true},
 	},

@@ -22,7 +22,7 @@ const (
 // openServiceMesh is the profile of Open Service Mesh (osm, main of July 2023).
 var openServiceMesh = osmProfile(osmDomain, meshData{
 	name: "osm", title: "Open Service Mesh", proxy: envoyName, osmForm: true,
-	ownInjector: reason.OSMInjector,
+	ownInjector: reason.OSMInjector, word: "openservicemesh", control: "osm-controller",
 })
 
 // osmProfile completes the profile of Open Service Mesh or its successor, whose labels and
@@ -36,6 +36,7 @@ func osmProfile(domain string, data meshData) passiveProxy {
 	data.port = 15904
 	data.excluded = portList{key: domain + "/inbound-port-exclusion-list"}
 	inject := domain + osmInject
+	data.inject = []mark{{key: inject}}
 	return passiveProxy{
 		meshData:                data,
 		uncapturedPorts:         append([]int{15000, 15001, 15003, 15010}, prober.OSMPorts()...),

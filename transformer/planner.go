@@ -56,8 +56,10 @@ func planOf(d *decision) Plan {
 	return plan
 }
 
-// read reads a template with the options of the planner, whatever its mesh is.
+// read reads a template with the options of the planner, whatever its mesh is. Of a Namespace only what says
+// something of a mesh counts.
 func (p *Planner) read(in *Input) *template {
+	in.Around.CountKeys(IsOfMesh)
 	return read(&p.opts, p.finders, in)
 }
 

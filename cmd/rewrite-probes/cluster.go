@@ -155,7 +155,7 @@ func (t *tool) runCluster(
 	}
 	report.Sort(r.Messages)
 	fmt.Fprintln(t.err, cmd.CommandPath()+": context "+field.Printable(cmp.Or(read.Context, "of the pod")))
-	for _, m := range slices.Concat(read.Meshes(), read.Injectors(c.Spec.Istio.RootNamespace)) {
+	for _, m := range slices.Concat(read.Meshes(config.ControlPlanes()), read.Injectors(c.Spec.Istio.RootNamespace)) {
 		fmt.Fprintln(t.err, cmd.CommandPath()+": "+field.Printable(m))
 	}
 	return p, r, nil

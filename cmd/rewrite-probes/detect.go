@@ -5,8 +5,10 @@ import (
 	"errors"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 )
 
@@ -23,9 +25,8 @@ var (
 	namesProbe = whenUsed(probeKeys + `|lifecycle\b`) // whose hooks may come from values; lifecycle is a word of other files too
 	// operation of a JSON patch on all init containers, on one by its number, or on all annotations of a template.
 	operation = whenUsed(`path["']?[ \t]*:[ \t]*["']?/[^\s"',]*/(initContainers(/[0-9]+(/[^\s"',]*)?)?|template/metadata/annotations)(["'\s,}]|\z)`)
-	// injection names a label or annotation by which a mesh injects: istio-injection, istio.io/rev, sidecar.istio.io/inject,
-	// linkerd.io/inject, kuma.io/sidecar-injection, consul.hashicorp.com/connect-inject, openservicemesh.io/sidecar-injection.
-	injection = whenUsed(`istio-injection|istio\.io(/|~1)rev\b|(/|~1)((connect-)?inject|sidecar-injection)\b`)
+	// injection names a label or annotation by which a mesh injects, or another injector as sidecar.opentelemetry.io/inject.
+	injection = sync.OnceValue(func() *regexp.Regexp { return namesOf(config.InjectionKeys(), `(/|~1)inject`) })
 )
 
 // whenUsed returns a function that returns a regular expression, compiled at
@@ -34,6 +35,14 @@ func whenUsed(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(expr)
 	})
+}
+
+// namesOf returns an expression for some keys, also as parts of a JSON pointer, and for what another one matches.
+func namesOf(keys []string, also string) *regexp.Regexp {
+	for _, key := range keys {
+		also += "|" + strings.ReplaceAll(regexp.QuoteMeta(key), "/", "(/|~1)")
+	}
+	return regexp.MustCompile("(" + also + `)\b`)
 }
 
 // isTemplate reports whether a text has what looks like an action of a template, as

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
 )
 
 // What a patch changes decides how it is named, whatever form its author gave it.
@@ -75,6 +77,26 @@ func TestWhatAPatchConcerns(t *testing.T) {
 	} {
 		if got := concernOfAny(test.patches); got != test.want {
 			t.Errorf("%+v: %q, want %q", test.patches, got, test.want)
+		}
+	}
+}
+
+// Each label and annotation by which a mesh injects shows that a patch is about injection, in YAML and in a JSON pointer.
+func TestAKeyOfEachMeshIsAboutInjection(t *testing.T) {
+	keys := config.InjectionKeys()
+	if len(keys) < 8 {
+		t.Errorf("only %q", keys)
+	}
+	for _, key := range append(keys, "sidecar.opentelemetry.io/inject") {
+		for _, text := range []string{key + ": x", "path: /metadata/labels/" + strings.ReplaceAll(key, "/", "~1")} {
+			if !injection().MatchString(text) {
+				t.Errorf("%q is not about injection", text)
+			}
+		}
+	}
+	for _, text := range []string{"app: web", "istioXio/rev: a", "vault.hashicorp.com/agent-inject: a"} {
+		if injection().MatchString(text) {
+			t.Errorf("%q is about injection", text)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/why"
 )
@@ -57,7 +58,7 @@ func printWhy(cmd *cobra.Command, flags *clusterFlags, std streams, reference st
 	if err != nil {
 		return err
 	}
-	e, err := why.Gather(ctx, k, namespace, reference)
+	e, err := why.Gather(ctx, k, namespace, reference, config.IsMeshProxy)
 	if err != nil {
 		return fmt.Errorf("%s in namespace %s: %w", reference, namespace, err)
 	}

@@ -175,8 +175,9 @@ func TestMeshes(t *testing.T) {
 	r := serve(t, deploy("istiod", "istio.io/rev: default, app.kubernetes.io/version: 1.31.0", "a")+deploy("istiod-old", "istio.io/rev: old", "b/pilot:1.30.1@sha256:00")+
 		deploy("istiod-canary", "istio.io/rev: canary", "x:5000/pilot:1.31.0")+deploy("linkerd-destination", "", "x:5000/proxy")+deploy("mesh-consul-connect-injector", "", "c:2")+
 		deploy("istiodx", "", "a:1"), Wish{})
+	planes := map[string]string{"istiod*": "Istio", "linkerd-destination": "Linkerd", "*connect-injector": "Consul", "kuma-control-plane": "Kuma"}
 	want := []string{"Istio 1.31.0, revisions canary, default", "Istio 1.30.1, revision old", "Linkerd", "Consul 2"}
-	if got := r.Meshes(); !slices.Equal(got, want) {
+	if got := r.Meshes(planes); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 }

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,23 +13,14 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 )
 
-// controlPlanes are the Deployments that make a mesh, by their names; a star stands for the rest.
-var controlPlanes = []struct{ name, mesh string }{
-	{"istiod*", "Istio"},
-	{"linkerd-destination", "Linkerd"},
-	{"kuma-control-plane", "Kuma"},
-	{"connect-injector", "Consul"},
-	{"osm-controller", "Open Service Mesh"},
-	{"fsm-controller", "Flomesh"},
-}
-
 // Meshes returns a line for each version of a mesh that the cluster runs, such as "Istio 1.31.0,
-// revisions canary, default".
-func (r *Reading) Meshes() (lines []string) {
+// revisions canary, default". controlPlanes are the meshes by the names of the Deployments that make them; a star
+// stands for the rest of a name.
+func (r *Reading) Meshes(controlPlanes map[string]string) (lines []string) {
 	var names []string
 	revisions := make(map[string][]string)
 	for o := range r.deployments() {
-		mesh := meshOf(o)
+		mesh := meshOf(o, controlPlanes)
 		if mesh == "" {
 			continue
 		}
@@ -103,11 +95,11 @@ func withShown(revisions, shown []surroundings.Revision) []surroundings.Revision
 }
 
 // meshOf returns the mesh whose control plane a Deployment is; "" if it is none.
-func meshOf(o *manifest.Object) string {
-	for _, c := range controlPlanes {
-		_, isNamed := restOf(o.Name(), c.name)
-		if isNamed || c.mesh == "Consul" && strings.HasSuffix(o.Name(), "connect-injector") { // behind the release's name
-			return c.mesh
+func meshOf(o *manifest.Object, controlPlanes map[string]string) string {
+	for _, name := range slices.Sorted(maps.Keys(controlPlanes)) {
+		end, isBehind := strings.CutPrefix(name, "*")
+		if _, isNamed := restOf(o.Name(), name); isNamed || isBehind && strings.HasSuffix(o.Name(), end) {
+			return controlPlanes[name]
 		}
 	}
 	return ""

@@ -122,3 +122,6 @@ func (c *RewriteProbes) set(given []Setting, p *problems) {
 
 // Meshes and Answerers return the values of mesh and answeredBy.
 var Meshes, Answerers = transformer.Meshes, transformer.Answerers
+
+// What commands must know of the meshes, without the planner.
+var InjectionKeys, IsMeshProxy, ControlPlanes = transformer.InjectionKeys, transformer.IsMeshProxy, transformer.ControlPlanes

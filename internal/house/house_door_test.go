@@ -32,7 +32,7 @@ var rawReads = map[string]string{
 	"internal/surroundings.Pods.has":                        "it asks whether labels are known",
 	"internal/surroundings.addServices":                     "it asks whether labels are known",
 	"internal/surroundings.asked.podHas":                    "it asks whether labels are known",
-	"internal/surroundings.disagree":                        "two manifests of one Namespace are no base of a kustomization",
+	"internal/surroundings.facts.disagree":                  "two manifests of one Namespace are no base of a kustomization",
 	"internal/surroundings.Surroundings.NamespaceElsewhere": judges,
 	"internal/surroundings.Surroundings.Istio":              judges,
 	"internal/surroundings.Surroundings.complete":           judges,

@@ -3,7 +3,6 @@ package surroundings
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
@@ -40,7 +39,7 @@ func (s *Surroundings) NamespaceAt() fmt.Stringer {
 
 func (s *Surroundings) namespace() *Namespace {
 	all := Namespaces.near(s)
-	if len(all) == 0 || disagree(all) {
+	if len(all) == 0 || s.disagree(all) {
 		return nil
 	}
 	return &all[0]
@@ -48,30 +47,23 @@ func (s *Surroundings) namespace() *Namespace {
 
 // NamespacesDisagree reports whether several manifests of the object's Namespace are near that differ in what
 // they say of a mesh: which of them counts is not known.
-func (s *Surroundings) NamespacesDisagree() bool { return disagree(Namespaces.near(s)) }
+func (s *Surroundings) NamespacesDisagree() bool { return s.disagree(Namespaces.near(s)) }
 
-func disagree(all []Namespace) bool {
+func (f *facts) disagree(all []Namespace) bool {
 	return len(all) > 1 && slices.ContainsFunc(all[1:], func(n Namespace) bool {
-		return !agree(all[0].Labels, n.Labels) || !agree(all[0].Annotations, n.Annotations)
+		return !f.agree(all[0].Labels, n.Labels) || !f.agree(all[0].Annotations, n.Annotations)
 	})
 }
 
 // agree reports whether two mappings say the same of a mesh.
-func agree(a, b field.KeyValues) bool { return covers(a, b) && covers(b, a) }
+func (f *facts) agree(a, b field.KeyValues) bool { return f.covers(a, b) && f.covers(b, a) }
 
-func covers(a, b field.KeyValues) bool {
+func (f *facts) covers(a, b field.KeyValues) bool {
 	return !slices.ContainsFunc(a, func(e field.KeyValue) bool {
 		v, set := b.Lookup(e.Key)
-		return isOfMesh(e.Key) && (!set || meaning(e.Key, v) != meaning(e.Key, e.Value))
+		isSame := set && meaning(e.Key, v) == meaning(e.Key, e.Value)
+		return !isSame && (f.counts == nil || f.counts(e.Key))
 	})
-}
-
-// ofMeshes are in the keys of a Namespace that say something of a mesh, or of what adds containers to pods.
-var ofMeshes = []string{"istio", "linkerd", "kuma", "consul", "openservicemesh", "flomesh", "rewrite-probes", "opentelemetry"}
-
-func isOfMesh(key string) bool {
-	isIn := func(word string) bool { return strings.Contains(key, word) }
-	return key == "control-plane" || slices.ContainsFunc(ofMeshes, isIn) // a label by which Open Service Mesh leaves a Namespace out
 }
 
 // meaning returns what a value stands for: Istio injects only for one.

@@ -48,7 +48,8 @@ type facts struct {
 	source Source
 	found  []list
 	others certainty
-	shown  *testimony // by running pods; nil if nobody has asked
+	shown  *testimony            // by running pods; nil if nobody has asked
+	counts func(key string) bool // see CountKeys; nil if all do
 }
 
 // A list has the objects of a kind that lie in one way; values is a []T.
@@ -84,6 +85,14 @@ func New(source Source) Surroundings { return Surroundings{facts: &facts{source:
 func (s Surroundings) Note(asked *Asked) Surroundings {
 	s.asked = asked
 	return s
+}
+
+// CountKeys sets which labels and annotations of a Namespace say something of a mesh: manifests of it that differ
+// in no other agree. Without, all count.
+func (f *facts) CountKeys(counts func(key string) bool) {
+	if f != nil {
+		f.counts = counts
+	}
 }
 
 func (s *Surroundings) ask(k *Kind) {

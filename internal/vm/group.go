@@ -105,6 +105,7 @@ func (g *Group) noted() (group, namespace *field.NotedMetadata) {
 	if n := g.Notes; n != nil {
 		around, keys = around.Note(&n.Asked), &n.Workload
 	}
+	around.CountKeys(transformer.IsOfMesh)
 	ns, _ := around.Namespaced()
 	return new(g.Metadata.Note(keys)), &ns
 }

@@ -47,7 +47,7 @@ func (e *Evidence) notStarted() (all []Cause) {
 			continue
 		}
 		fix := "Correct the image, or what the message names"
-		switch proxy := e.Pod.proxy(); {
+		switch proxy := e.proxy(); {
 		case c.Image == "auto":
 			fix = "Turn on the mesh's injection, which completes this container, or set `answeredBy: probe-proxy`"
 		case proxy != nil && proxy.Name == c.Name:
@@ -69,7 +69,7 @@ var proxyEnds = []struct{ says, fix string }{
 
 // proxyDown says why probe-proxy does not run.
 func (e *Evidence) proxyDown() []Cause {
-	proxy := e.Pod.proxy()
+	proxy := e.proxy()
 	if proxy == nil {
 		return nil
 	}
@@ -230,12 +230,12 @@ func (s *Status) passes(probe string) bool {
 // whyFails explains what the kubelet says of a probe or hook.
 func (e *Evidence) whyFails(p *Probe, text string) Cause {
 	key, ours := p.isOurs()
-	proxy := e.Pod.proxy()
+	proxy := e.proxy()
 	switch {
 	case !ours:
 		return e.atApp(p, text)
 	case proxy == nil:
-		return Cause{Why: "The mesh's agent answers it, and says: " + text, Fix: "See the log of " + cmp.Or(e.Pod.mesh(), "the mesh's proxy") + ". With `answeredBy: probe-proxy` the log names the cause"}
+		return Cause{Why: "The mesh's agent answers it, and says: " + text, Fix: "See the log of " + cmp.Or(e.mesh(), "the mesh's proxy") + ". With `answeredBy: probe-proxy` the log names the cause"}
 	}
 	if l := failing(e.Log, key); l != nil {
 		return e.fromLog(l, p, key)
@@ -249,8 +249,8 @@ func (e *Evidence) whyFails(p *Probe, text string) Cause {
 		return Cause{Why: "Its entry of `" + prober.EnvName + "` cannot be used", Fix: "Render again. The log of " + proxy.Name + " has the error at its start"}
 	case e.Log == "" && len(e.Unseen) > 0:
 		return Cause{Why: "The kubelet says: " + text, Fix: "Let this command read the log of " + proxy.Name + ", which has the cause"}
-	case cuts(text) && e.Pod.mesh() != "":
-		return Cause{Why: fmt.Sprintf("%s captures port %d: no request reaches %s, whose log does not have the probe (%s)", e.Pod.mesh(), port, proxy.Name, text),
+	case cuts(text) && e.mesh() != "":
+		return Cause{Why: fmt.Sprintf("%s captures port %d: no request reaches %s, whose log does not have the probe (%s)", e.mesh(), port, proxy.Name, text),
 			Fix: fmt.Sprintf("Exclude port %d from the mesh's inbound capture. rewrite-probes writes the annotation for it", port)}
 	case cuts(text):
 		return Cause{Why: fmt.Sprintf("No request reaches %s on port %d: %s", proxy.Name, port, text), Fix: "Look for a NetworkPolicy that keeps the node out"}
@@ -307,7 +307,7 @@ func (e *Evidence) fromLog(l line, p *Probe, key string) Cause {
 
 // atApp explains a probe that asks the app itself.
 func (e *Evidence) atApp(p *Probe, text string) Cause {
-	mesh := e.Pod.mesh()
+	mesh := e.mesh()
 	switch {
 	case mesh != "" && strings.Contains(text, "statuscode: 403"):
 		return Cause{Why: "A policy of the mesh refuses the kubelet (403)", Fix: "Run rewrite-probes on the manifests, or let the request in by a policy"}

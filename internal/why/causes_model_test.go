@@ -107,7 +107,7 @@ func TestTheCausesAreThoseOfEachContainer(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(61, 41))
 	seen := map[int]int{}
 	for range 5000 {
-		var e Evidence
+		e := Evidence{IsMeshProxy: isMeshProxy}
 		var want []string
 		for _, name := range []string{"web", "worker"} {
 			c := drawnContainer(rnd, name)
@@ -165,7 +165,7 @@ func TestALogThatWasReadIsNotAskedFor(t *testing.T) {
 	for _, log := range []string{"", "level=INFO msg=ready\n"} {
 		for _, unseen := range [][]string{nil, {"the metrics: forbidden"}, {"the log: forbidden", "the metrics: forbidden"}} {
 			for _, text := range []string{"context deadline exceeded", "read: connection reset by peer", "no such thing"} {
-				var e Evidence
+				e := Evidence{IsMeshProxy: isMeshProxy}
 				e.Log, e.Unseen = log, unseen
 				e.Pod.Spec.Containers = []Container{{Name: "istio-proxy"}, {Name: "probe-proxy", Env: []struct{ Name string }{{"ISTIO_KUBE_APP_PROBERS"}}}}
 				cause := e.whyFails(&Probe{HTTPGet: &struct {

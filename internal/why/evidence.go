@@ -16,6 +16,8 @@ type Evidence struct {
 	Log, Previous string // of probe-proxy, and of its run before the last restart
 	Metrics       string
 	Unseen        []string // what could not be read, with the reason
+	// IsMeshProxy reports whether a container of that name and image is a mesh's proxy.
+	IsMeshProxy func(name, image string) bool
 }
 
 // A Pod has the fields of a pod that say something about its probes.
@@ -112,13 +114,10 @@ func (p *Pod) status(name string) *Status {
 	return nil
 }
 
-// meshProxies are the containers in which a mesh's proxy runs.
-var meshProxies = []string{"istio-proxy", "linkerd-proxy", "kuma-sidecar", "consul-dataplane", "envoy"}
-
 // mesh returns the name of the mesh's proxy in the pod; "" if there is none.
-func (p *Pod) mesh() string {
-	for _, c := range p.containers() {
-		if slices.Contains(meshProxies, c.Name) {
+func (e *Evidence) mesh() string {
+	for _, c := range e.Pod.containers() {
+		if e.IsMeshProxy(c.Name, c.Image) {
 			return c.Name
 		}
 	}
@@ -126,10 +125,10 @@ func (p *Pod) mesh() string {
 }
 
 // proxy returns the container with the originals that is no mesh's; nil if there is none.
-func (p *Pod) proxy() *Container {
-	for _, c := range p.containers() {
+func (e *Evidence) proxy() *Container {
+	for _, c := range e.Pod.containers() {
 		for _, v := range c.Env {
-			if v.Name == prober.EnvName && !slices.Contains(meshProxies, c.Name) {
+			if v.Name == prober.EnvName && !e.IsMeshProxy(c.Name, c.Image) {
 				return &c
 			}
 		}

@@ -33,13 +33,15 @@ var ErrKind = errors.New("the kind must be pod, deploy, sts, ds, rs or job")
 var ErrNoPods = errors.New("it has no pods now")
 
 // Gather reads what there is about a pod: POD, pod/POD, or deploy/NAME and the like, of whose pods it takes one that is
-// not ready. What may not be read is noted; only the pod itself must be there.
-func Gather(ctx context.Context, c Cluster, namespace, reference string) (*Evidence, error) {
+// not ready. What may not be read is noted; only the pod itself must be there. isMeshProxy is that of the [Evidence].
+func Gather(
+	ctx context.Context, c Cluster, namespace, reference string, isMeshProxy func(name, image string) bool,
+) (*Evidence, error) {
 	kind, name, hasKind := strings.Cut(reference, "/")
 	if !hasKind {
 		kind, name = "pod", reference
 	}
-	e := &Evidence{}
+	e := &Evidence{IsMeshProxy: isMeshProxy}
 	var err error
 	if slices.Contains([]string{"pod", "po", "pods"}, kind) {
 		err = ask(ctx, c, fmt.Sprintf("/api/v1/namespaces/%s/pods/%s", url.PathEscape(namespace), url.PathEscape(name)), &e.Pod)
@@ -107,7 +109,7 @@ func (e *Evidence) gatherRest(ctx context.Context, c Cluster) {
 	err := ask(ctx, c, namespace+"/events?"+query.Encode(), &events)
 	e.Events = events.Items
 	e.noteUnseen("its events", err)
-	h := e.Pod.proxy()
+	h := e.proxy()
 	if h == nil {
 		return
 	}

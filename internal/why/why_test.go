@@ -44,9 +44,13 @@ const unready = `{"items": [{"reason": "Unhealthy", "message": "Readiness probe 
 
 const failsWith503 = `time=2026-11-29T10:00:00Z level=WARN msg="probe fails" probe=/app-health/web/readyz status=503 reason="app answered with status 503" app="no database"` + "\n"
 
+func isMeshProxy(name, image string) bool {
+	return name == "istio-proxy" || name == "linkerd-proxy" || name == "sidecar" && strings.Contains(image, "pipy")
+}
+
 func gather(t *testing.T, c Cluster, reference string) []string {
 	t.Helper()
-	e, err := Gather(context.Background(), c, "shop", reference)
+	e, err := Gather(context.Background(), c, "shop", reference, isMeshProxy)
 	if err != nil {
 		return []string{"error: " + err.Error()}
 	}
@@ -104,7 +108,7 @@ func TestWhatMayNotBeReadIsSaid(t *testing.T) {
 // rewritten is the evidence of a pod whose probe-proxy runs and whose app is not ready.
 func rewritten(t *testing.T, change func(e *Evidence)) *Evidence {
 	t.Helper()
-	e, err := Gather(context.Background(), stub{web: aPod(`{"running": {}}`), events: unready, web + "/log": "", web + ":15100/proxy/metrics": ""}, "shop", "pod/web-1")
+	e, err := Gather(context.Background(), stub{web: aPod(`{"running": {}}`), events: unready, web + "/log": "", web + ":15100/proxy/metrics": ""}, "shop", "pod/web-1", isMeshProxy)
 	if err != nil {
 		t.Fatal(err)
 	}
