@@ -17,8 +17,18 @@ import (
 // said has the sentences of the plans that the tests made.
 var said = golden.Sentences{}
 
+// left has, for each reason for which a test's plan left a probe as it is, whether such a plan rewrote another probe.
+var left = map[reason.Key]bool{}
+
 // note notes what a plan says to people.
 func note(p transformer.Plan) {
+	isRewritten := func(v transformer.Verdict) bool {
+		return v.State == transformer.WouldRewrite && v.Reason == reason.None
+	}
+	rewrites := slices.ContainsFunc(p.Probes, isRewritten)
+	for _, v := range p.Probes {
+		left[v.Reason] = left[v.Reason] || rewrites
+	}
 	for _, f := range slices.Concat(p.Findings, p.Repairs) {
 		said.Say(f.Reason.String(), textOf(f))
 	}
@@ -30,8 +40,23 @@ func note(p transformer.Plan) {
 	said.Say("because", p.Answer.Because)
 }
 
+// wrongExtent returns what the tests' plans show of a reason, if its row says otherwise.
+func wrongExtent(d *reason.Doc) error {
+	key, _ := reason.Parse(d.Name)
+	rewrites, leaves := left[key]
+	switch {
+	case d.Leaves != 0 && leaves != (d.Leaves != reason.NoProbe):
+		return fmt.Errorf("%s has the extent %d, and leaves a probe alone: %t", d.Name, d.Leaves, leaves)
+	case d.Leaves == reason.WholePod && rewrites:
+		return fmt.Errorf("%s leaves a whole pod alone, but another probe of the pod is rewritten", d.Name)
+	case d.Leaves == reason.OneProbe && !rewrites && key != reason.ExcludedPort && key != reason.NotRewritten: // no run with these rewrites
+		return fmt.Errorf("%s leaves one probe alone, but no test has a pod with another that is rewritten", d.Name)
+	}
+	return nil
+}
+
 // TestMain runs all tests and then fails if there is a reason that none of
-// them produced, or a sentence that is not in testdata/sentences.txt, unless only some of
+// them produced, or whose row has another extent than their plans, or a sentence that is not in testdata/sentences.txt, unless only some of
 // the tests were requested.
 func TestMain(m *testing.M) {
 	os.Exit(testutil.RunAndCheck(m, func() error {
@@ -39,6 +64,9 @@ func TestMain(m *testing.M) {
 		for _, d := range reason.Of(reason.Plan) {
 			if !seen[d.Name] {
 				missing = append(missing, fmt.Errorf("%s is produced by no test", d.Name))
+			}
+			if err := wrongExtent(&d); err != nil {
+				missing = append(missing, err)
 			}
 		}
 		if missing != nil {

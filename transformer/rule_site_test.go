@@ -7,6 +7,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/pod"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil/beside"
 )
@@ -121,10 +122,19 @@ func TestSiteRules(t *testing.T) {
 		if got := leftAlone(c.rule, answeringAbout(t, c.change)); !slices.Equal(got, []string{c.want}) {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
+		key, _ := reason.Parse(c.want)
+		ofPod := isRule(c.rule, optedOut) || isRule(c.rule, probesMadeElsewhere)
+		if key.Severity() == reason.Info && ofPod != (key.Doc().Leaves == reason.WholePod) {
+			t.Errorf("%s: the row of %s has the extent %d, and its rule is about the whole pod: %t", name, key, key.Doc().Leaves, ofPod)
+		}
 		if got := leftAlone(c.rule, answeringAbout(t, nil)); len(got) > 0 {
 			t.Errorf("%s: a pod like any other is left alone: %q", name, got)
 		}
 	}
+}
+
+func isRule(one, other siteRule) bool {
+	return reflect.ValueOf(one).Pointer() == reflect.ValueOf(other).Pointer()
 }
 
 func TestSiteRules_ofRestore(t *testing.T) {
@@ -137,7 +147,7 @@ func TestSiteRules_eachHasACase(t *testing.T) {
 	for i, rule := range slices.Concat(siteRules, answererRules) {
 		has := false
 		for _, c := range siteCases {
-			has = has || reflect.ValueOf(c.rule).Pointer() == reflect.ValueOf(rule).Pointer()
+			has = has || isRule(c.rule, rule)
 		}
 		if !has {
 			t.Errorf("rule %d has no case", i)

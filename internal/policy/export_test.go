@@ -2,9 +2,6 @@ package policy
 
 import "slices"
 
-// Reasons returns the keys of both lists.
-func Reasons() []string { return slices.Concat(OfPods, withoutExpression) }
-
 // Mistakes returns the keys of mistakes.
 func Mistakes() []string {
 	var keys []string

@@ -48,11 +48,24 @@ const (
 	Run   Scope = "run"   // a message of a whole run
 )
 
+// An Extent says how much of a pod an info of a plan leaves as it is.
+type Extent uint8
+
+// The extents. The zero Extent is that of every other reason.
+const (
+	_ Extent = iota
+	NoProbe
+	OneProbe // a probe or a hook. Others of the pod may be rewritten
+	// WholePod: the policies for a cluster leave such a pod alone too. internal/policy/reasons.cel has its condition.
+	WholePod
+)
+
 // A Doc is the row of a reason.
 type Doc struct {
 	Name     string // of the key, as users see it
 	Of       Scope
 	Severity Severity
+	Leaves   Extent // of an info of scope [Plan]
 	Cause    string // in full sentences
 	// Fix is what to do, in full sentences; "" if there is nothing to do. A message that names
 	// no fix of its own has this one.

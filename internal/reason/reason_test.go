@@ -55,6 +55,9 @@ func TestRows(t *testing.T) {
 		if d.Severity.Rank() < 0 || d.Of == "" || !strings.HasSuffix(d.Cause, ".") || !strings.HasSuffix(d.FixOrNothing(), ".") {
 			t.Errorf("the row of %s lacks something: %+v", d.Name, d)
 		}
+		if isInfo := d.Of == reason.Plan && d.Severity == reason.Info; isInfo != (d.Leaves != 0) {
+			t.Errorf("%s has the extent %d, which every info of a plan must have, and no other reason", d.Name, d.Leaves)
+		}
 		if key, known := reason.Parse(d.Name); !known || key.String() != d.Name || key.Doc().Cause != d.Cause {
 			t.Errorf("%s is read as %s", d.Name, key)
 		}

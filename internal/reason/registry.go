@@ -145,7 +145,7 @@ var docs = [...]Doc{
 		Words: "it asks the port of probe-proxy or of Istio's agent",
 	},
 	Ambient: {
-		Name: "ambient", Of: Plan, Severity: Info,
+		Name: "ambient", Of: Plan, Severity: Info, Leaves: WholePod,
 		Cause:      "The pod is in Istio's ambient mode, without a sidecar. On the node, Istio's CNI agent gives the kubelet's connections the source address 169.254.7.127. ztunnel lets them through.",
 		Fix:        "Allow 169.254.7.127 (IPv6: fd16:9254:7127:1337:ffff:ffff:ffff:ffff) in NetworkPolicies. With Calico's eBPF mode, use Calico 3.29 or later.",
 		LetThrough: true,
@@ -237,12 +237,12 @@ var docs = [...]Doc{
 		Fix:   "Correct the value. Or take the manifest from before the rewriting.",
 	},
 	ExcludedPort: {
-		Name: "excluded-port", Of: Plan, Severity: Info,
+		Name: "excluded-port", Of: Plan, Severity: Info, Leaves: OneProbe,
 		Cause: "The app answers the probe itself (`answeredBy: app`). An annotation keeps the port out of the mesh.",
 		Words: "the app answers it, outside of the mesh",
 	},
 	ExecWorkaround: {
-		Name: "exec-workaround", Of: Plan, Severity: Info,
+		Name: "exec-workaround", Of: Plan, Severity: Info, Leaves: NoProbe,
 		Cause: "The exec probe runs curl, wget, nc or grpc_health_probe against its own pod. It needs a shell or a tool in the image, and starts a process each time.",
 		Fix:   "Write a probe that the kubelet makes itself, and run rewrite-probes.",
 	},
@@ -270,7 +270,7 @@ var docs = [...]Doc{
 		Words: "the kubelet has no such hooks",
 	},
 	HostNetwork: {
-		Name: "host-network", Of: Plan, Severity: Info,
+		Name: "host-network", Of: Plan, Severity: Info, Leaves: WholePod,
 		Cause:      "The pod uses the node's network, which no mesh captures.",
 		LetThrough: true,
 		Words:      "the pod uses the node's network",
@@ -282,7 +282,7 @@ var docs = [...]Doc{
 		Words: "it asks another host",
 	},
 	ImageKept: {
-		Name: "image-kept", Of: Plan, Severity: Info,
+		Name: "image-kept", Of: Plan, Severity: Info, Leaves: NoProbe,
 		Cause: "The manifest has an image of probe-proxy that is not the default of this or an earlier version. Somebody pinned or moved it.",
 		Fix:   "To have it replaced, name the image in `probeProxy.image` of the functionConfig.",
 	},
@@ -303,7 +303,7 @@ var docs = [...]Doc{
 		Fix:   "Write a value that the mesh knows.",
 	},
 	InjectionOff: {
-		Name: "injection-off", Of: Plan, Severity: Info,
+		Name: "injection-off", Of: Plan, Severity: Info, Leaves: WholePod,
 		Cause:      "The pod template turns off the injection of the mesh proxy, so the mesh captures nothing.",
 		LetThrough: true,
 		Words:      "injection is off for the pod",
@@ -315,7 +315,7 @@ var docs = [...]Doc{
 		Always: true,
 	},
 	InjectorRewrites: {
-		Name: "injector-rewrites", Of: Plan, Severity: Info,
+		Name: "injector-rewrites", Of: Plan, Severity: Info, Leaves: WholePod,
 		Cause: "Istio's injector rewrites the probes of this pod, by an annotation or the functionConfig.",
 		Fix:   "To rewrite the probes, remove that option or annotation.",
 	},
@@ -326,7 +326,7 @@ var docs = [...]Doc{
 		MayBeBuilt: true,
 	},
 	InterceptionNone: {
-		Name: "interception-none", Of: Plan, Severity: Info,
+		Name: "interception-none", Of: Plan, Severity: Info, Leaves: WholePod,
 		Cause:      "Istio does not redirect the connections of this pod (`interceptionMode: NONE`). So the kubelet reaches the app.",
 		LetThrough: true,
 		Words:      "Istio does not redirect connections of the pod",
@@ -342,14 +342,14 @@ var docs = [...]Doc{
 		Fix:   "Correct the field.",
 	},
 	IstioOptOut: {
-		Name: "istio-opt-out", Of: Plan, Severity: Info,
+		Name: "istio-opt-out", Of: Plan, Severity: Info, Leaves: WholePod,
 		Cause:     "The pod template has `sidecar.istio.io/rewriteAppHTTPProbers: \"false\"`.",
 		Fix:       "Remove the annotation to rewrite the probes.",
 		OnPurpose: true,
 		Words:     "the annotation sidecar.istio.io/rewriteAppHTTPProbers opts the pod out",
 	},
 	JobExitCodes: {
-		Name: "job-exit-codes", Of: Plan, Severity: Info,
+		Name: "job-exit-codes", Of: Plan, Severity: Info, Leaves: NoProbe,
 		Cause: "A rule of the Job's podFailurePolicy has no containerName, so it counts the exit code of each container. probe-proxy exits with 0, unless the kernel or the node kills it.",
 		Fix:   "Name the container in the rule.",
 	},
@@ -359,7 +359,7 @@ var docs = [...]Doc{
 		Fix:   "Set `probeProxy.placement: native`.",
 	},
 	JobRestarts: {
-		Name: "job-restarts", Of: Plan, Severity: Info,
+		Name: "job-restarts", Of: Plan, Severity: Info, Leaves: NoProbe,
 		Cause: "The Job has `backoffLimit: 0` and restarts containers. It fails after the first restart of any container, also of probe-proxy.",
 		Fix:   "Set `backoffLimit` to 1 or more, or `restartPolicy: Never`.",
 	},
@@ -381,7 +381,7 @@ var docs = [...]Doc{
 		SameFix: true, Gate: NotRendered,
 	},
 	MadeByKubelet: {
-		Name: "made-by-kubelet", Of: Plan, Severity: Info,
+		Name: "made-by-kubelet", Of: Plan, Severity: Info, Leaves: OneProbe,
 		Cause: "The functionConfig sets `mesh: none`, and every kubelet makes this probe.",
 		Words: "no mesh captures it, and every kubelet makes it",
 	},
@@ -421,7 +421,7 @@ var docs = [...]Doc{
 		Fix:   "Set `probeProxy.resources`, or raise the limit of the namespace.",
 	},
 	NamespaceNotInjected: {
-		Name: "namespace-not-injected", Of: Plan, Severity: Info,
+		Name: "namespace-not-injected", Of: Plan, Severity: Info, Leaves: WholePod,
 		Cause:      "The mesh injects no proxy in this namespace, so nothing captures the probes.",
 		LetThrough: true,
 		Words:      "the mesh does not inject this namespace",
@@ -437,7 +437,7 @@ var docs = [...]Doc{
 		SameFix: true,
 	},
 	NoNetwork: {
-		Name: "no-network", Of: Plan, Severity: Info,
+		Name: "no-network", Of: Plan, Severity: Info, Leaves: OneProbe,
 		Cause: "The handler is exec or sleep. The kubelet runs it in the container, so its connection never reaches the mesh. The command's own calls may.",
 		Words: "the kubelet runs it in the container",
 	},
@@ -471,19 +471,19 @@ var docs = [...]Doc{
 		SameFix: true,
 	},
 	NotRewritten: {
-		Name: "not-rewritten", Of: Plan, Severity: Info,
+		Name: "not-rewritten", Of: Plan, Severity: Info, Leaves: OneProbe,
 		Cause: "rewrite-probes did not rewrite the probe, so `restore` leaves it as it is. Of a manifest that Istio's injector has rewritten, as `istioctl kube-inject` does, it changes nothing.",
 		Words: "it was not rewritten",
 	},
 	NotSelected: {
-		Name: "not-selected", Of: Plan, Severity: Info,
+		Name: "not-selected", Of: Plan, Severity: Info, Leaves: OneProbe,
 		Cause:     "The functionConfig's `rewrite` does not name this kind of handler.",
 		Fix:       "Add it to `rewrite`.",
 		OnPurpose: true,
 		Words:     "`rewrite` of the functionConfig does not name its handler",
 	},
 	NotSidecarTemplate: {
-		Name: "not-sidecar-template", Of: Plan, Severity: Info,
+		Name: "not-sidecar-template", Of: Plan, Severity: Info, Leaves: WholePod,
 		Cause:      "`inject.istio.io/templates` makes Istio inject a template that captures no connections, such as grpc-agent or a gateway. So the probes work.",
 		LetThrough: true,
 		Words:      "Istio injects a template that captures nothing",
@@ -499,7 +499,7 @@ var docs = [...]Doc{
 		Fix:   "Delete the entry or the object. Write a PeerAuthentication for mutual TLS, or a RequestAuthentication for tokens.",
 	},
 	OptOut: {
-		Name: "opt-out", Of: Plan, Severity: Info,
+		Name: "opt-out", Of: Plan, Severity: Info, Leaves: WholePod,
 		Cause:     "The pod template, the workload or its Namespace has `rewrite-probes.io/rewrite: \"false\"`.",
 		Fix:       "Remove the annotation to rewrite the probes.",
 		OnPurpose: true,
@@ -584,7 +584,7 @@ var docs = [...]Doc{
 		Fix:   "Write port numbers with commas between them.",
 	},
 	PortNotCaptured: {
-		Name: "port-not-captured", Of: Plan, Severity: Info,
+		Name: "port-not-captured", Of: Plan, Severity: Info, Leaves: OneProbe,
 		Cause:      "The mesh does not capture the probe's port, so the probe works.",
 		LetThrough: true,
 		Words:      "the mesh does not capture its port",
@@ -606,7 +606,7 @@ var docs = [...]Doc{
 		Fix:   "Set `answeredBy: auto` or `probe-proxy`. Or declare `istio.nativeSidecars` or `istio.holdApplicationUntilProxyStarts`.",
 	},
 	ProbeEdited: {
-		Name: "probe-edited", Of: Plan, Severity: Info,
+		Name: "probe-edited", Of: Plan, Severity: Info, Leaves: NoProbe,
 		Cause: "Somebody changed the port or the scheme of a rewritten probe, such as a setter or an overlay. The change is about the app.",
 		Fix:   "If that is a mistake, restore the probe and correct it.",
 	},
@@ -627,7 +627,7 @@ var docs = [...]Doc{
 		SameFix: true,
 	},
 	ProbesMadeElsewhere: {
-		Name: "probes-made-elsewhere", Of: Plan, Severity: Info,
+		Name: "probes-made-elsewhere", Of: Plan, Severity: Info, Leaves: WholePod,
 		Cause: "The kind's controller replaces the probes of the pod template, or completes it: a container has no image. Knative Serving's queue-proxy makes readiness probes inside the pod, and liveness probes get the app's port.",
 		Fix:   "Let Istio's injector rewrite them: do not set `sidecar.istio.io/rewriteAppHTTPProbers: \"false\"` there.",
 		Words: "the kind's controller makes the probes",
@@ -639,7 +639,7 @@ var docs = [...]Doc{
 		Words: "the answering container cannot make such a probe",
 	},
 	ProxyContainer: {
-		Name: "proxy-container", Of: Plan, Severity: Info,
+		Name: "proxy-container", Of: Plan, Severity: Info, Leaves: OneProbe,
 		Cause: "The container is the mesh proxy, whose ports the mesh does not capture.",
 		Words: "it is the mesh proxy's own",
 	},
@@ -659,7 +659,7 @@ var docs = [...]Doc{
 		Fix:   "Set `probeProxy.securityContext.runAsUser` or `runAsGroup`.",
 	},
 	QoSClass: {
-		Name: "qos-class", Of: Plan, Severity: Info,
+		Name: "qos-class", Of: Plan, Severity: Info, Leaves: NoProbe,
 		Cause: "The configured resources of probe-proxy change the pod's QoS class.",
 		Fix:   "Remove `probeProxy.resources`: the defaults keep the class of every pod.",
 	},
@@ -670,7 +670,7 @@ var docs = [...]Doc{
 		SameFix: true, Gate: NotRendered,
 	},
 	ResourcesUnreadable: {
-		Name: "resources-unreadable", Of: Plan, Severity: Info,
+		Name: "resources-unreadable", Of: Plan, Severity: Info, Leaves: NoProbe,
 		Cause: "A request or limit is not a quantity, so the pod's QoS class is unknown. probe-proxy gets the resources of a Burstable pod.",
 		Fix:   "Write a quantity, or set `probeProxy.resources`.",
 	},
@@ -694,7 +694,7 @@ var docs = [...]Doc{
 		Fix:   "Write HTTP or HTTPS, in capitals.",
 	},
 	SkippedContainer: {
-		Name: "skipped-container", Of: Plan, Severity: Info,
+		Name: "skipped-container", Of: Plan, Severity: Info, Leaves: OneProbe,
 		Cause:     "The annotation `rewrite-probes.io/skip-containers` names the container.",
 		Fix:       "Remove the name from the annotation to rewrite the probes.",
 		OnPurpose: true,
@@ -759,7 +759,7 @@ var docs = [...]Doc{
 		Words: "it has a variable",
 	},
 	VirtualNode: {
-		Name: "virtual-node", Of: Plan, Severity: Info,
+		Name: "virtual-node", Of: Plan, Severity: Info, Leaves: WholePod,
 		Cause:      "The pod runs on a node of a virtual kubelet (`nodeSelector: {type: virtual-kubelet}`), such as in Azure Container Instances. No mesh has a sidecar there, and probe-proxy could not start.",
 		LetThrough: true,
 		Words:      "the pod runs on a virtual node",
@@ -825,7 +825,7 @@ var docs = [...]Doc{
 		Fix:   "Write `failureThreshold`.",
 	},
 	Windows: {
-		Name: "windows", Of: Plan, Severity: Info,
+		Name: "windows", Of: Plan, Severity: Info, Leaves: WholePod,
 		Cause:      "The pod runs on Windows, where no mesh has a sidecar.",
 		LetThrough: true,
 	},
