@@ -47,30 +47,11 @@ Exit codes:
   kustomize build . --enable-alpha-plugins --enable-exec | rewrite-probes check -
   rewrite-probes check -o sarif deploy/ >findings.sarif`,
 	}
-	show := func(r *report.Report, format string) error {
-		switch format {
-		case "json":
-			return r.JSON(t.out, r.CheckSummary())
-		case "sarif":
-			return r.SARIF(t.out, release.Version(), reason.All())
-		case "junit":
-			return r.JUnit(t.out)
-		}
-		report.PrintParts(t.err, r.Messages, t.verbose, t.colorOf(t.err))
-		fmt.Fprintln(t.err, "rewrite-probes check: "+r.CheckSummary())
-		return nil
-	}
 	t.inspects(cmd, inspection{
-		wants: func(format string) pipeline.Wants {
-			if format == "json" || format == "junit" { // which have all probes
-				return pipeline.Judge
-			}
-			return pipeline.Gate
-		},
+		wants:   pipeline.Gate,
 		fold:    (*report.Report).FoldInjector,
-		show:    show,
-		usage:   "`FORMAT` of the findings: text on stderr; or json, sarif or junit on stdout",
-		formats: []string{"text", "json", "sarif", "junit"},
+		usage:   "`FORMAT` of the findings: text on stderr; or " + report.InWords(report.CheckFormats[1:]) + " on stdout",
+		formats: report.CheckFormats,
 	})
 	return cmd
 }
@@ -102,46 +83,37 @@ kustomizations that are not built. --allow-empty accepts them.`,
   kustomize build . | rewrite-probes explain -
   rewrite-probes explain -o html deploy/ >probes.html`,
 	}
-	show := func(r *report.Report, format string) error {
-		switch format {
-		case "json":
-			return r.JSON(t.out, r.Summary(false))
-		case "html":
-			return r.HTML(t.out, strings.Join(cmd.Flags().Args(), " "), release.Version())
-		case "markdown":
-			return r.Markdown(t.out)
-		}
-		return r.Explain(t.out, report.Screen{
-			Verbose: t.verbose,
-			Color:   t.colorOf(t.out),
-			Width:   widthOf(t.out),
-		})
-	}
 	t.inspects(cmd, inspection{
-		wants:   func(string) pipeline.Wants { return pipeline.Inspect },
+		wants:   pipeline.Inspect,
 		fold:    (*report.Report).WarnOfInjector,
-		show:    show,
-		usage:   "`FORMAT`: text, json, html (a page for a browser) or markdown (for a pull request's comment)",
-		formats: []string{"text", "json", "html", "markdown"},
+		usage:   "`FORMAT`: " + report.InWords(report.ExplainFormats),
+		formats: report.ExplainFormats,
 	})
 	return cmd
 }
 
 // An inspection is what a command does with what a run has found.
 type inspection struct {
-	wants   func(format string) pipeline.Wants
+	wants   pipeline.Wants         // the format decides on Templates
 	fold    func(r *report.Report) // what many messages or templates have in common into one message
-	show    func(r *report.Report, format string) error
-	usage   string   // of the flag for the format
-	formats []string // the first is the default
+	usage   string                 // of the flag for the format
+	formats []report.Format        // the first is the default
 }
 
 // inspects makes a command look at all that it is given, change nothing, and show what it
 // found in one of the formats.
 func (t *tool) inspects(cmd *cobra.Command, its inspection) {
-	var format choice
+	var names []string
+	for _, f := range its.formats {
+		names = append(names, f.Name)
+	}
+	var chosen choice
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		p, r, err := t.runCluster(cmd, its.wants(format.value), args)
+		index := slices.Index(names, chosen.value)
+		format := &its.formats[index]
+		wants := its.wants
+		wants.Templates = format.Templates
+		p, r, err := t.runCluster(cmd, wants, args)
 		if err != nil {
 			return err
 		}
@@ -150,19 +122,32 @@ func (t *tool) inspects(cmd *cobra.Command, its inspection) {
 		}
 		its.fold(r)
 		report.Sort(r.Messages)
-		if err := its.show(r, format.value); err != nil {
+		if err := t.show(r, format, args); err != nil {
 			return err
 		}
 		err = verdict(r)
-		if err != nil && format.value != its.formats[0] { // a job's log must say why it fails
+		if err != nil && index > 0 { // a job's log must say why it fails
 			fmt.Fprintln(t.err, cmd.CommandPath()+": "+r.CheckSummary())
 		}
 		return err
 	}
 	cmd.Flags().BoolVar(&t.allowEmpty, "allow-empty", false,
 		"accept input without pod templates, unrendered charts and unbuilt kustomizations")
-	format.add(cmd, "output", "o", its.usage, its.formats...)
+	chosen.add(cmd, "output", "o", its.usage, names...)
 	t.cluster.add(cmd, "read the cluster with kubectl: with a PATH or - only facts about the mesh, else all that it runs")
+}
+
+// show writes a report in a format.
+func (t *tool) show(r *report.Report, format *report.Format, args []string) error {
+	out := t.out
+	if format.IsLog {
+		out = t.err
+	}
+	return format.Write(out, r, report.Invocation{
+		Screen:  report.Screen{Verbose: t.verbose, Color: t.colorOf(out), Width: widthOf(out)},
+		Input:   strings.Join(args, " "),
+		Version: release.Version(),
+	})
 }
 
 // addUnseen reports as errors what the run could not see: a gate must not be green

@@ -28,10 +28,9 @@ func TestNamesCannotWriteToATerminalOrALog(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, args := range [][]string{
-		{"check", "-v"}, {"check"}, {"check", "-o", "junit"}, {"check", "-o", "sarif"}, {"check", "-o", "json"},
-		{"explain"}, {"explain", "-o", "html"}, {"explain", "-o", "json"}, {"restore", "-v", "-w"}, {"-v", "-w"}, {"vm", "--group", "a\n::b"},
-	} {
+	for _, args := range append(inEveryFormat(), [][]string{
+		{"check", "-v"}, {"check"}, {"explain"}, {"restore", "-v", "-w"}, {"-v", "-w"}, {"vm", "--group", "a\n::b"},
+	}...) {
 		got := output(t, "", append(args, dir)...)
 		if !strings.Contains(got, "exit ") || !utf8.ValidString(got) {
 			t.Errorf("%q is not UTF-8:\n%q", args, got)

@@ -13,6 +13,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
 
 // commandOfCI is what Azure Pipelines, GitHub's runner and TeamCity take for a command in a job's log.
@@ -47,11 +49,10 @@ func TestNoTextIsACommandToACISystem(t *testing.T) {
 		if err := os.WriteFile(name, []byte(pod), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		for _, args := range [][]string{
-			{"check"}, {"check", "-o", "json"}, {"check", "-o", "sarif"}, {"check", "-o", "junit"},
-			{"explain"}, {"explain", "-v"}, {"explain", "-o", "json"}, {"explain", "-o", "html"}, {"explain", "-o", "markdown"},
+		for _, args := range append(inEveryFormat(), [][]string{
+			{"check"}, {"explain"}, {"explain", "-v"},
 			{"-w", "-v"}, {"restore", "-v", "-w"}, {"check", name + "##[error]gone"}, {"check", "--ignore", "["},
-		} {
+		}...) {
 			args = append(args, "--config", "none", name)
 			var out, errs bytes.Buffer
 			run(args, strings.NewReader(""), &out, &errs)
@@ -71,6 +72,17 @@ func TestNoTextIsACommandToACISystem(t *testing.T) {
 			}
 		}
 	}
+}
+
+// inEveryFormat returns command lines that write a report, one a format.
+func inEveryFormat() (all [][]string) {
+	for _, f := range report.CheckFormats {
+		all = append(all, []string{"check", "-o", f.Name})
+	}
+	for _, f := range report.ExplainFormats {
+		all = append(all, []string{"explain", "-o", f.Name})
+	}
+	return all
 }
 
 // decodes reports what is wrong with an output for programs.

@@ -224,7 +224,7 @@ var signs = []string{"✗", "?", "✓", "–"}
 // explained returns the sign of each probe in the text of explain.
 func explained(t testing.TB, r *report.Report) (all []string, text string) {
 	var b strings.Builder
-	if err := r.Explain(&b, report.Screen{Verbose: true}); err != nil {
+	if err := report.ExplainFormats[0].Write(&b, r, report.Invocation{Screen: report.Screen{Verbose: true}}); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(b.String()) {

@@ -50,10 +50,10 @@ type explanation struct {
 	fixes *fixes
 }
 
-// Explain writes the report for people: the verdict and its causes; what failed elsewhere; the pod templates
+// writeText writes the report for people: the verdict and its causes; what failed elsewhere; the pod templates
 // that fail today, then those that may, each with a line for every probe; the rest, folded unless everything
 // is shown; and what to do next.
-func (r *Report) Explain(w io.Writer, on Screen) error {
+func (r *Report) writeText(w io.Writer, on Screen) error {
 	v := viewOf(r, on.Verbose)
 	x := &explanation{Screen: on}
 	x.collectFixes(v)
@@ -70,7 +70,7 @@ func (r *Report) Explain(w io.Writer, on Screen) error {
 	x.fixes.printShared(&shared)
 	x.lines(shared.String())
 	x.line(dim, "", "next: "+r.next())
-	_, err := io.WriteString(w, field.WithoutCommands(x.b.String(), field.EscapedSign))
+	_, err := io.WriteString(w, x.b.String())
 	return err
 }
 

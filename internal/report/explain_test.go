@@ -41,7 +41,7 @@ func TestPeopleReadTheWorstFirst(t *testing.T) {
 	for n := range 12 {
 		r := mixed(n)
 		var text, table, page, machine bytes.Buffer
-		if r.Explain(&text, Screen{Verbose: true}) != nil || r.Markdown(&table) != nil || r.HTML(&page, "", "") != nil || r.JSON(&machine, "") != nil {
+		if r.writeText(&text, Screen{Verbose: true}) != nil || r.writeMarkdown(&table) != nil || r.writeHTML(&page, "", "") != nil || r.writeJSON(&machine, "") != nil {
 			t.Fatal("a buffer fails")
 		}
 		signs := regexp.MustCompile(`(?m)^  app .*|^\| .* ([✗?✓–]) .*|^<tr class.*`)
@@ -74,7 +74,7 @@ func TestPeopleReadTheWorstFirst(t *testing.T) {
 // Each cause is said once, and counts the probes that have it.
 func TestACauseIsSaidOnce(t *testing.T) {
 	var b bytes.Buffer
-	if err := mixed(50).Explain(&b, Screen{Verbose: true}); err != nil {
+	if err := mixed(50).writeText(&b, Screen{Verbose: true}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -96,7 +96,7 @@ func TestExplainKeepsTheWidth(t *testing.T) {
 	for _, width := range []int{40, 60, 80, 100, 200} {
 		for _, r := range []*Report{mixed(10), several(), everything()} {
 			var b bytes.Buffer
-			if err := r.Explain(&b, Screen{Verbose: true, Width: width}); err != nil {
+			if err := r.writeText(&b, Screen{Verbose: true, Width: width}); err != nil {
 				t.Fatal(err)
 			}
 			for line := range strings.Lines(b.String()) {
@@ -206,7 +206,7 @@ func TestFourProbesAreTwelveLines(t *testing.T) {
 		r.Add("", w, true)
 	}
 	var b bytes.Buffer
-	if err := r.Explain(&b, Screen{Width: 80}); err != nil {
+	if err := r.writeText(&b, Screen{Width: 80}); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(b.String(), "\n"); n > 12 || strings.Count(b.String(), "-> ") != 4 {

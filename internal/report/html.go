@@ -58,9 +58,9 @@ func (v *pageView) shorten(most int) {
 	}
 }
 
-// HTML writes the report as one page: the verdict, what fails or may with the change as a diff, and the rest
+// writeHTML writes the report as one page: the verdict, what fails or may with the change as a diff, and the rest
 // folded, with controls to filter it. input names what was read.
-func (r *Report) HTML(w io.Writer, input, version string) error {
+func (r *Report) writeHTML(w io.Writer, input, version string) error {
 	funcs := template.FuncMap{"diff": new(pageDiffs).of}
 	t, err := template.New("page").Funcs(pageFuncs).Funcs(funcs).Parse(page)
 	if err != nil {

@@ -54,9 +54,9 @@ type jsonMessage struct {
 	Field    string     `json:"field,omitempty"`
 }
 
-// JSON writes the report for machines: the templates with their probes, the
+// writeJSON writes the report for machines: the templates with their probes, the
 // messages, and a summary in one line.
-func (r *Report) JSON(w io.Writer, summary string) error {
+func (r *Report) writeJSON(w io.Writer, summary string) error {
 	out := newJSONStream(w)
 	out.begin("", '{')
 	if r.Config != "" {
@@ -168,8 +168,7 @@ func (s *jsonStream) put(key string, v any) {
 	if err := e.Encode(v); err != nil {
 		panic(err)
 	}
-	text := string(bytes.TrimSuffix(s.element.Bytes(), []byte("\n")))
-	s.w.WriteString(field.WithoutCommands(text, jsonSign))
+	s.w.Write(bytes.TrimSuffix(s.element.Bytes(), []byte("\n")))
 	s.inside = true
 }
 

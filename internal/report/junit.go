@@ -40,10 +40,10 @@ type (
 	}
 )
 
-// JUnit writes a test suite with a case for each probe, and one for each object that
+// writeJUnit writes a test suite with a case for each probe, and one for each object that
 // has none or that a message is about as a whole. Errors, and in a strict run
 // warnings, make a case fail. Other warnings are the output of a case. A probe that a folded message is about is skipped: it neither passes nor fails.
-func (r *Report) JUnit(w io.Writer) error {
+func (r *Report) writeJUnit(w io.Writer) error {
 	suite := junitSuite{Name: "rewrite-probes"}
 	cases := make(map[ObjectRef][]*junitCase)
 	add := func(about ObjectRef, probe field.Path) *junitCase {
@@ -90,7 +90,7 @@ func (r *Report) JUnit(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, field.WithoutCommands(string(text), referenceTo))
+	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
 	return err
 }
 

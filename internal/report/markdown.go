@@ -8,10 +8,10 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// Markdown writes the report for the comment on a pull request: the verdict and its causes, a table of what fails
+// writeMarkdown writes the report for the comment on a pull request: the verdict and its causes, a table of what fails
 // or may, what was found, and the rest folded. Whatever manifests say is escaped: it makes no link, no heading, and
 // mentions nobody.
-func (r *Report) Markdown(w io.Writer) error {
+func (r *Report) writeMarkdown(w io.Writer) error {
 	var b strings.Builder
 	v := viewOf(r, true)
 	fmt.Fprintf(&b, "### %s\n", prose(v.Verdict))
@@ -34,7 +34,7 @@ func (r *Report) Markdown(w io.Writer) error {
 	if len(v.Bare) > 0 {
 		fmt.Fprintf(&b, "\n%s without probes or hooks.\n", Plural(len(v.Bare), "pod template"))
 	}
-	_, err := io.WriteString(w, field.WithoutCommands(b.String(), field.EscapedSign))
+	_, err := io.WriteString(w, b.String())
 	return err
 }
 

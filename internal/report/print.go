@@ -26,9 +26,9 @@ func Print(w io.Writer, messages []Message, verbose bool, color Color) {
 	}
 }
 
-// PrintParts writes messages as Print does, but why and fix on lines of their own. A fix that
+// printParts writes messages as Print does, but why and fix on lines of their own. A fix that
 // several messages share comes once, after them.
-func PrintParts(w io.Writer, messages []Message, verbose bool, color Color) {
+func printParts(w io.Writer, messages []Message, verbose bool, color Color) {
 	shown := folded(messages, verbose)
 	fixes := newFixes(shown)
 	fixes.print(w, shown, color)

@@ -55,7 +55,7 @@ func TestSARIFHasAPlaceForAMessageAboutTheRun(t *testing.T) {
 			r.Add("", PlannedTemplate{Object: &ObjectRef{Kind: "Pod", File: file}}, false)
 		}
 		var b bytes.Buffer
-		if err := r.SARIF(&b, "v1.2.3", sampleReasons); err != nil || !strings.Contains(b.String(), want) || file == "" && strings.Contains(b.String(), "uri\": \"w") {
+		if err := r.writeSARIF(&b, "v1.2.3", sampleReasons); err != nil || !strings.Contains(b.String(), want) || file == "" && strings.Contains(b.String(), "uri\": \"w") {
 			t.Errorf("%q: %v\n%s", file, err, &b)
 		}
 	}
@@ -66,7 +66,7 @@ func TestSARIFHasAPlaceForAMessageAboutTheRun(t *testing.T) {
 // result, and a rule for every ruleId.
 func TestSARIFHoldsWhatItsReadersRequire(t *testing.T) {
 	var b bytes.Buffer
-	if err := sample().SARIF(&b, "v1.2.3", sampleReasons); err != nil {
+	if err := sample().writeSARIF(&b, "v1.2.3", sampleReasons); err != nil {
 		t.Fatal(err)
 	}
 	var log struct {
@@ -143,14 +143,14 @@ func TestSARIFHoldsWhatItsReadersRequire(t *testing.T) {
 func TestSARIFHasTheFirstLine(t *testing.T) {
 	var b bytes.Buffer
 	m := Message{Severity: transformer.Error, Reason: reason.Unreadable, Object: &ObjectRef{File: "a.yaml"}, Line: 1}
-	if err := (&Report{Messages: []Message{m}}).SARIF(&b, "dev", sampleReasons); err != nil || !strings.Contains(b.String(), `"startLine": 1`) {
+	if err := (&Report{Messages: []Message{m}}).writeSARIF(&b, "dev", sampleReasons); err != nil || !strings.Contains(b.String(), `"startLine": 1`) {
 		t.Errorf("%v: %s", err, &b)
 	}
 }
 
 func TestSARIFOfNothingIsAnEmptyListOfResults(t *testing.T) {
 	var b bytes.Buffer
-	if err := (&Report{}).SARIF(&b, "dev", sampleReasons); err != nil {
+	if err := (&Report{}).writeSARIF(&b, "dev", sampleReasons); err != nil {
 		t.Fatal(err)
 	}
 	// Code scanning takes an absent or null list for a broken file, and an
@@ -167,7 +167,7 @@ func TestJUnitCountsWarningsWhenStrict(t *testing.T) {
 		var b bytes.Buffer
 		r := sample()
 		r.Strict = strict
-		if err := r.JUnit(&b); err != nil {
+		if err := r.writeJUnit(&b); err != nil {
 			t.Fatal(err)
 		}
 		var suite struct {
@@ -230,7 +230,7 @@ func TestThePageOfExplainEscapesWhatTheManifestsSay(t *testing.T) {
 		Messages: []Message{{Severity: transformer.Error, Reason: reason.Unreadable, Text: reason.Text{What: "<s>"}, Object: &ObjectRef{File: "<t>"}}, {Severity: transformer.Info, Text: reason.Text{What: "<u>"}, InPlan: true}},
 	}
 	var b bytes.Buffer
-	if err := r.HTML(&b, "apps", "v1"); err != nil {
+	if err := r.writeHTML(&b, "apps", "v1"); err != nil {
 		t.Fatal(err)
 	}
 	page := b.String()
@@ -269,7 +269,7 @@ func TestMarkdown_escapes(t *testing.T) {
 		}},
 	}
 	var b bytes.Buffer
-	if err := r.Markdown(&b); err != nil {
+	if err := r.writeMarkdown(&b); err != nil {
 		t.Fatal(err)
 	}
 	outside := regexp.MustCompile("`[^`\n]*`").ReplaceAllString(b.String(), "") // of code spans
@@ -337,7 +337,7 @@ func TestExplain_filesThatAreNoManifests(t *testing.T) {
 	}
 	for verbose, want := range map[bool]int{false: 0, true: 600} {
 		var b bytes.Buffer
-		r.Explain(&b, Screen{Verbose: verbose})
+		r.writeText(&b, Screen{Verbose: verbose})
 		if got := strings.Count(b.String(), "info: "); got != want {
 			t.Errorf("verbose %t: %d infos, want %d", verbose, got, want)
 		}
@@ -361,7 +361,7 @@ func TestWhyAProbeIsLeftAloneIsSaid(t *testing.T) {
 			Plan:   transformer.Plan{Probes: []transformer.Verdict{{Container: "web", ProbeType: "livez", Before: "exec", State: transformer.LeftAlone, Reason: key, StrictTLS: world.Unaffected}}},
 		}}}
 		var b bytes.Buffer
-		r.Explain(&b, Screen{})
+		r.writeText(&b, Screen{})
 		if !strings.Contains(b.String(), "\n  1 not affected: "+want+"\n") {
 			t.Errorf("%s:\n%s", key, &b)
 		}
@@ -407,7 +407,7 @@ func TestJUnitHasACaseForEachProbe(t *testing.T) {
 		},
 	}
 	var b bytes.Buffer
-	if err := r.JUnit(&b); err != nil {
+	if err := r.writeJUnit(&b); err != nil {
 		t.Fatal(err)
 	}
 	var got struct {
@@ -449,7 +449,7 @@ func TestPrintParts_fix(t *testing.T) {
 		{[]Message{warning, info}, false, "w f"}, {[]Message{info, warning}, true, "i w F"}, {[]Message{warning, warning}, true, "w w F"},
 	} {
 		var b bytes.Buffer
-		PrintParts(&b, c.messages, c.verbose, false)
+		printParts(&b, c.messages, c.verbose, false)
 		got := strings.ReplaceAll(b.String(), "fix [helm-template]: ", "F")
 		var letters []string
 		for line := range strings.Lines(got) {
@@ -496,7 +496,7 @@ func TestAFailureOfAProbeIsInTheCaseOfThatProbe(t *testing.T) {
 			{Severity: transformer.Error, Reason: reason.WouldFail, Object: web, Field: probe.Key("httpGet", "port"), Text: reason.NewText("port")},
 			{Severity: transformer.Error, Reason: reason.PortTaken, Object: web, Field: field.NewPath("spec", "ports"), Text: reason.NewText("taken")},
 		}}
-		if err := r.JUnit(&b); err != nil {
+		if err := r.writeJUnit(&b); err != nil {
 			t.Fatal(err)
 		}
 		var suite struct {
@@ -544,7 +544,7 @@ func TestThePageIsBounded(t *testing.T) {
 		r.Messages = append(r.Messages, Message{Severity: transformer.Info, Reason: reason.NoManifest, Object: &ObjectRef{File: "a"}})
 	}
 	var b bytes.Buffer
-	if err := r.HTML(&b, "apps", "v1"); err != nil {
+	if err := r.writeHTML(&b, "apps", "v1"); err != nil {
 		t.Fatal(err)
 	}
 	page := b.String()

@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 
@@ -11,6 +12,11 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/world"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
+
+// explain writes a report as explain does.
+func explain(w io.Writer, r *report.Report) {
+	report.ExplainFormats[0].Write(w, r, report.Invocation{})
+}
 
 // What fails in the mesh and was left alone is never "nothing to do".
 func TestExplain_failingProbeLeftAlone(t *testing.T) {
@@ -27,7 +33,7 @@ func TestExplain_failingProbeLeftAlone(t *testing.T) {
 			}}},
 		}, true)
 		var out bytes.Buffer
-		r.Explain(&out, report.Screen{})
+		explain(&out, &r)
 		if !strings.HasSuffix(out.String(), want) {
 			t.Errorf("%s:\n%s", outcome, out.String())
 		}
@@ -39,7 +45,7 @@ func TestExplainDoesNotSayNothingToDoBelowAWarning(t *testing.T) {
 	m := report.NewMessage(reason.PortUnresolved, reason.NewText("its port is not there"))
 	r.Messages = append(r.Messages, m)
 	var out bytes.Buffer
-	r.Explain(&out, report.Screen{})
+	explain(&out, &r)
 	if want := "next: see the warning; \"rewrite-probes reasons port-unresolved\" explains it\n"; !strings.HasSuffix(out.String(), want) {
 		t.Errorf("got\n%s", out.String())
 	}
@@ -53,7 +59,7 @@ func TestExplain_fileAndLine(t *testing.T) {
 		var r report.Report
 		r.Add("web.yaml", report.PlannedTemplate{Object: &o}, true)
 		var out bytes.Buffer
-		r.Explain(&out, report.Screen{})
+		explain(&out, &r)
 		if text := out.String(); want == "" && strings.Contains(text, ":3") || !strings.Contains(text, strings.TrimRight("Deployment web  "+want, " ")+"\n") {
 			t.Errorf("%q is not in %q", want, text)
 		}

@@ -110,13 +110,13 @@ func TestSeveralNamespacesAreWrittenDown(t *testing.T) {
 			a.Files = append(a.Files, txtar.File{Name: fmt.Sprintf("%s, the same is known of all: %t", name, same), Data: []byte(strings.TrimSpace(text) + "\n")})
 		}
 	}
-	add("explain", twice, func(r *Report, w io.Writer) error { return r.Explain(w, Screen{}) })
-	add("explain on 60 columns", once, func(r *Report, w io.Writer) error { return r.Explain(w, Screen{Verbose: true, Width: 60}) })
-	add("page", twice, func(r *Report, w io.Writer) error { return r.HTML(w, "apps", "v1") })
-	add("markdown", twice, (*Report).Markdown)
-	add("json", once, func(r *Report, w io.Writer) error { return r.JSON(w, r.CheckSummary()) })
-	add("junit", once, (*Report).JUnit)
-	add("sarif", once, func(r *Report, w io.Writer) error { return r.SARIF(w, "v1", sampleReasons) })
+	add("explain", twice, func(r *Report, w io.Writer) error { return r.writeText(w, Screen{}) })
+	add("explain on 60 columns", once, func(r *Report, w io.Writer) error { return r.writeText(w, Screen{Verbose: true, Width: 60}) })
+	add("page", twice, func(r *Report, w io.Writer) error { return r.writeHTML(w, "apps", "v1") })
+	add("markdown", twice, (*Report).writeMarkdown)
+	add("json", once, func(r *Report, w io.Writer) error { return r.writeJSON(w, r.CheckSummary()) })
+	add("junit", once, (*Report).writeJUnit)
+	add("sarif", once, func(r *Report, w io.Writer) error { return r.writeSARIF(w, "v1", sampleReasons) })
 	add("line", once, func(r *Report, w io.Writer) error {
 		for _, templates := range [][]PlannedTemplate{r.Templates, r.Templates[1:3], r.Templates[3:], nil} {
 			fmt.Fprintf(w, "%s\n", Line(templates))
@@ -124,7 +124,7 @@ func TestSeveralNamespacesAreWrittenDown(t *testing.T) {
 		return nil
 	})
 	add("parts", once, func(r *Report, w io.Writer) error {
-		PrintParts(w, r.Messages, false, false)
+		printParts(w, r.Messages, false, false)
 		return nil
 	})
 	golden.Compare(t, "testdata/several.txtar", txtar.Format(a))
@@ -196,8 +196,8 @@ func TestTheJSONOfAnyReportCanBeRead(t *testing.T) {
 			for _, config := range []string{"", "a.yaml"} {
 				r := &Report{Templates: full.Templates[:templates], Messages: full.Messages[:messages], Config: config}
 				for name, write := range map[string]func(io.Writer) error{
-					"json":  func(w io.Writer) error { return r.JSON(w, "<summary>") },
-					"sarif": func(w io.Writer) error { return r.SARIF(w, "v1", sampleReasons) },
+					"json":  func(w io.Writer) error { return r.writeJSON(w, "<summary>") },
+					"sarif": func(w io.Writer) error { return r.writeSARIF(w, "v1", sampleReasons) },
 				} {
 					var b bytes.Buffer
 					if err := write(&b); err != nil {
@@ -283,7 +283,7 @@ func TestAFixThatReasonsShareHasTheirKeys(t *testing.T) {
 		messages = append(messages, Message{Severity: transformer.Error, Reason: key, Text: reason.Text{What: "x", Fix: "Do it"}})
 	}
 	var b bytes.Buffer
-	PrintParts(&b, messages, false, false)
+	printParts(&b, messages, false, false)
 	const want = "error: x [two-meshes]\nerror: x [may-fail]\nerror: x [port-taken]\nerror: x [may-fail]\nfix [may-fail, port-taken, two-meshes]: Do it.\n"
 	if b.String() != want {
 		t.Errorf("%s\nwant\n%s", &b, want)

@@ -85,13 +85,13 @@ func TestEveryFormatIsWrittenDown(t *testing.T) {
 		}
 		a.Files = append(a.Files, txtar.File{Name: name, Data: []byte(strings.TrimSuffix(text, "\n") + "\n")})
 	}
-	add("explain", func(w io.Writer) error { return r.Explain(w, Screen{}) })
-	add("explain in color, verbose", func(w io.Writer) error { return r.Explain(w, Screen{Verbose: true, Color: true}) })
-	add("page", func(w io.Writer) error { return r.HTML(w, "apps", "v1") })
-	add("markdown", r.Markdown)
-	add("json", func(w io.Writer) error { return r.JSON(w, r.CheckSummary()) })
-	add("sarif", func(w io.Writer) error { return r.SARIF(w, "v1.2.3", sampleReasons) })
-	add("junit", r.JUnit)
+	add("explain", func(w io.Writer) error { return r.writeText(w, Screen{}) })
+	add("explain in color, verbose", func(w io.Writer) error { return r.writeText(w, Screen{Verbose: true, Color: true}) })
+	add("page", func(w io.Writer) error { return r.writeHTML(w, "apps", "v1") })
+	add("markdown", r.writeMarkdown)
+	add("json", func(w io.Writer) error { return r.writeJSON(w, r.CheckSummary()) })
+	add("sarif", func(w io.Writer) error { return r.writeSARIF(w, "v1.2.3", sampleReasons) })
+	add("junit", r.writeJUnit)
 	for _, verbose := range []bool{false, true} {
 		for _, color := range []bool{false, true} {
 			add(fmt.Sprintf("lines, verbose %t, color %t", verbose, color), func(w io.Writer) error {
@@ -100,7 +100,7 @@ func TestEveryFormatIsWrittenDown(t *testing.T) {
 			})
 		}
 		add(fmt.Sprintf("parts, verbose %t", verbose), func(w io.Writer) error {
-			PrintParts(w, r.Messages, verbose, false)
+			printParts(w, r.Messages, verbose, false)
 			return nil
 		})
 	}
@@ -125,11 +125,9 @@ func (failing) Write([]byte) (int, error) { return 0, errFull }
 
 func TestWhatCannotBeWrittenIsAnError(t *testing.T) {
 	r := everything()
-	for name, err := range map[string]error{
-		"explain": r.Explain(failing{}, Screen{}), "page": r.HTML(failing{}, "", ""), "json": r.JSON(failing{}, ""), "sarif": r.SARIF(failing{}, "", nil), "junit": r.JUnit(failing{}),
-	} {
-		if !errors.Is(err, errFull) {
-			t.Errorf("%s: %v", name, err)
+	for _, f := range slices.Concat(CheckFormats, ExplainFormats) {
+		if err := f.Write(failing{}, r, Invocation{}); !errors.Is(err, errFull) {
+			t.Errorf("%s: %v", f.Name, err)
 		}
 	}
 }

@@ -17,11 +17,11 @@ var sarifLevels = map[transformer.Severity]string{
 
 const repository = "https://github.com/rewrite-probes/rewrite-probes"
 
-// SARIF writes the errors and warnings as a SARIF 2.1.0 log, so that a forge shows them
+// writeSARIF writes the errors and warnings as a SARIF 2.1.0 log, so that a forge shows them
 // on the lines of a change. It has the part of the format that code scanning reads, which makes
 // an alert of each result: what is only for your information is left out.
 // The reason keys are its rules.
-func (r *Report) SARIF(w io.Writer, version string, reasons []reason.Doc) error {
+func (r *Report) writeSARIF(w io.Writer, version string, reasons []reason.Doc) error {
 	rules := field.List{}
 	used := make(map[string]bool) // by name
 	var results []*Message
