@@ -27,5 +27,15 @@
 // earlier edit. [Object.Texts] finds the texts that are worth keeping, those that the layout would write in another way.
 // It makes both edits, there and back, in its head (texts.go). Apply uses the texts that fit, and no others (apply.go).
 //
-// So if a value is wrong, look at step 1; if too many lines change, at step 2; if the change looks foreign, at step 3.
+// A symptom tells the step:
+//
+//   - The object has a wrong value after the edit: edit_tree.go. The other files cannot cause that, since the new text is compared.
+//   - The edit is refused as too unusual, and no form is named: the new text reads as something else. edit_text.go, the
+//     splices or the layout wrote it. If a form is named, or an anchor: canBeEdited (apply.go).
+//   - Too many lines change, or old text stays, such as a comma: splice_block.go or splice_flow.go, by the style around the edit.
+//   - The new text looks foreign: the layout. If its quotes or lines are wrong, layout_string.go; if its indentation or
+//     spaces are, layout_learned.go.
+//   - A line changes besides the edited one, and no notice says so: edit_text.go notes it, and splice.go words it.
+//   - After restore, a text is not as its author wrote it: texts.go, and attempt in apply.go.
+//   - The object was read wrongly before the edit: package yaml, whose doc.go goes on.
 package manifest

@@ -180,7 +180,7 @@ func (o *Object) load() (*yaml.Tree, error) {
 	case ok && t.ReadOnly.Why == yaml.NotKey:
 		return nil, s.errorAt(at+t.ReadOnly.At, ErrNotKey)
 	case !ok:
-		return nil, s.placed(yaml.Invalid(at, t.Refused))
+		return nil, s.placed(t.Refused.From(at))
 	}
 	s.treeOf = o
 	s.treeAt = at

@@ -156,16 +156,16 @@ func (s *Stream) errorAt(at int, err error) *Error {
 
 // placed returns an error of the text with its file and line.
 func (s *Stream) placed(err error) error {
-	e, ok := errors.AsType[*yaml.SyntaxError](err)
+	e, ok := errors.AsType[*yaml.Refusal](err)
 	if !ok {
 		return err
 	}
 	if e.Open < 0 ||
 		s.line(e.Open) == s.line(e.At) {
-		return s.errorAt(e.At, e.Err)
+		return s.errorAt(e.At, e)
 	}
 	bracket := fmt.Sprintf("the %c of line %d is still open", s.in[e.Open], s.line(e.Open))
-	return s.errorAt(e.At, fmt.Errorf("%w; %s", e.Err, bracket))
+	return s.errorAt(e.At, fmt.Errorf("%w; %s", e, bracket))
 }
 
 // line returns the number of the line that contains the offset. Line feeds are counted once
@@ -236,7 +236,7 @@ func (s *Stream) identify(t *yaml.Tree, n int32, end int) (id identity, isMappin
 		ok := false
 		col := s.text.ColumnOf(v)
 		if at, ok = s.text.Parse(&s.check, int(v.Start), end, col); !ok {
-			return id, false, s.placed(yaml.Invalid(at, s.check.Refused))
+			return id, false, s.placed(s.check.Refused.From(at))
 		}
 		t = &s.check.Tree
 		n = 1

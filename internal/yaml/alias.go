@@ -153,7 +153,7 @@ func (t *Parser) resolve() bool {
 }
 
 func (t *Parser) refuse(at int32, why string) bool {
-	t.Refused = Refusal{At: int(at), Why: why}
+	t.Refused = refusalAt(int(at), why)
 	return false
 }
 
@@ -271,7 +271,7 @@ func (r *resolver) joinExplicit(n int32) {
 		isKey := r.Text[k.Key] == '?'
 		switch {
 		case !isKey || k.Kind != Scalar || r.Str(c) == "<<": // which may be a merge key
-			r.ReadOnly = Refusal{At: int(k.Key), Why: NotKey}
+			r.ReadOnly = refusalAt(int(k.Key), NotKey)
 			last = c
 			continue
 		case v == 0 || r.Nodes[v].Marks&isExplicit == 0 || r.Text[r.Nodes[v].Key] != ':': // it has no value

@@ -6,37 +6,12 @@ import (
 	"fmt"
 )
 
-// A SyntaxError is why a text is refused, and where.
-type SyntaxError struct {
-	At   int // the offset
-	Open int // that of the bracket which is open there; -1 if none is
-	Err  error
-}
-
-func (e *SyntaxError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the error without the place.
-func (e *SyntaxError) Unwrap() error { return e.Err }
-
 // ErrNotObject is part of the error of a document that is a list or a single value.
 var ErrNotObject = errors.New("a document must be a Kubernetes object, which is a mapping")
 
 // ErrScalar is part of the error of a document that is a single value: what is left of a link that was
 // checked out as text, for example. It is an [ErrNotObject] too.
 var ErrScalar = fmt.Errorf("%w", ErrNotObject)
-
-func errorAt(at int, err error) error {
-	return &SyntaxError{at, -1, err}
-}
-
-// Invalid returns the error of a text that starts at an offset and is refused.
-func Invalid(start int, r Refusal) error {
-	e := &SyntaxError{At: start + r.At, Open: -1, Err: errors.New(r.Why)}
-	if r.inBracket {
-		e.Open = start + r.open
-	}
-	return e
-}
 
 // Documents are those of a text, which are read one after the other.
 type Documents struct {
@@ -101,35 +76,29 @@ func hasTab(b []byte) bool {
 	return bytes.IndexByte(b, '\t') >= 0
 }
 
-// A rootStart says where the root of a document starts.
-type rootStart struct {
-	at, line int  // its first character, and the start of the line of that
-	isMarked bool // the document's marker is on the line
-}
-
-// rootStart returns where the root of the document starts that [Checked.NextDocument] returned: behind its
-// directives and its marker.
-func (x *Checked) rootStart(p int) (r rootStart, err error) {
+// rootStart returns where the root of the document starts that [Checked.NextDocument] returned, behind its
+// directives and its marker, and where the line of that starts, which may have the marker.
+func (x *Checked) rootStart(p int) (at, line int, err error) {
 	in := x.Bytes
 	if in[p] == '%' {
 		marker := x.documentEnd(p)
 		if marker == len(in) || in[marker] != '-' {
-			return r, errorAt(p, errors.New("invalid YAML: a directive (%) must be followed by the marker of its document (---)"))
+			return 0, 0, errorAt(p, errors.New("invalid YAML: a directive (%) must be followed by the marker of its document (---)"))
 		}
 		p, _ = x.NextDocument(marker)
 	}
-	r.line = p
-	if IsMarker(in, p) {
+	line = p
+	isMarked := IsMarker(in, p)
+	if isMarked {
 		if in[p] == '.' {
-			return r, errorAt(p, errors.New("invalid YAML: nothing must come behind the end of a document (...)"))
+			return 0, 0, errorAt(p, errors.New("invalid YAML: nothing must come behind the end of a document (...)"))
 		}
 		p += 3
-		r.isMarked = true
 	}
-	if r.at = SkipBlanks(in, p); !r.isMarked && hasTab(in[p:r.at]) {
-		return r, errorAt(r.at, errors.New("invalid YAML: a tab must not be indentation"))
+	if at = SkipBlanks(in, p); !isMarked && hasTab(in[p:at]) {
+		return 0, 0, errorAt(at, errors.New("invalid YAML: a tab must not be indentation"))
 	}
-	return r, nil
+	return at, line, nil
 }
 
 // Read reads the document at hand; empty is true if it holds nothing.
@@ -137,11 +106,10 @@ func (d *Documents) Read() (empty bool, err error) {
 	in := d.text.Bytes
 	t := &d.parser
 	t.reset(in, d.text.in, 0)
-	root, err := d.text.rootStart(d.Start)
+	p, line, err := d.text.rootStart(d.Start)
 	if err != nil {
 		return false, err
 	}
-	p := root.at
 	if p >= len(in) {
 		d.End = p
 		return true, nil
@@ -154,13 +122,13 @@ func (d *Documents) Read() (empty bool, err error) {
 	case !isFlow && !startsWithKey(in, content):
 		return d.scalar(p, content)
 	case !isFlow &&
-		root.isMarked &&
+		IsMarker(in, line) &&
 		!hasBreak(in[p:content]):
 		return false, errorAt(p, errors.New("invalid YAML: a key must not be on the line of its document's marker"))
 	}
 	var ok bool
-	if d.End, ok = t.document(p, p-root.line); !ok {
-		return false, Invalid(0, t.Refused)
+	if d.End, ok = t.document(p, p-line); !ok {
+		return false, t.Refused.From(0)
 	}
 	return false, nil
 }
@@ -190,7 +158,7 @@ func startsWithKey(in []byte, p int) bool {
 func (d *Documents) scalar(p, content int) (empty bool, err error) {
 	in := d.text.Bytes
 	if !d.parser.rootProperties(p, content) {
-		return false, Invalid(0, d.parser.Refused)
+		return false, d.parser.Refused.From(0)
 	}
 	value := ""
 	tag := []byte(nil)
@@ -219,10 +187,10 @@ func (x *Checked) Parse(t *Parser, start, end, col int) (at int, ok bool) {
 	refused := t.Refused
 	at, end = x.documentAround(start)
 	at, _ = x.NextDocument(at)
-	if root, err := x.rootStart(at); err == nil {
-		at = root.at
+	if root, line, err := x.rootStart(at); err == nil {
+		at = root
 		if at < end &&
-			parse(t, x.Bytes[at:end], x.in[at:end], at-root.line) {
+			parse(t, x.Bytes[at:end], x.in[at:end], at-line) {
 			for n := range t.Nodes {
 				if v := &t.Nodes[n]; n > 1 && at+int(v.Start) == start && v.Marks&IsMerged == 0 {
 					t.Nodes[1] = *v

@@ -66,7 +66,7 @@ func TestBinaryDataHasANULNearItsStart(t *testing.T) {
 		text := []byte(strings.Repeat("a: 1234\n", 4000))
 		text[at] = 0
 		_, err := Check(text, nil)
-		if e, ok := errors.AsType[*SyntaxError](err); !ok || e.At != at || e.Open != -1 || !errors.Is(err, ErrNotText) || err.Error() != "must be UTF-8 text, and "+want {
+		if e, ok := errors.AsType[*Refusal](err); !ok || e.At != at || e.Open != -1 || !errors.Is(err, ErrNotText) || err.Error() != "must be UTF-8 text, and "+want {
 			t.Errorf("a NUL at %d: %v", at, err)
 		}
 		text[at], text[30000] = 'x', 0xff // what is wrong first counts
@@ -77,7 +77,7 @@ func TestBinaryDataHasANULNearItsStart(t *testing.T) {
 			at, want = 30000, "has the byte 0xff here, which is none"
 		}
 		_, err = Check(text, nil)
-		if e, ok := errors.AsType[*SyntaxError](err); !ok || e.At != at || err.Error() != "must be UTF-8 text, and "+want {
+		if e, ok := errors.AsType[*Refusal](err); !ok || e.At != at || err.Error() != "must be UTF-8 text, and "+want {
 			t.Errorf("another byte at %d: %v", at, err)
 		}
 	}
@@ -112,7 +112,7 @@ func TestARefusedTextSaysWhere(t *testing.T) {
 		"a: b\n---\nc: \"\\q\"":                 "12: invalid YAML: a text in quotes has no end, or a bad escape",
 	} {
 		_, err := read(in, nil)
-		e := (*SyntaxError)(nil)
+		e := (*Refusal)(nil)
 		said.Say("document", fmt.Sprint(err))
 		if !errors.As(err, &e) || fmt.Sprintf("%d: %v", e.At, e) != want {
 			t.Errorf("%q: %v, want %s", in, err, want)
@@ -127,7 +127,7 @@ func TestATextIsLookedAtAroundWhatIsKnown(t *testing.T) {
 		in[at] = 1
 		_, err := Check(in, []Verified{{At: 3, End: 5, Checked: true}, {At: 6, End: 8}})
 		got := "none"
-		if e := (*SyntaxError)(nil); errors.As(err, &e) {
+		if e := (*Refusal)(nil); errors.As(err, &e) {
 			got = fmt.Sprint(e.At)
 		}
 		if got != want {

@@ -20,7 +20,7 @@ func MappingIn(text string) (field.Map, error) {
 	}
 	t := d.Tree()
 	if t.Special && !d.parser.resolve() {
-		return nil, Invalid(0, d.parser.Refused)
+		return nil, d.parser.Refused.From(0)
 	}
 	m, _ := t.Any(1).(field.Map)
 	return m, nil

@@ -21,7 +21,7 @@ type Parser struct {
 // accepts it. The tree before is gone: its memory is used again.
 func (t *Parser) Parse(in []byte, col int) bool {
 	checked, err := Check(in, nil)
-	if wrong, ok := err.(*SyntaxError); ok {
+	if wrong, ok := err.(*Refusal); ok {
 		t.reset(nil, nil, col)
 		_, _ = t.invalid(wrong.At, wrong.Error())
 		return false

@@ -17,14 +17,6 @@ type frame struct {
 	last        int32
 }
 
-// A Refusal is the reason why a text is not accepted, and where.
-type Refusal struct {
-	At        int
-	Why       string
-	inBracket bool // in a collection in flow style, whose bracket is at open
-	open      int
-}
-
 // An AliasUse is an alias and the anchor that it refers to, by their offsets.
 type AliasUse struct {
 	At, Anchor int
@@ -33,7 +25,10 @@ type AliasUse struct {
 
 func (t *Parser) invalid(at int, why string) (int, bool) {
 	if t.Refused.Why == "" {
-		t.Refused = Refusal{at, "invalid YAML: " + why, t.inFlowStyle, t.bracket}
+		t.Refused = refusalAt(at, "invalid YAML: "+why)
+		if t.inFlowStyle {
+			t.Refused.Open = t.bracket
+		}
 	}
 	return 0, false
 }
@@ -42,7 +37,7 @@ func (t *Parser) invalid(at int, why string) (int, bool) {
 func (t *Parser) readOnly(at int, form string) {
 	t.Special = true
 	if t.ReadOnly.Why == "" || form == NotKey && t.ReadOnly.Why != NotKey {
-		t.ReadOnly = Refusal{At: at, Why: form}
+		t.ReadOnly = refusalAt(at, form)
 	}
 }
 

@@ -130,7 +130,7 @@ func TestShortStreamsAreRefusedForTheirReasons(t *testing.T) {
 		for in := range set.texts() {
 			found, err := read(in, nil)
 			why, places := "accepted", 0
-			if e := (*SyntaxError)(nil); errors.As(err, &e) {
+			if e := (*Refusal)(nil); errors.As(err, &e) {
 				why, places = withoutTexts(e.Error()), e.At
 			}
 			for _, f := range found {

@@ -274,7 +274,7 @@ func TestTheErrorOfAPartIsInTheWhole(t *testing.T) {
 		if p.Parse([]byte(text), 0) {
 			t.Fatalf("%q is read", text)
 		}
-		e, ok := errors.AsType[*SyntaxError](Invalid(100, p.Refused))
+		e, ok := errors.AsType[*Refusal](p.Refused.From(100))
 		if got := fmt.Sprint(e.At, e.Open); !ok || got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
