@@ -37,7 +37,9 @@ var CheckFormats = []Format{
 	},
 	{
 		Name: "sarif", escape: jsonSign,
-		write: func(r *Report, w io.Writer, by Invocation) error { return r.writeSARIF(w, by.Version, reason.All()) },
+		write: func(r *Report, w io.Writer, by Invocation) error {
+			return r.writeSARIF(w, by.Version, reason.All())
+		},
 	},
 	{
 		Name: "junit", Templates: true, escape: referenceTo,
