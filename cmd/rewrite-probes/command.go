@@ -60,22 +60,19 @@ Exit codes:
 	}
 	root.SetFlagErrorFunc(flagHint)
 	root.SetVersionTemplate("rewrite-probes {{.Version}}\n")
-	readers := []*cobra.Command{
-		t.checkCommand(),
-		t.explainCommand(),
-		t.restoreCommand(),
-		t.vmCommand(),
-		t.envoyCommand(),
-		t.patchesCommand(),
-	}
-	policy := t.policyCommand()
-	t.addFlags(root, readers...)
-	for _, name := range []string{"config", "mesh"} {
-		policy.Flags().AddFlag(root.Flags().Lookup(name))
-	}
+	t.addFlags(root)
+	shared := root.Flags()
+	root.AddCommand(
+		addAllBut(shared, t.checkCommand()),
+		addAllBut(shared, t.explainCommand()),
+		addAllBut(shared, t.restoreCommand(), "mesh", "answered-by"),
+		addAllBut(shared, t.vmCommand(), "mesh", "answered-by", "port", "image", "strict"),
+		addAllBut(shared, t.envoyCommand(), "mesh", "answered-by", "port", "image"),
+		addAllBut(shared, t.patchesCommand()),
+		addAllBut(shared, t.policyCommand(), "answered-by", "port", "image", "color", "ignore", "strict", "verbose"),
+	)
 	t.edits(root, pipeline.Rewrite)
-	root.AddCommand(readers...)
-	root.AddCommand(policy, t.configCommand(), reasonsCommand(std), copyCommand(std), whyCommand(std),
+	root.AddCommand(t.configCommand(), reasonsCommand(std), copyCommand(std), whyCommand(std),
 		printCommand(std, "schema", "Print the JSON Schema of the functionConfig", config.Schema),
 		printCommand(std, "version", "Print the version", func() []byte {
 			return []byte("rewrite-probes " + release.Version() + "\n")
@@ -116,8 +113,8 @@ type tool struct {
 	cluster    clusterFlags
 }
 
-// addFlags adds the flags to the root, which has no others yet, and to the commands below it.
-func (t *tool) addFlags(root *cobra.Command, below ...*cobra.Command) {
+// addFlags adds the flags to the root that other commands share, before it has any others.
+func (t *tool) addFlags(root *cobra.Command) {
 	p := root.Flags()
 	t.flags = p
 	p.StringVar(&t.config, "config", "", "`FILE` with the functionConfig, or none for the defaults (default: the nearest "+configName+"; a ResourceList has its own)")
@@ -135,21 +132,17 @@ func (t *tool) addFlags(root *cobra.Command, below ...*cobra.Command) {
 		"config",
 		cobra.FixedCompletions([]string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt),
 	)
-	for _, cmd := range below {
-		without := withoutFlags[cmd.Name()]
-		p.VisitAll(func(f *pflag.Flag) {
-			if !slices.Contains(without, f.Name) {
-				cmd.Flags().AddFlag(f)
-			}
-		})
-	}
 }
 
-// withoutFlags are the flags that would change nothing of what a command does.
-var withoutFlags = map[string][]string{
-	"restore": {"mesh", "answered-by"},
-	"envoy":   {"mesh", "answered-by", "port", "image"},
-	"vm":      {"mesh", "answered-by", "port", "image", "strict"},
+// addAllBut adds shared flags to a command that reads manifests or the functionConfig, without those that would change nothing of
+// what it does.
+func addAllBut(shared *pflag.FlagSet, cmd *cobra.Command, without ...string) *cobra.Command {
+	shared.VisitAll(func(f *pflag.Flag) {
+		if !slices.Contains(without, f.Name) {
+			cmd.Flags().AddFlag(f)
+		}
+	})
+	return cmd
 }
 
 func completeFlag(cmd *cobra.Command, flag string, values []string) {
