@@ -61,6 +61,16 @@ Exit codes:
 	root.SetFlagErrorFunc(flagHint)
 	root.SetVersionTemplate("rewrite-probes {{.Version}}\n")
 	t.addFlags(root)
+	t.addCommands(root)
+	t.edits(root, pipeline.Rewrite)
+	group(root)
+	root.SetOut(std.out)
+	root.SetErr(std.err)
+	return root
+}
+
+// addCommands adds the commands, each with the flags of the root that it has too.
+func (t *tool) addCommands(root *cobra.Command) {
 	shared := root.Flags()
 	root.AddCommand(
 		addAllBut(shared, t.checkCommand()),
@@ -71,16 +81,11 @@ Exit codes:
 		addAllBut(shared, t.patchesCommand()),
 		addAllBut(shared, t.policyCommand(), "answered-by", "port", "image", "color", "ignore", "strict", "verbose"),
 	)
-	t.edits(root, pipeline.Rewrite)
-	root.AddCommand(t.configCommand(), reasonsCommand(std), copyCommand(std), whyCommand(std),
-		printCommand(std, "schema", "Print the JSON Schema of the functionConfig", config.Schema),
-		printCommand(std, "version", "Print the version", func() []byte {
+	root.AddCommand(t.configCommand(), reasonsCommand(t.streams), copyCommand(t.streams), whyCommand(t.streams),
+		printCommand(t.streams, "schema", "Print the JSON Schema of the functionConfig", config.Schema),
+		printCommand(t.streams, "version", "Print the version", func() []byte {
 			return []byte("rewrite-probes " + release.Version() + "\n")
 		}))
-	group(root)
-	root.SetOut(std.out)
-	root.SetErr(std.err)
-	return root
 }
 
 // group has the help name apart what few need.

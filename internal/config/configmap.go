@@ -124,4 +124,8 @@ func (c *RewriteProbes) set(given []Setting, p *problems) {
 var Meshes, Answerers = transformer.Meshes, transformer.Answerers
 
 // What commands must know of the meshes, without the planner.
-var InjectionKeys, IsMeshProxy, ControlPlanes = transformer.InjectionKeys, transformer.IsMeshProxy, transformer.ControlPlanes
+var (
+	InjectionKeys = transformer.InjectionKeys
+	IsMeshProxy   = transformer.IsMeshProxy
+	ControlPlanes = transformer.ControlPlanes
+)

@@ -91,8 +91,7 @@ var (
 				unread("whether Consul demands mTLS")
 	osmConfigs = kind[osmConfig](Anywhere, "MeshConfig.config.openservicemesh.io").
 			unread("which ports Open Service Mesh captures")
-	nodes = kind[node](Anywhere, "Node").from("status").
-		unread("whether Istio's sidecars are native")
+	nodes   = kind[node](Anywhere, "Node").from("status").unread("whether Istio's sidecars are native")
 	filters = kind[filter](OfNamespaceAndRoot,
 		"EnvoyFilter.networking.istio.io", "WasmPlugin.extensions.istio.io", "TrafficExtension.extensions.istio.io").
 		unread("what else refuses probes")

@@ -51,7 +51,8 @@ func (s *Surroundings) NamespacesDisagree() bool { return s.disagree(Namespaces.
 
 func (f *facts) disagree(all []Namespace) bool {
 	return len(all) > 1 && slices.ContainsFunc(all[1:], func(n Namespace) bool {
-		return !f.agree(all[0].Labels, n.Labels) || !f.agree(all[0].Annotations, n.Annotations)
+		first := &all[0]
+		return !f.agree(first.Labels, n.Labels) || !f.agree(first.Annotations, n.Annotations)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/internal/why"
 )
@@ -100,7 +101,7 @@ func TestWhyNamesTheCauseOfABrokenPod(t *testing.T) {
 			}
 			defer remove(t, m.namespace, name)
 			err := testutil.Eventually(3*time.Minute, func() error {
-				e, err := why.Gather(context.Background(), api, m.namespace, name)
+				e, err := why.Gather(context.Background(), api, m.namespace, name, config.IsMeshProxy)
 				if err != nil {
 					return err
 				}
@@ -139,7 +140,7 @@ func TestWhySaysThatAPodIsHealthy(t *testing.T) {
 	t.Parallel()
 	namespace, name := start(t, "http", "why-healthy", byProbeProxy)
 	defer remove(t, namespace, name)
-	e, err := why.Gather(context.Background(), api, namespace, "pod/"+name)
+	e, err := why.Gather(context.Background(), api, namespace, "pod/"+name, config.IsMeshProxy)
 	if err != nil {
 		t.Fatal(err)
 	}
