@@ -51,13 +51,14 @@ func (s *Surroundings) NamespacesDisagree() bool { return s.disagree(Namespaces.
 
 func (f *facts) disagree(all []Namespace) bool {
 	return len(all) > 1 && slices.ContainsFunc(all[1:], func(n Namespace) bool {
-		first := &all[0]
-		return !f.agree(first.Labels, n.Labels) || !f.agree(first.Annotations, n.Annotations)
+		return !f.agree(all[0].Labels, n.Labels) || !f.agree(all[0].Annotations, n.Annotations)
 	})
 }
 
 // agree reports whether two mappings say the same of a mesh.
-func (f *facts) agree(a, b field.KeyValues) bool { return f.covers(a, b) && f.covers(b, a) }
+func (f *facts) agree(a, b field.KeyValues) bool {
+	return f.covers(a, b) && f.covers(b, a)
+}
 
 func (f *facts) covers(a, b field.KeyValues) bool {
 	return !slices.ContainsFunc(a, func(e field.KeyValue) bool {
