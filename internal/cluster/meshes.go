@@ -17,10 +17,11 @@ import (
 // revisions canary, default". controlPlanes are the meshes by the names of the Deployments that make them; a star
 // stands for the rest of a name.
 func (r *Reading) Meshes(controlPlanes map[string]string) (lines []string) {
+	patterns := slices.Sorted(maps.Keys(controlPlanes))
 	var names []string
 	revisions := make(map[string][]string)
 	for o := range r.deployments() {
-		mesh := meshOf(o, controlPlanes)
+		mesh := controlPlanes[patternOf(o.Name(), patterns)]
 		if mesh == "" {
 			continue
 		}
@@ -94,12 +95,12 @@ func withShown(revisions, shown []surroundings.Revision) []surroundings.Revision
 	return revisions
 }
 
-// meshOf returns the mesh whose control plane a Deployment is; "" if it is none.
-func meshOf(o *manifest.Object, controlPlanes map[string]string) string {
-	for _, name := range slices.Sorted(maps.Keys(controlPlanes)) {
-		end, isBehind := strings.CutPrefix(name, "*")
-		if _, isNamed := restOf(o.Name(), name); isNamed || isBehind && strings.HasSuffix(o.Name(), end) {
-			return controlPlanes[name]
+// patternOf returns the first pattern that a Deployment's name fits; "" if it fits none.
+func patternOf(name string, patterns []string) string {
+	for _, pattern := range patterns {
+		end, isBehind := strings.CutPrefix(pattern, "*")
+		if _, isNamed := restOf(name, pattern); isNamed || isBehind && strings.HasSuffix(name, end) {
+			return pattern
 		}
 	}
 	return ""
