@@ -125,7 +125,7 @@ func drainsInTime(t *testing.T, r row, v variant) {
 	}
 	remove(t, m.namespace, name)
 	want := []string{"started", "/hook/pre-stop kube-lifecycle/" + minorVersion(), "terminated"}
-	isLost := v.noRewriting || v == istioRewrites && !hasHooks()
+	isLost := v.leavesHooks()
 	if isLost {
 		want = []string{"started", "terminated"} // lost without a word
 	}

@@ -25,6 +25,11 @@ func istioVersion() string { return filepath.Base(olderIstio) }
 // hasHooks reports whether Istio rewrites hooks, which it does since 1.25.
 func hasHooks() bool { return olderIstio == "" || !isBefore(25) }
 
+// leavesHooks reports whether nobody rewrites the hooks of a variant in a mesh.
+func (v variant) leavesHooks() bool {
+	return v.noRewriting || v == istioRewrites && !hasHooks()
+}
+
 // hasNftables reports whether Istio can redirect by nftables, which it does since 1.28.
 func hasNftables() bool { return olderIstio == "" || !isBefore(28) }
 
